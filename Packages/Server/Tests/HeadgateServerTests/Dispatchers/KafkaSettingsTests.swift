@@ -13,7 +13,8 @@ struct KafkaSettingsTests {
             "kind": "kafka", "brokers": ["a.example:9093", "[::1]", "b.example"], "topic": "shop.till-7",
             "compression": "zstd", "sasl": {"mechanism": "SCRAM-SHA-256", "user": "u", "password_file": "/password"},
             "tls": {"ca_file": "/ca", "cert_file": "/cert", "key_file": "/key"},
-            "timeout_ms": 1, "connect_timeout_ms": 2, "on_unauthorized": "pause", "dispatch_limit": 7
+            "timeout_ms": 1, "connect_timeout_ms": 2, "on_unauthorized": "pause", "dispatch_limit": 7,
+            "in_flight": 3
             """#)
         #expect(reading.findings == SettingsFindings())
         var kafka = KafkaSettings(
@@ -27,7 +28,7 @@ struct KafkaSettingsTests {
         kafka.timeout = .milliseconds(1)
         kafka.connectTimeout = .milliseconds(2)
         kafka.onUnauthorized = .pause
-        kafka.mostEvents = 7
+        kafka.mostEvents = 21
         #expect(reading.settings?.dispatchers.map(\.kind) == [KindSettings(KafkaKind(), kafka)])
     }
 
@@ -52,10 +53,6 @@ struct KafkaSettingsTests {
                 #""brokers": ["a"], "topic": "t", "sasl": {}"#,
                 ["sasl.mechanism: is required", "sasl.user: is required", "sasl.password_file: is required"]
             ),
-            (
-                #""brokers": ["a"], "topic": "t", "in_flight": 2"#,
-                ["in_flight: must be 1 with kafka, which has several requests of a batch on their way by itself"]
-            ),
             (#""brokers": ["a"], "topic": "t", "tls": {"key_file": "k"}"#, ["tls.key_file: needs a cert_file"]),
         ])
     func faults(members: String, lines: [String]) throws {
@@ -77,11 +74,15 @@ struct KafkaSettingsTests {
         var properties = Dictionary(uniqueKeysWithValues: settings.properties.map { ($0.name, $0.value) })
         for (name, value) in [
             ("bootstrap.servers", "a:9092,[::1]:7"), ("enable.idempotence", "true"), ("acks", "all"),
-            ("security.protocol", "plaintext"), ("message.timeout.ms", "30000"), ("compression.type", "none"),
-            ("queue.buffering.max.messages", "50"),
+            ("security.protocol", "plaintext"), ("message.timeout.ms", "0"), ("compression.type", "none"),
+            ("queue.buffering.max.messages", "50"), ("enable.gapless.guarantee", "true"),
+            ("socket.connection.setup.timeout.ms", "10000"),
         ] {
             #expect(properties[name] == value, "\(name)")
         }
+        settings.connectTimeout = .milliseconds(3_000_000_000)
+        let longest = settings.properties.first { $0.name == "socket.connection.setup.timeout.ms" }
+        #expect(longest?.value == "2147483647", "librdkafka takes no more")
         #expect(properties["sasl.mechanisms"] == nil && properties["ssl.ca.location"] == nil)
         settings.tls = HTTPSettings.TLS(caFile: "/ca", certFile: "/both")
         var sasl = KafkaSettings.SASL()

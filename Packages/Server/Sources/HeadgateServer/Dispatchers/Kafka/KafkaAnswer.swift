@@ -1,40 +1,33 @@
 import CKafka
 import HeadgateCore
 
-/// What a delivery report says of an event: the table of Behaviour D3 for destinations of kind `kafka`.
+/// What a delivery report says of an event: the table of Behaviour D3 and D9 for destinations of kind `kafka`.
 ///
 /// Its causes hold fixed words only, whatever a broker says, so no secret can get into them (Behaviour X4).
 struct KafkaAnswer: Equatable {
-    let outcome: EventOutcome
+    let report: KafkaFlights.Report
 
-    /// - Parameter trouble: what was last said of the connections, which explains why time ran out.
-    init(_ error: rd_kafka_resp_err_t, trouble: String? = nil) {
+    /// Only the errors that are named here concern the event itself. Any other is an outage, or a fault of the topic or of the
+    /// settings, and charges no attempt.
+    init(_ error: rd_kafka_resp_err_t) {
         switch error {
-        case RD_KAFKA_RESP_ERR_NO_ERROR: outcome = .delivered
+        case RD_KAFKA_RESP_ERR_NO_ERROR: report = .stored
         case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
-            outcome = .dead(.tooLarge, cause: "Kafka: larger than the topic's max.message.bytes")
+            report = .refused(.dead(.tooLarge, cause: "Kafka: larger than the topic's max.message.bytes"))
         case RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
-            outcome = .dead(.refused, cause: "Kafka: the topic refuses such an event")
-        case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__PURGE_QUEUE,
-            RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
-            outcome = .retry(cause: trouble ?? error.cause, charged: false)
-        default: outcome = .retry(cause: error.cause, charged: error.isOfEvent)
+            report = .refused(.dead(.refused, cause: "Kafka: the topic refuses such an event"))
+        // Brokers before 2.4 say so, too, of an event without a key in a compacted topic.
+        case RD_KAFKA_RESP_ERR_INVALID_MSG:
+            report = .refused(.retry(cause: "Kafka: the broker takes the event for damaged", charged: true))
+        // Why, the other messages or the connections tell.
+        case RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT, RD_KAFKA_RESP_ERR__FATAL:
+            report = .failed(cause: nil)
+        default: report = .failed(cause: error.cause)
         }
-    }
-
-    /// Whether the producer is to be made anew: with the next one files are read and brokers are found again.
-    var isInDoubt: Bool {
-        if case .retry = outcome { true } else { false }
     }
 }
 
 extension rd_kafka_resp_err_t {
-    /// Whether a broker said something of the event. What no other event would fare better with, like a topic that is not
-    /// there or too few replicas, is not of the event, and charges no attempt.
-    fileprivate var isOfEvent: Bool {
-        rawValue > 0 && !Self.causes.keys.contains(rawValue)
-    }
-
     /// What an error says, in a few words for people.
     var cause: String {
         Self.causes[rawValue] ?? "Kafka: \(String(cString: rd_kafka_err2name(self)))"
@@ -47,7 +40,14 @@ extension rd_kafka_resp_err_t {
             ("Kafka: no broker could be reached", [RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN]),
             ("Kafka: no such host", [RD_KAFKA_RESP_ERR__RESOLVE]),
             ("TLS: handshake failed", [RD_KAFKA_RESP_ERR__SSL]),
-            ("Kafka: given up", [RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT]),
+            ("Kafka: no Kafka broker answers at this address", [RD_KAFKA_RESP_ERR__BAD_MSG]),
+            ("Kafka: the topic's settings do not fit", [RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS]),
+            ("Kafka: the brokers do not know this compression", [RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE]),
+            (
+                "Kafka: the brokers' version does not fit",
+                [RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION]
+            ),
+            ("Kafka: the topic's name is not valid", [RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION]),
             ("Kafka: the producer's queue is full", [RD_KAFKA_RESP_ERR__QUEUE_FULL]),
             (
                 "Kafka: the topic does not exist",
@@ -79,7 +79,8 @@ extension rd_kafka_resp_err_t {
             (
                 "Kafka: the producer has to begin anew",
                 [
-                    RD_KAFKA_RESP_ERR__FATAL, RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
+                    RD_KAFKA_RESP_ERR__FATAL, RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR__GAPLESS_GUARANTEE,
+                    RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
                     RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
                     RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING, RD_KAFKA_RESP_ERR_PRODUCER_FENCED,
                 ]
@@ -107,26 +108,11 @@ enum KafkaDenial {
 
 extension KafkaSettings {
     /// What the outcomes of a batch's events mean for the batch.
-    ///
-    /// Brokers judge sets of messages that librdkafka made of a batch. That one is too large, or refused, is believed of an
-    /// event only when it was alone; a batch is sent again in halves (Behaviour D6), or without what was stored of it.
     func judge(_ result: SendResult) -> SendResult {
         switch result {
         case .noAnswer(let cause) where onUnauthorized == .pause && KafkaDenial.all.contains(cause):
-            return .refused(SendResult.Refusal(.notAllowed, cause: cause, isCharged: false))
-        case .each(let outcomes) where outcomes.count > 1:
-            guard let cause = outcomes.lazy.compactMap(\.refusalCause).first else { return result }
-            guard outcomes.contains(.delivered) else {
-                return .refused(SendResult.Refusal(.tooLarge, cause: cause, isCharged: false))
-            }
-            return .each(outcomes.map { $0.refusalCause.map { .retry(cause: $0, charged: false) } ?? $0 })
-        default: return result
+            .refused(SendResult.Refusal(.notAllowed, cause: cause, isCharged: false))
+        default: result
         }
-    }
-}
-
-extension EventOutcome {
-    fileprivate var refusalCause: String? {
-        if case .dead(_, let cause) = self { cause } else { nil }
     }
 }

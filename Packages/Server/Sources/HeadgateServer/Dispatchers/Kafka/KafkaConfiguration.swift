@@ -18,15 +18,18 @@ extension KafkaSettings {
             // brokers: a partition's order stays as it was produced.
             ("enable.idempotence", "true"),
             ("acks", "all"),
-            ("message.timeout.ms", "\(timeout)"),
-            ("request.timeout.ms", "\(min(timeout, 30_000))"),
+            // What a broker refuses leaves a gap, behind which nothing of its partition is stored.
+            ("enable.gapless.guarantee", "true"),
+            // Messages outlive a time-out: the producer alone can repeat them so that brokers know them again.
+            ("message.timeout.ms", "0"),
+            ("request.timeout.ms", "30000"),
             // Before the time is over, so that it is told.
             ("topic.metadata.propagation.max.ms", "\(min(timeout / 2, 5_000))"),
-            ("socket.connection.setup.timeout.ms", "\(max(1_000, connectTimeout.wholeMilliseconds))"),
+            ("socket.connection.setup.timeout.ms", "\(min(max(1_000, connectTimeout.wholeMilliseconds), 0x7FFF_FFFF))"),
             ("socket.keepalive.enable", "true"),
             // The broker says what is too large, not librdkafka.
             ("message.max.bytes", "1000000000"),
-            // No more than a batch is handed over, and what may be left of the last one.
+            // No more than may be in flight is handed over, and what was left of others that were dropped meanwhile.
             ("queue.buffering.max.messages", "\(2 * max(1, mostEvents))"),
             ("linger.ms", "1"),
             // As Kafka's own producers choose partitions, so that a key's events meet those of others.
@@ -56,26 +59,42 @@ extension KafkaSettings {
     /// - Parameter reports: gets its events; it has to live as long as the producer.
     func makeProducer(_ reports: KafkaReports) throws(KafkaFault) -> OpaquePointer {
         try requireTLSFiles()
-        let configuration = rd_kafka_conf_new()
-        var text = [CChar](repeating: 0, count: 512)
-        do throws(KafkaFault) {
-            for (name, value) in properties + (try password()) {
-                guard rd_kafka_conf_set(configuration, name, value, &text, text.count) == RD_KAFKA_CONF_OK else {
-                    // Without the value: it may be a secret.
-                    throw KafkaFault(cause: "Kafka: librdkafka does not take \(name)")
-                }
-            }
-        } catch {
-            rd_kafka_conf_destroy(configuration)
-            throw error
+        let all = properties + (try password())
+        // Where librdkafka makes no producer of a configuration that is listened to, nothing may free that any more. So one is
+        // made first that is not, and knows no brokers: it shows whether the files can be used.
+        if tls != nil || sasl != nil {
+            let trial = try configuration(all.filter { $0.name != "bootstrap.servers" })
+            rd_kafka_destroy(try Self.producer(of: trial) { rd_kafka_conf_destroy(trial) })
         }
+        let configuration = try configuration(all)
         reports.listen(configuration)
-        guard let producer = rd_kafka_new(RD_KAFKA_PRODUCER, configuration, &text, text.count) else {
-            rd_kafka_conf_destroy(configuration)
-            let reason = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-            throw KafkaSettings.fault(saying: String(decoding: reason, as: UTF8.self))
+        return try Self.producer(of: configuration) {}
+    }
+
+    private func configuration(_ properties: [(name: String, value: String)]) throws(KafkaFault) -> OpaquePointer? {
+        let configuration = rd_kafka_conf_new()
+        // Librdkafka's own lines hold what brokers say.
+        rd_kafka_conf_set_log_cb(configuration) { _, _, _, _ in }
+        var text = [CChar](repeating: 0, count: 512)
+        for (name, value) in properties {
+            guard rd_kafka_conf_set(configuration, name, value, &text, text.count) == RD_KAFKA_CONF_OK else {
+                rd_kafka_conf_destroy(configuration)
+                // Without the value: it may be a secret.
+                throw KafkaFault(cause: "Kafka: librdkafka does not take \(name)")
+            }
         }
-        return producer
+        return configuration
+    }
+
+    /// - Parameter free: called when there is no producer.
+    private static func producer(of configuration: OpaquePointer?, else free: () -> Void) throws(KafkaFault)
+        -> OpaquePointer
+    {
+        var text = [CChar](repeating: 0, count: 512)
+        if let producer = rd_kafka_new(RD_KAFKA_PRODUCER, configuration, &text, text.count) { return producer }
+        free()
+        let reason = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        throw KafkaSettings.fault(saying: String(decoding: reason, as: UTF8.self))
     }
 
     /// What librdkafka says when it makes no producer, in fixed words.

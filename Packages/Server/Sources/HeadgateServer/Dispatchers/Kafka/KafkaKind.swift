@@ -19,11 +19,9 @@ struct KafkaKind: DispatcherKind {
         entry.milliseconds("timeout_ms", into: &settings.timeout)
         entry.milliseconds("connect_timeout_ms", into: &settings.connectTimeout)
         entry.word("on_unauthorized", of: [.retry, .pause], into: &settings.onUnauthorized)
-        settings.mostEvents = common.dispatchLimit
-        if common.inFlight != 1 {
-            entry.fault(
-                "in_flight", "", "must be 1 with kafka, which has several requests of a batch on their way by itself")
-        }
+        let most = common.dispatchLimit.multipliedReportingOverflow(by: common.inFlight)
+        settings.mostEvents =
+            most.overflow ? DispatcherSettings.mostInHand : min(most.partialValue, DispatcherSettings.mostInHand)
         return settings
     }
 
@@ -90,7 +88,7 @@ struct KafkaSettings: Sendable, Equatable {
     var connectTimeout = Duration.seconds(10)
     /// What it means not to be allowed.
     var onUnauthorized = OnUnauthorized.retry
-    /// The most events of a batch.
+    /// The most events that may be in flight.
     var mostEvents = 25
 
     /// How librdkafka compresses what it sends.

@@ -4,93 +4,124 @@ import HeadgateTransport
 import HeadgateWire
 
 extension MessageSender {
-    /// Librdkafka ends a batch at its time, and knows why; only if it does not is this the end.
-    private static let grace = Duration.seconds(5)
-
     /// One that produces by librdkafka.
     convenience init(_ settings: KafkaSettings, on scheduler: any Scheduler) throws(TransportError) {
-        try self.init(timeout: settings.timeout + Self.grace, on: scheduler, judge: settings.judge) {
-            link throws(TransportError) in
-            try PublisherThread(KafkaProducer(settings, link: link), named: "headgate-kafka")
+        try self.init(
+            timeout: settings.timeout, on: scheduler, keepsOrder: true, judge: settings.judge
+        ) { ended throws(TransportError) in
+            let link = KafkaLink(ended: ended)
+            let publisher = try PublisherThread(KafkaProducer(settings, link: link), named: "headgate-kafka")
+            link.onReady { [weak publisher] in publisher?.publish(0) }
+            return (link, publisher)
         }
     }
 }
 
-/// Produces by librdkafka, which tells what comes of it on a thread of its own. A producer is made when it is first needed, and
-/// anew when something went wrong that was not an event's fault.
+/// Produces by librdkafka, which reports what comes of it on a thread of its own. A producer is made when it is first needed,
+/// and again when the last one has ended and has reported all that it had. A time-out does not end it.
 // Unchecked: the sender hands it to its thread, and all is called there alone.
 private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
     private let settings: KafkaSettings
-    private let link: MessageLink
+    private let link: KafkaLink
     private let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
     private var producer: OpaquePointer?
+    private var topic: OpaquePointer?
     /// What it reports to; here as long as it is.
     private var reports: KafkaReports?
-    private var lastMessage: MessageFlights.Message = 0
 
-    init(_ settings: KafkaSettings, link: MessageLink) {
+    init(_ settings: KafkaSettings, link: KafkaLink) {
         (self.settings, self.link) = (settings, link)
     }
 
-    /// Hands the events of a flight over, one message each; the link hears what comes of them.
+    /// Hands over all events that may go now, one message each; the link hears what comes of them.
     func publish(_ flight: Int) {
-        guard let batch = link.batch(of: flight) else { return }
-        do throws(KafkaFault) {
-            let (producer, reports) = try ready()
-            for index in batch.events.indices {
-                guard produce(index, of: batch, as: flight, producer) else { return }
-            }
-            reports.handedOver(to: producer)
-        } catch {
-            link.end(flight, cause: error.cause)
+        if link.isStuck {
+            close()
+            link.abandon()
         }
+        do throws(KafkaFault) {
+            while link.mayProduce() {
+                let topic = try ready()
+                for portion in link.take(Self.mostTaken) { produce(portion, to: topic) }
+            }
+        } catch {
+            link.failWaiting(error.cause)
+        }
+        if let producer { reports?.handedOver(to: producer) }
     }
+
+    /// So many events are taken at once: each time costs a lock.
+    private static let mostTaken = 256
 
     /// Lets go of the producer and of what it has. Another can be made.
     func close() {
         guard let producer else { return }
         // Nobody waits for it: what is not stored by now is not told.
         rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+        if let topic { rd_kafka_topic_destroy(topic) }
         rd_kafka_destroy(producer)
-        (self.producer, reports) = (nil, nil)
+        (self.producer, topic, reports) = (nil, nil, nil)
     }
 
-    private func ready() throws(KafkaFault) -> (OpaquePointer, KafkaReports) {
-        if let producer, let reports, link.isReady { return (producer, reports) }
+    /// The topic of a producer that takes messages.
+    private func ready() throws(KafkaFault) -> OpaquePointer {
+        if let topic, !link.needsProducer { return topic }
         close()
         let reports = KafkaReports(link)
         let producer = try settings.makeProducer(reports)
+        link.producerMade(reports)
         reports.begin(producer)
-        (self.producer, self.reports, link.isReady) = (producer, reports, true)
-        return (producer, reports)
+        (self.producer, self.reports) = (producer, reports)
+        guard let topic = rd_kafka_topic_new(producer, settings.topic, nil) else {
+            close()
+            throw KafkaFault(cause: "Kafka: the producer could not be made")
+        }
+        self.topic = topic
+        return topic
     }
 
-    /// - Returns: false when the flight is over, and the rest need not go.
-    private func produce(_ index: Int, of batch: Batch, as flight: Int, _ producer: OpaquePointer) -> Bool {
-        lastMessage += 1
-        guard link.send(lastMessage, index, of: flight) else { return false }
-        let event = batch.events[index]
-        let error = batch.body.withUnsafeBytes { body in
-            let json = UnsafeRawBufferPointer(rebasing: body[event.range])
-            return produce(KafkaMessage(id: event.plainId, json: json, scanner), json, producer)
+    private func produce(_ portion: KafkaFlights.Portion, to topic: OpaquePointer) {
+        portion.batch.body.withUnsafeBytes { body in
+            for (offset, index) in portion.indices.enumerated() {
+                let event = portion.batch.events[index]
+                let json = UnsafeRawBufferPointer(rebasing: body[event.range])
+                let message = portion.firstMessage + UInt(offset)
+                var id = event.plainId
+                let error = id.withUTF8 { id in
+                    KafkaMessage.with(id: UnsafeRawBufferPointer(id), json: json, scanner) {
+                        produce($0, json, as: message, to: topic)
+                    }
+                }
+                guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { continue }
+                if let producer { reports?.noteEnd(of: producer) }
+                link.report([(message, KafkaAnswer(error).report)])
+            }
         }
-        if error != RD_KAFKA_RESP_ERR_NO_ERROR { link.answer(lastMessage, KafkaAnswer(error)) }
-        return true
     }
 
     private func produce(
-        _ message: KafkaMessage, _ json: UnsafeRawBufferPointer, _ producer: OpaquePointer
+        _ message: KafkaMessage, _ json: UnsafeRawBufferPointer, as number: KafkaFlights.Message,
+        to topic: OpaquePointer
     ) -> rd_kafka_resp_err_t {
-        let headers = rd_kafka_headers_new(message.headers.count)
-        for header in message.headers {
-            rd_kafka_header_add(headers, header.name, -1, header.value, header.value.count)
-        }
+        let headers = rd_kafka_headers_new(3)
+        message.id.add("id", to: headers)
+        message.name?.add("event", to: headers)
+        message.time?.add("time", to: headers)
         // A number in the place of a pointer. Nobody reads what it would point to.
-        let opaque = UnsafeMutableRawPointer(bitPattern: lastMessage)
+        let opaque = UnsafeMutableRawPointer(bitPattern: number)
         let error = headgate_kafka_produce(
-            producer, settings.topic, message.key, message.key?.count ?? 0, json.baseAddress, json.count, headers,
+            producer, topic, message.key?.baseAddress, message.key?.count ?? 0, json.baseAddress, json.count, headers,
             opaque)
         if error != RD_KAFKA_RESP_ERR_NO_ERROR { rd_kafka_headers_destroy(headers) }
         return error
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Adds the bytes as a header's value.
+    fileprivate func add(_ name: StaticString, to headers: OpaquePointer?) {
+        rd_kafka_header_add(
+            headers, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self), name.utf8CodeUnitCount,
+            baseAddress, count)
     }
 }

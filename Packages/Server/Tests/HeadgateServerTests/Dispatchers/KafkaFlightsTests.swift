@@ -1,0 +1,152 @@
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+@Suite("Flights to Kafka")
+struct KafkaFlightsTests {
+    private let dead = EventOutcome.dead(.refused, cause: "no")
+
+    /// A batch of events of these numbers.
+    private func batch(_ numbers: Int...) -> Batch {
+        var batch = Batch(of: numbers.map { _ in "{}" }, in: .separate)
+        batch.events = numbers.map { Batch.Event(id: "\($0)", sequenceNumber: Int64($0), range: 0..<2) }
+        return batch
+    }
+
+    /// Produces what may go: the numbers of the messages, and of their events.
+    private func produce(_ flights: inout KafkaFlights) -> [UInt: Int] {
+        var produced: [UInt: Int] = [:]
+        while flights.mayProduce {
+            if flights.needsProducer { flights.producerMade() }
+            for portion in flights.take(2) {
+                for (offset, index) in portion.indices.enumerated() {
+                    let number = portion.batch.events[index].sequenceNumber
+                    produced[portion.firstMessage + UInt(offset)] = Int(number)
+                }
+            }
+        }
+        return produced
+    }
+
+    private func again(_ cause: String) -> EventOutcome { .retry(cause: cause, charged: false) }
+
+    @Test("K6: flights are in the air together; each is over with its own last report")
+    func window() {
+        var flights = KafkaFlights()
+        _ = flights.begin(1, batch(1, 2))
+        _ = flights.begin(2, batch(3))
+        #expect(produce(&flights) == [1: 1, 2: 2, 3: 3])
+        #expect(flights.report(1, .stored) == .init())
+        #expect(flights.report(3, .stored).ended == [.init(number: 2, result: .delivered)])
+        #expect(flights.report(2, .stored).ended == [.init(number: 1, result: .delivered)])
+    }
+
+    @Test("K6: an event whose message the producer still has is not produced again, and its report counts")
+    func outlivesTimeOut() {
+        var flights = KafkaFlights()
+        _ = flights.begin(1, batch(1, 2, 3))
+        _ = produce(&flights)
+        _ = flights.report(1, .stored)
+        let over = flights.end(1, cause: "timed out")
+        let rest = SendResult.each([.delivered, again("timed out"), again("timed out")])
+        #expect(over.ended == [.init(number: 1, result: rest)])
+        // One is reported while nobody waits, the other when it has come again.
+        #expect(flights.report(2, .stored) == .init())
+        #expect(flights.begin(2, batch(2, 3)) == .init())
+        #expect(produce(&flights) == [:])
+        #expect(flights.report(3, .stored).ended == [.init(number: 2, result: .delivered)])
+    }
+
+    @Test("K6: events that were all stored meanwhile are delivered as they come again")
+    func storedMeanwhile() {
+        var flights = KafkaFlights()
+        _ = flights.begin(1, batch(1))
+        _ = produce(&flights)
+        _ = flights.end(1, cause: "timed out")
+        _ = flights.report(1, .stored)
+        #expect(flights.begin(2, batch(1)).ended == [.init(number: 2, result: .delivered)])
+    }
+
+    @Test("D6, D9, K6: a refused set goes again in parts and without a failure, until the one is alone who is refused")
+    func isolated() {
+        var flights = KafkaFlights()
+        _ = flights.begin(1, batch(1, 2, 3))
+        _ = flights.begin(2, batch(4))
+        _ = produce(&flights)
+        // 1 and 2 were a set, which has a gap behind it; the others come back unwritten.
+        flights.producerEnded()
+        for message in [4, 3] as [UInt] { #expect(flights.report(message, .failed(cause: nil)) == .init()) }
+        #expect(flights.report(2, .refused(dead)) == .init())
+        #expect(produce(&flights) == [:], "the producer has a message yet")
+        #expect(flights.report(1, .refused(dead)) == .init(mayProduce: true))
+        #expect(produce(&flights) == [5: 1])
+        #expect(flights.report(5, .stored) == .init(mayProduce: true))
+        #expect(flights.needsProducer == false)
+        // What was stored alone makes room for two: now they may be a set again.
+        let two = produce(&flights)
+        #expect(two == [6: 2, 7: 3])
+        flights.producerEnded()
+        _ = flights.report(7, .failed(cause: nil))
+        _ = flights.report(6, .refused(dead))
+        #expect(produce(&flights) == [8: 2])
+        flights.producerEnded()
+        #expect(flights.report(8, .refused(dead)).mayProduce)
+        #expect(produce(&flights) == [9: 3, 10: 4], "nobody is suspected any more")
+        let result = SendResult.each([.delivered, dead, .delivered])
+        #expect(flights.report(9, .stored).ended == [.init(number: 1, result: result)])
+        #expect(flights.report(10, .stored).ended == [.init(number: 2, result: .delivered)])
+    }
+
+    @Test(
+        "D9, Q2, K6: without a refusal a failure is an outage: all go again, also those behind that were not produced")
+    func outage() {
+        var flights = KafkaFlights()
+        _ = flights.begin(1, batch(1, 2))
+        _ = produce(&flights)
+        flights.producerEnded()
+        _ = flights.begin(2, batch(3))
+        #expect(produce(&flights) == [:])
+        _ = flights.report(2, .failed(cause: nil))
+        let over = flights.report(1, .failed(cause: "gone"))
+        #expect(over.ended.map(\.number) == [1, 2])
+        #expect(over.ended.map(\.result) == [.noAnswer(cause: "gone"), .noAnswer(cause: "gone")])
+    }
+
+    @Test("Q2, K6: what waits behind an event that went back does not go before it")
+    func behindTimeOut() {
+        var flights = KafkaFlights()
+        _ = flights.begin(1, batch(1))
+        _ = produce(&flights)
+        flights.producerEnded()
+        _ = flights.begin(2, batch(2))
+        _ = flights.begin(3, batch(3))
+        #expect(flights.end(2, cause: "timed out").ended.map(\.number) == [2, 3])
+        // The first was refused after its time: it comes again before those that are tried at once.
+        _ = flights.end(1, cause: "timed out")
+        #expect(flights.report(1, .refused(dead)) == .init())
+        _ = flights.begin(4, batch(1))
+        #expect(produce(&flights) == [2: 1])
+    }
+
+    @Test("Q2, K6: beside a refused event that nobody waits for nothing goes again by itself")
+    func refusedUnawaited() {
+        var flights = KafkaFlights()
+        _ = flights.begin(1, batch(1))
+        _ = flights.begin(2, batch(2))
+        _ = produce(&flights)
+        _ = flights.end(1, cause: "timed out")
+        _ = flights.report(1, .refused(dead))
+        #expect(flights.report(2, .failed(cause: nil)).ended == [.init(number: 2, result: .noAnswer(cause: "no"))])
+    }
+
+    @Test("K6: what an abandoned producer had goes again")
+    func abandoned() {
+        var flights = KafkaFlights()
+        _ = flights.begin(1, batch(1))
+        _ = produce(&flights)
+        #expect(flights.abandon("TLS: x").ended == [.init(number: 1, result: .noAnswer(cause: "TLS: x"))])
+        #expect(flights.needsProducer && flights.sentCount == 0)
+        #expect(flights.report(1, .stored) == .init())
+    }
+}

@@ -1,0 +1,174 @@
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// Histories drawn by chance: a dispatcher, the account of its flights, and a producer whose broker refuses some events.
+@Suite("Histories of Kafka")
+struct KafkaHistoryTests {
+    @Test(
+        "K6, Q2, D6: each event is stored once, or dead if it is refused, and those of a partition keep their order",
+        arguments: 0..<300)
+    func history(seed: Int) {
+        var history = KafkaHistory(seed: seed)
+        for _ in 0..<200 { history.step(isCalm: false) }
+        for _ in 0..<5000 where !history.isOver { history.step(isCalm: true) }
+        #expect(history.isOver, "seed \(seed)")
+        #expect(history.faults == [], "seed \(seed)")
+    }
+}
+
+private struct KafkaHistory {
+    private static let events = 40
+    private var random: Chance
+    private var flights = KafkaFlights()
+    /// Events that are neither stored nor dead, by what the dispatcher knows, and not in a flight.
+    private var pending = Array(1...KafkaHistory.events)
+    private var inFlight: [Int: [Int]] = [:]
+    private var nextFlight = 1
+    /// What the producer has, in its order.
+    private var outbox: [(message: UInt, event: Int)] = []
+    private var isEnded = true
+    /// What each partition has.
+    private var stored = [[Int]](repeating: [], count: 3)
+    private let poison: Set<Int>
+    private var settled: Set<Int> = []
+    private(set) var faults: [String] = []
+
+    init(seed: Int) {
+        var random = Chance(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1)
+        poison = Set((1...KafkaHistory.events).filter { _ in Int.random(in: 0..<8, using: &random) == 0 })
+        self.random = random
+    }
+
+    var isOver: Bool { settled.count == KafkaHistory.events && inFlight.isEmpty }
+
+    mutating func step(isCalm: Bool) {
+        switch Int.random(in: 0..<(isCalm ? 6 : 10), using: &random) {
+        case 0, 1: begin()
+        case 2, 3: produce()
+        case 4, 5: answerSet()
+        case 6: timeOut()
+        case 7 where Int.random(in: 0..<5, using: &random) == 0: breakDown()
+        default: produce()
+        }
+        if isEnded, !outbox.isEmpty { giveBack(cause: nil) }
+    }
+
+    /// The dispatcher sends the oldest that wait.
+    private mutating func begin() {
+        guard inFlight.count < 3, !pending.isEmpty else { return }
+        let count = min(pending.count, Int.random(in: 1...6, using: &random))
+        let numbers = Array(pending.prefix(count))
+        pending.removeFirst(count)
+        var batch = Batch(of: numbers.map { _ in "{}" }, in: .separate)
+        batch.events = numbers.map { Batch.Event(id: "\($0)", sequenceNumber: Int64($0), range: 0..<2) }
+        inFlight[nextFlight] = numbers
+        nextFlight += 1
+        end(flights.begin(nextFlight - 1, batch))
+    }
+
+    private mutating func produce() {
+        guard flights.mayProduce else { return }
+        if flights.needsProducer {
+            if !outbox.isEmpty { faults.append("a producer is left that has messages") }
+            flights.producerMade()
+            isEnded = false
+        }
+        for portion in flights.take(Int.random(in: 1...8, using: &random)) {
+            for (offset, index) in portion.indices.enumerated() {
+                let event = Int(portion.batch.events[index].sequenceNumber)
+                if outbox.contains(where: { $0.event == event }) { faults.append("\(event) is produced beside itself") }
+                outbox.append((portion.firstMessage + UInt(offset), event))
+            }
+        }
+    }
+
+    /// A broker takes a set of a partition, or refuses it, and all that follows there.
+    private mutating func answerSet() {
+        guard let event = outbox.randomElement(using: &random)?.event, !isEnded else { return }
+        let all = outbox.filter { $0.event % 3 == event % 3 }
+        let set = all.prefix(Int.random(in: 1...4, using: &random))
+        outbox.removeAll { sent in set.contains { $0.message == sent.message } }
+        guard set.contains(where: { poison.contains($0.event) }) else {
+            stored[event % 3] += set.map(\.event)
+            for sent in set { end(flights.report(sent.message, .stored)) }
+            return
+        }
+        isEnded = true
+        // The producer's end is told before or behind the refusal.
+        let isFirst = Bool.random(using: &random)
+        if isFirst { flights.producerEnded() }
+        for sent in set {
+            end(flights.report(sent.message, .refused(.dead(.refused, cause: "no"))))
+        }
+        flights.producerEnded()
+    }
+
+    /// What an ended producer has comes back in any order.
+    private mutating func giveBack(cause: String?) {
+        flights.producerEnded()
+        let back = outbox.shuffled(using: &random)
+        outbox = []
+        for sent in back { end(flights.report(sent.message, .failed(cause: cause))) }
+    }
+
+    /// No broker is left, and nothing was written.
+    private mutating func breakDown() {
+        isEnded = true
+        giveBack(cause: "gone")
+    }
+
+    private mutating func timeOut() {
+        guard let flight = inFlight.keys.sorted().randomElement(using: &random) else { return }
+        end(flights.end(flight, cause: "timed out"))
+    }
+
+    private mutating func end(_ outcome: KafkaFlights.Outcome) {
+        for ended in outcome.ended {
+            guard let numbers = inFlight.removeValue(forKey: ended.number) else {
+                faults.append("flight \(ended.number) ends twice")
+                continue
+            }
+            for (number, outcome) in zip(numbers, outcomes(of: ended.result, numbers.count)) { settle(number, outcome) }
+            pending.sort()
+        }
+    }
+
+    private mutating func settle(_ number: Int, _ outcome: EventOutcome) {
+        switch outcome {
+        case .delivered, .duplicate:
+            settled.insert(number)
+            let copies = stored[number % 3].count { $0 == number }
+            if copies != 1 { faults.append("\(number) is delivered, and stored \(copies) times") }
+            if stored[number % 3] != stored[number % 3].sorted() { faults.append("\(stored[number % 3])") }
+        case .dead:
+            settled.insert(number)
+            if !poison.contains(number) { faults.append("\(number) is dead") }
+        case .retry(_, let isCharged):
+            pending.append(number)
+            if isCharged { faults.append("\(number) is charged") }
+        }
+    }
+
+    private func outcomes(of result: SendResult, _ count: Int) -> [EventOutcome] {
+        switch result {
+        case .delivered: Array(repeating: .delivered, count: count)
+        case .each(let outcomes): outcomes
+        default: Array(repeating: .retry(cause: "", charged: false), count: count)
+        }
+    }
+}
+
+/// SplitMix64.
+private struct Chance: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+/// Brokers that store events and do not say so, in time or at all: nothing is stored twice while the daemon lives.
+@Suite struct KafkaCopiesTests {
+    private func track(_ count: Int, on daemon: Daemon) async throws {
+        let client = try await daemon.connect()
+        defer { client.close() }
+        for number in 1...count {
+            let event: JSON = ["event": "e", "key": .string("k\(number % 5)"), "data": ["n": JSON(number)]]
+            _ = try await client.result("track", event)
+        }
+    }
+
+    private func settled(_ count: Int, _ daemon: Daemon) async throws {
+        let entry = try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == count }
+        #expect(entry["dead"] == 0)
+    }
+
+    @Test("K6: a first set is stored, its answer is lost and the broker goes away: it is stored once")
+    func lostAnswer() async throws {
+        try await withScene { scene in
+            let broker = try await scene.strictBroker()
+            let daemon = try await scene.daemon(["dispatchers": ["collect": broker.dispatcher(["timeout_ms": 500])]])
+            try await daemon.pause()
+            try await track(25, on: daemon)
+            try await broker.order("lose 1")
+            try await daemon.resume()
+            _ = try await eventually("something is stored") { try await broker.storedNumbers().isEmpty ? nil : true }
+            for _ in 1...3 {
+                try await broker.order("down")
+                let failed = try await daemon.dispatcher()["failed"].int ?? 0
+                try await daemon.dispatcher(until: "an attempt has failed") { $0["failed"].int ?? 0 > failed }
+                try await broker.order("lose 1")
+                try await broker.order("up")
+                _ = try await eventually("something came") { try await broker.storedNumbers().count >= 1 ? true : nil }
+            }
+            try await settled(25, daemon)
+            #expect(try await broker.storedNumbers() == Array(1...25))
+            #expect(try await broker.order("producers") == "1")
+        }
+    }
+
+    @Test("K6: a broker that takes longer than timeout_ms stores each event once")
+    func slow() async throws {
+        try await withScene { scene in
+            let broker = try await scene.strictBroker()
+            try await broker.order("delay 700")
+            let settings = broker.dispatcher(["timeout_ms": 200, "dispatch_limit": 100])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            try await daemon.pause()
+            try await track(500, on: daemon)
+            try await daemon.resume()
+            let entry = try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
+            #expect(entry["last_error"] == "timed out")
+            try await broker.order("delay 0")
+            try await settled(500, daemon)
+            #expect(try await broker.storedNumbers() == Array(1...500))
+            #expect(try await broker.order("producers") == "1")
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+/// Brokers that refuse some events and take the others.
+@Suite struct KafkaRefusalTests {
+    /// Tracks events, some of which are not to be taken.
+    private func track(_ count: Int, poison: (Int) -> Bool, on daemon: Daemon) async throws {
+        let client = try await daemon.connect()
+        defer { client.close() }
+        let events = (1...count).map { number -> JSON in
+            [
+                "event": poison(number) ? "poison" : "good", "key": .string("k\(number % 10)"),
+                "data": ["n": JSON(number)],
+            ]
+        }
+        for start in stride(from: 0, to: count, by: 100) {
+            let part = Array(events[start..<min(count, start + 100)])
+            _ = try await client.result("track_many", ["events": .array(part)])
+        }
+    }
+
+    /// Each key's events in the order in which they stand in its partition.
+    private func expectOrder(_ stored: [[JSON]], at location: SourceLocation = #_sourceLocation) {
+        for events in stored {
+            for (key, events) in Dictionary(grouping: events, by: { $0["key"].string ?? "" }) {
+                let numbers = events.compactMap { $0["data"]["n"].int }
+                #expect(numbers == numbers.sorted(), "\(key)", sourceLocation: location)
+            }
+        }
+    }
+
+    @Test(
+        "D6, D9, K6: one refused event in a hundred: only it is dead, at once, without a failed attempt; keys keep order",
+        arguments: [(87, "refused", 25, 1), (10, "too_large", 500, 1), (87, "refused", 100, 4)])
+    func oneInAHundred(code: Int, reason: String, limit: Int, inFlight: Int) async throws {
+        try await withScene(waitsLong: true) { scene in
+            let broker = try await scene.strictBroker()
+            try await broker.order("refuse \(code) poison")
+            let settings = broker.dispatcher([
+                "dispatch_limit": JSON(limit), "byte_limit": 1_000_000, "in_flight": JSON(inFlight),
+                // A wait would show.
+                "backoff": ["base_ms": 300_000, "cap_ms": 300_000],
+            ])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            try await daemon.pause()
+            try await track(1000, poison: { $0 % 100 == 37 }, on: daemon)
+            try await daemon.resume()
+            try await daemon.dispatcher(until: "all are settled") { $0["sent"] == 990 && $0["dead"] == 10 }
+            let good = (1...1000).filter { $0 % 100 != 37 }
+            #expect(try await broker.storedNumbers() == good)
+            expectOrder(try await broker.stored())
+            let letters = try await daemon.ask("dead_letters.list", ["dispatcher": "collect"])["dead_letters"].elements
+            #expect(letters.count == 10)
+            for letter in letters { #expect(letter.contains(["reason": .string(reason), "attempts": 1])) }
+        }
+    }
+
+    @Test(
+        "D9, K6: a fault of the topic, of the settings or of the cluster makes no dead letter and charges nothing",
+        arguments: [76, 43, 35, 21, 17, 55, 90, 29])
+    func outages(code: Int) async throws {
+        try await withScene { scene in
+            let broker = try await scene.strictBroker(partitions: 1)
+            try await broker.order("fail \(code) 2")
+            let daemon = try await scene.daemon(["dispatchers": ["collect": broker.dispatcher(["max_attempts": 1])]])
+            try await track(10, poison: { _ in false }, on: daemon)
+            let entry = try await daemon.dispatcher(until: "all are settled") { $0["sent"] == 10 }
+            #expect(entry["dead"] == 0)
+            #expect(try await broker.storedNumbers() == Array(1...10))
+            let events = try await broker.stored().joined()
+            #expect(events.allSatisfy { $0["attempt"] == 1 })
+            expectOrder(try await broker.stored())
+        }
+    }
+
+    @Test(
+        "Q2, K6: whatever a broker refuses for good now and then, a key's events stay in their order",
+        arguments: [2, 87, 90])
+    func order(code: Int) async throws {
+        try await withScene(waitsLong: true) { scene in
+            let broker = try await scene.strictBroker()
+            let settings = broker.dispatcher(["dispatch_limit": 200, "byte_limit": 1_000_000, "max_attempts": 100])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            try await daemon.pause()
+            try await track(4000, poison: { _ in false }, on: daemon)
+            try await daemon.resume()
+            var sent = 0
+            while sent < 3000 {
+                try await broker.order("fail \(code) 1")
+                let before = sent
+                let entry = try await daemon.dispatcher(until: "it went on") { $0["sent"].int ?? 0 > before }
+                sent = entry["sent"].int ?? 0
+            }
+            try await broker.order("fail \(code) 0")
+            let entry = try await daemon.dispatcher(until: "all are settled") {
+                $0["pending"] == 0 && $0["in_flight"] == 0
+            }
+            let stored = try await broker.stored()
+            expectOrder(stored)
+            #expect(try await broker.storedNumbers().count == entry["sent"].int)
+        }
+    }
+}
