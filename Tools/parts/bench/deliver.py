@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from machine import ROOT, build_c, find_program, real_disk, run
 from servers import BenchmarkError, Headgate
-from sinks import CollectorSink, CountingSink, KafkaSink, Sink
+from sinks import CollectorSink, CountingSink, KafkaSink, NATSSink, Sink
 
 SIZE = 300
 EVENTS_A_MESSAGE = 500
@@ -171,6 +171,9 @@ def main() -> None:
         with KafkaSink(programs, partitions) as sink:
             for limit in (1000, 10_000):
                 measure(arguments, f"kafka {partitions}, {limit}", sink.dispatcher(limit), sink)
+    with NATSSink(programs, arguments.disk) as sink:
+        for limit in (1000, 10_000):
+            measure(arguments, f"nats, {limit}", sink.dispatcher(limit), sink)
     for name, path in [("file", "events.ndjson"), ("/dev/null", "/dev/null")]:
         measure(arguments, name, {"kind": "file", "path": path, "dispatch_limit": 1000, "byte_limit": 1 << 20}, None)
     if arguments.backlog:

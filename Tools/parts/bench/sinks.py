@@ -3,8 +3,11 @@
 import http.client
 import os
 import pathlib
+import shutil
+import socket
 import subprocess
 import sys
+import time
 
 
 class Sink:
@@ -85,6 +88,50 @@ class KafkaSink(Sink):
     def produce(self, *arguments: str) -> str:
         command = [self.program, self.brokers, *arguments]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+class NATSSink(Sink):
+    """A `nats-server` with one stream in memory: it keeps the newest messages and counts all."""
+
+    def __init__(self, programs: pathlib.Path, disk: pathlib.Path) -> None:
+        self.program = programs / "publish"
+        self.port = free_port()
+        self.configuration = disk / "nats.conf"
+        store = disk / "nats"
+        self.configuration.write_text(f'listen: "127.0.0.1:{self.port}"\njetstream {{ store_dir: "{store}" }}\n')
+        server = shutil.which("nats-server", path=os.environ["PATH"] + os.pathsep + "/usr/sbin")
+        command = [server or "nats-server", "-c", self.configuration]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.url = f"nats://127.0.0.1:{self.port}"
+        while not self.is_ready():
+            time.sleep(0.05)
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        self.configuration.unlink(missing_ok=True)
+
+    def is_ready(self) -> bool:
+        return subprocess.run([self.program, self.url], capture_output=True).returncode == 0
+
+    def dispatcher(self, limit: int) -> dict:
+        dispatcher = {"kind": "nats", "servers": [self.url], "subject": "bench.events", "stream": "EVENTS"}
+        return {**dispatcher, "dispatch_limit": limit, "byte_limit": 16 << 20}
+
+    def count(self) -> int:
+        return int(self.publish())
+
+    def capacity(self, batch: int, event_bytes: int) -> float:
+        """What a program in C gets rid of that has up to 10,000 messages in flight."""
+        return float(self.publish("500000", str(event_bytes)))
+
+    def publish(self, *arguments: str) -> str:
+        command = [self.program, self.url, *arguments]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
 
 
 class CollectorSink(Sink):
