@@ -1,3 +1,4 @@
+import HeadgateTransport
 import Testing
 
 @testable import HeadgateCore
@@ -148,5 +149,36 @@ struct KafkaFlightsTests {
         #expect(flights.abandon("TLS: x").ended == [.init(number: 1, result: .noAnswer(cause: "TLS: x"))])
         #expect(flights.needsProducer && flights.sentCount == 0)
         #expect(flights.report(1, .stored) == .init())
+    }
+
+    @Test("Q2, K6: what the dispatcher sends before it hears of a failure goes back as well")
+    func sentMeanwhile() {
+        let ended = Guarded<[MessageFlights.Ended]>([])
+        let link = KafkaLink { over in ended.withLock { $0.append(over) } }
+        link.begin(1, batch(1))
+        _ = link.mayProduce()
+        _ = link.take(1)
+        link.report([(1, .failed(cause: "gone"))])
+        link.begin(2, batch(2))
+        #expect(!link.mayProduce())
+        #expect(ended.withLock { $0.map(\.number) } == [1, 2])
+        link.heard(1)
+        link.heard(2)
+        link.begin(3, batch(1, 2))
+        #expect(link.mayProduce())
+    }
+
+    @Test("Q2, K6: behind an event that a broker takes for damaged nothing goes before it")
+    func damaged() {
+        let damaged = EventOutcome.retry(cause: "damaged", charged: true)
+        var flights = KafkaFlights()
+        _ = flights.begin(1, batch(1))
+        _ = flights.begin(2, batch(2))
+        _ = produce(&flights)
+        _ = flights.report(2, .failed(cause: nil))
+        _ = flights.report(1, .refused(damaged))
+        #expect(produce(&flights) == [3: 1])
+        let over = flights.report(3, .refused(damaged)).ended
+        #expect(over.map(\.result) == [.each([damaged]), .noAnswer(cause: "damaged")])
     }
 }

@@ -222,6 +222,8 @@ struct KafkaFlights {
             }
         case .refused(let believed) where entry.isAlone:
             if let place = entry.place { outcome.ended = settle(place, believed) }
+            // What waits behind an event that goes again must not go before it.
+            if case .retry(let cause, _) = believed { outcome.ended += failWaiting(cause).ended }
         case .refused, .failed:
             returned.append(Returned(message: message, sent: entry, report: report))
         }

@@ -8,6 +8,9 @@ final class KafkaLink: FlightAccount {
         var flights = KafkaFlights()
         /// What the present producer reports to. What an earlier one says of itself does not count.
         var present: ObjectIdentifier?
+        /// Flights that gave events back of which the dispatcher has not heard yet, by their causes. What it sends meanwhile goes
+        /// back as well: it must not go before those (Behaviour Q2).
+        var unheard: [Int: String] = [:]
         /// Flights that were over as they began.
         var ended: [MessageFlights.Ended] = []
         /// Why nothing comes through, as far as that was reported since the last delivery.
@@ -47,8 +50,17 @@ final class KafkaLink: FlightAccount {
 
     func begin(_ flight: Int, _ batch: Batch) {
         state.withLock { state in
-            state.ended += state.flights.begin(flight, batch).ended
+            guard let cause = state.unheard.values.first else {
+                state.ended += state.flights.begin(flight, batch).ended
+                return
+            }
+            state.unheard[flight] = cause
+            state.ended.append(MessageFlights.Ended(number: flight, result: .noAnswer(cause: cause)))
         }
+    }
+
+    func heard(_ flight: Int) {
+        state.withLock { $0.unheard[flight] = nil }
     }
 
     func end(_ flight: Int, cause: String) {
@@ -59,7 +71,10 @@ final class KafkaLink: FlightAccount {
     }
 
     func forgetFlights() {
-        state.withLock { $0.flights.forgetFlights() }
+        state.withLock { state in
+            state.flights.forgetFlights()
+            state.unheard = [:]
+        }
     }
 
     // MARK: Producing
@@ -138,8 +153,26 @@ final class KafkaLink: FlightAccount {
     }
 
     private func change(_ body: (inout State) -> KafkaFlights.Outcome) {
-        let (outcome, publish) = state.withLock { (body(&$0), $0.publish) }
+        let (outcome, publish) = state.withLock { state in
+            let outcome = body(&state)
+            for ended in outcome.ended {
+                if let cause = ended.result.causeOfRetry { state.unheard[ended.number] = cause }
+            }
+            return (outcome, state.publish)
+        }
         outcome.ended.forEach(ended)
         if outcome.mayProduce { publish?() }
+    }
+}
+
+extension SendResult {
+    /// Why some events go again, or nil if none do.
+    fileprivate var causeOfRetry: String? {
+        switch self {
+        case .noAnswer(let cause): cause
+        case .each(let outcomes):
+            outcomes.lazy.compactMap { if case .retry(let cause, _) = $0 { cause } else { nil } }.first
+        case .delivered, .refused, .returned, .interrupted: nil
+        }
     }
 }

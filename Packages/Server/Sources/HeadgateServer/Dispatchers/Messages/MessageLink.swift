@@ -9,6 +9,12 @@ protocol FlightAccount: Sendable {
     func end(_ flight: Int, cause: String)
     /// Forgets all flights; nobody waits for them.
     func forgetFlights()
+    /// The dispatcher is about to hear that a flight is over.
+    func heard(_ flight: Int)
+}
+
+extension FlightAccount {
+    func heard(_ flight: Int) {}
 }
 
 /// What a sender, its connection's thread and the library's threads know in common: the flights, and what is known of the
