@@ -26,6 +26,36 @@ public struct ByteCursor {
         lay(source, bytes.count)
     }
 
+    /// Lays JSON that a parser has accepted, with spaces in the place of line ends and tabs: what has a code below that of the
+    /// space stands between tokens there, and nowhere else. It is one pass, as a plain copy is.
+    @inlinable @inline(__always)
+    public mutating func put(json: UnsafeRawBufferPointer) {
+        guard let source = json.baseAddress else { return }
+        let (count, place) = (json.count, next)
+        skip(count)
+        var offset = 0
+        while offset &+ 8 <= count {
+            let word = (source + offset).loadUnaligned(as: UInt64.self)
+            (place + offset).storeBytes(of: ByteCursor.spaced(word), as: UInt64.self)
+            offset &+= 8
+        }
+        while offset < count {
+            (place + offset).storeBytes(of: max((source + offset).load(as: UInt8.self), 0x20), as: UInt8.self)
+            offset &+= 1
+        }
+    }
+
+    /// Eight bytes, with spaces for those with a code below that of the space. Without branches, so that the compiler takes
+    /// several at once.
+    @inlinable @inline(__always)
+    static func spaced(_ word: UInt64) -> UInt64 {
+        let (tops, sevens) = (word & 0xE0E0_E0E0_E0E0_E0E0, 0x7F7F_7F7F_7F7F_7F7F as UInt64)
+        // The top bit of each byte that is below 0x20, and then all bits of it.
+        let low = ~(((tops & sevens) &+ sevens) | tops) & ~sevens
+        let whole = (low &<< 1) &- (low &>> 7)
+        return (word & ~whole) | (low &>> 2)
+    }
+
     /// Lays text of the program.
     @inlinable @inline(__always)
     public mutating func put(_ text: StaticString) {

@@ -34,6 +34,8 @@ public struct DeadLetter: Sendable, Equatable {
         case maxAttempts = "max_attempts"
         /// Tried for `max_retry_age` (Behaviour D9).
         case maxRetryAge = "max_retry_age"
+        /// A transformation failed whose `on_error` is `drop`; it was never sent (Behaviour P4).
+        case transformation
         /// Refused by a worker, or by a topic of Kafka though alone (Behaviour K3, K6).
         case refused
     }

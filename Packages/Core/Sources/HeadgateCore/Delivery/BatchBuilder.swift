@@ -84,6 +84,10 @@ struct BatchInMaking {
     private(set) var last: SequenceNumber?
     /// Events that were transformed away.
     private(set) var dropped = SequenceSet()
+    /// Events that are dead letters because a transformation failed.
+    private(set) var failed = SequenceSet()
+    /// The failures of these.
+    private(set) var failures: [String] = []
     private var annotations: QueuedAnnotations
     private let cloudEvents: CloudEventForm?
     private let chain: TransformationChain
@@ -111,7 +115,7 @@ struct BatchInMaking {
             expecting: min(room.bytes, size * min(room.most, room.pending)), room: (room.bytes, room.mostBytes))
     }
 
-    /// Adds an event as it is to go out, or to the dropped ones.
+    /// Adds an event as it is to go out, or to the dropped or failed ones.
     /// - Returns: whether others may follow.
     mutating func add(_ entry: consuming QueueEntry) -> Bool {
         let number = entry.sequenceNumber
@@ -122,6 +126,10 @@ struct BatchInMaking {
         case .transformed(let json): isAdded = builder.add(consume entry, annotation: annotation, transformed: json)
         case .nothing:
             dropped.append(number)
+            isAdded = true
+        case .dead(let transformation):
+            failed.append(number)
+            if !failures.contains(transformation) { failures.append(transformation) }
             isAdded = true
         }
         if isAdded { last = number }
@@ -136,6 +144,8 @@ struct BatchInMaking {
         case transformed([UInt8])
         /// Not at all: it was transformed away (Behaviour P4).
         case nothing
+        /// Not at all: this transformation failed, and wants it to be a dead letter (Behaviour P4).
+        case dead(String)
     }
 
     /// Does the transformations that stand between the store and this dispatcher, and lays what comes of them as the
@@ -143,23 +153,15 @@ struct BatchInMaking {
     private func rendition(of entry: QueueEntry, _ annotation: QueuedAnnotation?) -> Rendition {
         var stored = JSONWriter()
         entry.event.write(into: &stored, attempt: entry.progress.attempts + 1, annotation: annotation)
-        guard let members = stored.bytes.withUnsafeBytes(surroundings.transformations.readObject) else {
+        guard let document = EventDocument(json: stored.bytes) else {
             surroundings.counts.count(.transformationErrors)
             return .stored
         }
-        let result = chain.transform(EventDocument(members: members), dispatcher: dispatcherId)
-        surroundings.counts.count(.transformationErrors, result.errors)
+        let result = chain.transform(document, dispatcher: dispatcherId)
+        surroundings.transformations.report(result, surroundings.counts)
+        if let fatal = result.fatal { return .dead(fatal) }
         guard let event = result.event else { return .nothing }
         if let cloudEvents { return .transformed(cloudEvents.json(of: event)) }
         return event.isTouched ? .transformed(event.json) : .stored
-    }
-}
-
-extension EventDocument {
-    /// The event as it is delivered.
-    fileprivate var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.object(members)
-        return writer.bytes
     }
 }

@@ -26,7 +26,9 @@ public struct CloudEventForm: Sendable, Equatable {
         if let key = event.key { json.member("partitionkey", CloudEventForm.attribute(key)) }
         if let number = event.sequenceNumber { json.member("sequence", CloudEventForm.sequence(number)) }
         json.member("datacontenttype", "application/json")
-        json.member("data", item: .object(event.data))
+        json.member("data")
+        // As it was sent, byte by byte (Behaviour P6).
+        json.raw(event.json(of: .data) ?? Array("{}".utf8))
         json.endObject()
         return json.bytes
     }

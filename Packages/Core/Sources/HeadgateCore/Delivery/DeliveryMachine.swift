@@ -516,6 +516,16 @@ struct DeliveryMachine {
 
     // MARK: Giving up
 
+    /// Dead-letters events before they are sent: a transformation with `on_error: "drop"` failed on them
+    /// (Behaviour P4).
+    mutating func transformationFailed(
+        _ failed: SequenceSet, of transformations: [String], at moment: DeliveryMoment
+    ) -> [Order] {
+        let fault = "transformation \(transformations.joined(separator: ", ")) failed"
+        (lastError, lastErrorAt) = (fault, moment.wall)
+        return bury(queue.entries(of: failed), .transformation, LastAnswer(unsent: fault), moment)
+    }
+
     /// Gives up the events of a batch after the attempt that killed them.
     private mutating func bury(
         _ batch: Batch, _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment

@@ -313,7 +313,8 @@ final class Dispatcher {
         var batch = BatchInMaking(room, for: sender.format, machine: machine, surroundings)
         while let entry = machine.next(behind: batch.last, for: batch.builder, in: room), batch.add(entry) {}
         perform(.settle(batch.dropped, as: .transformedAway))
-        if batch.builder.isEmpty, !batch.dropped.isEmpty { surroundings.turn.look(id) }
+        if !batch.failed.isEmpty { perform(machine.transformationFailed(batch.failed, of: batch.failures, at: moment)) }
+        if batch.builder.isEmpty, !batch.dropped.isEmpty || !batch.failed.isEmpty { surroundings.turn.look(id) }
         perform(machine.laid(&batch.builder, under: activationGate?.opening, at: surroundings.scheduler.now))
     }
 

@@ -29,6 +29,8 @@ public struct DispatcherSettings: Sendable, Equatable {
     public var annotateQueued = AnnotateQueued.all
     /// The board that has to complete before it gets anything (A9).
     public var activationBarrier: DispatcherActivation?
+    /// A dispatcher that is configured no more, whose queue this one takes over (Q3).
+    public var formerly: String?
     /// Which events it gets; nil is all (P3).
     public var loadRule: Rule?
 

@@ -108,23 +108,52 @@ private struct Stretches {
     }
 }
 
-/// What a dispatch that was held says about it, in its data (Behaviour D13).
+/// The members that tell of a dispatch that it was held, in its data (Behaviour D13).
 struct QueuedAnnotation {
     /// The members, without braces: `"was_queued":"true","queue_reason":…`.
     let members: [UInt8]
+    /// The names of the members. An event's own members of these names are left out.
+    let names: [String]
+
+    private static let (wasQueued, reason, connection) = ("was_queued", "queue_reason", "network_connection_type")
 
     /// - Parameter networkConnectionType: the kind of network connection as the dispatch goes out; nil while it is not
     ///   known.
     init(reasons: [String], networkConnectionType: String?) {
         var writer = JSONWriter()
-        writer.raw(#""was_queued":"true","queue_reason":"#)
+        writer.beginObject()
+        writer.member(key: QueuedAnnotation.wasQueued)
+        writer.string("true")
+        writer.member(key: QueuedAnnotation.reason)
         writer.string(reasons.joined(separator: ","))
         if let networkConnectionType {
-            writer.raw(#","network_connection_type":"#)
+            writer.member(key: QueuedAnnotation.connection)
             writer.string(networkConnectionType)
         }
-        members = writer.bytes
+        members = Array(writer.bytes.dropFirst())
+        let always = [QueuedAnnotation.wasQueued, QueuedAnnotation.reason]
+        names = networkConnectionType == nil ? always : always + [QueuedAnnotation.connection]
     }
+
+    /// Returns false if no member of an object can have one of the names: it has none of their letters in a row, and no escape
+    /// that might stand for them.
+    func mayReplace(membersOf object: UnsafeRawBufferPointer) -> Bool {
+        var place = 0
+        while place < object.count {
+            switch object[place] {
+            case UInt8(ascii: "\\"): return true
+            case UInt8(ascii: "_"):
+                let rest = object[place...]
+                if QueuedAnnotation.tails.contains(where: { rest.starts(with: $0) }) { return true }
+            default: break
+            }
+            place += 1
+        }
+        return false
+    }
+
+    /// The ends of the names, from their first underscores on.
+    private static let tails = [wasQueued, reason, connection].map { Array($0.drop { $0 != "_" }.utf8) }
 }
 
 /// What the dispatches of one batch say about having been held. Those that follow one another nearly always say the same,

@@ -68,6 +68,11 @@ struct LastAnswer {
     /// (Behaviour D9).
     var chargesAttempt = false
 
+    /// The fault that kept an event from being sent at all.
+    init(unsent fault: String) {
+        text = fault
+    }
+
     init(_ result: SendResult) {
         guard case .refused(let refusal) = result else { return }
         status = refusal.status

@@ -32,8 +32,8 @@ package struct RecordWriter {
             cursor.skip(RecordHeader.size)
             cursor.putHead(event, sequenceNumber, receivedAt, &times)
             let headLength = cursor.offset - RecordHeader.size
-            cursor.put(event.context)
-            cursor.put(event.data)
+            cursor.put(json: event.context)
+            cursor.put(json: event.data)
             let header = RecordHeader(
                 length: UInt32(cursor.offset), route: event.route, sequenceNumber: sequenceNumber,
                 receivedStamp: receivedStamp,

@@ -109,15 +109,34 @@ public struct StoredEvent {
 }
 
 extension ByteCursor {
-    /// Lays an object, up to its closing brace, and adds members.
+    /// Lays an object, and adds members in the place of those that have their names.
     fileprivate mutating func put(_ object: UnsafeRawBufferPointer, _ annotation: QueuedAnnotation?) {
         guard let annotation else { return put(object) }
-        let members = UnsafeRawBufferPointer(rebasing: object.dropLast())
-        put(members)
-        let isEmpty = members.dropFirst().allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
-        if !isEmpty { put(",") }
+        put("{")
+        if annotation.mayReplace(membersOf: object) {
+            putMembers(of: JSONOutline(object), object, but: annotation)
+        } else {
+            let members = UnsafeRawBufferPointer(rebasing: object.dropFirst().dropLast())
+            if !members.allSatisfy({ $0 <= 0x20 }) {
+                put(members)
+                put(",")
+            }
+        }
         annotation.members.withUnsafeBytes { put($0) }
         put("}")
+    }
+
+    /// Lays the members of an object that an annotation does not replace, each with a comma behind it.
+    private mutating func putMembers(
+        of outline: JSONOutline, _ object: UnsafeRawBufferPointer, but annotation: QueuedAnnotation
+    ) {
+        for member in outline.members(of: outline.whole) {
+            if annotation.names.contains(where: { outline.string(member.name, equals: $0) }) { continue }
+            put(UnsafeRawBufferPointer(rebasing: object[member.name]))
+            put(":")
+            put(UnsafeRawBufferPointer(rebasing: object[member.value]))
+            put(",")
+        }
     }
 }
 

@@ -8,8 +8,7 @@ public struct GateSurroundings {
     public var timeZone: (String?) -> TimeZoneRules?
     /// Compiles the regular expressions in rules (Behaviour S5). Without one, a rule with a regular expression has a fault.
     public var patternCompiler: any PatternCompiler
-    /// How stored events are read so that they can be transformed before they are sent: gives the members of a JSON object,
-    /// nil when it is none (Behaviour P4).
+    /// Reads the context of stored events; gives the members of a JSON object, nil when it is none.
     public var readObject: (UnsafeRawBufferPointer) -> DataObject?
     /// How large groups of events become.
     public var groups: GroupBounds

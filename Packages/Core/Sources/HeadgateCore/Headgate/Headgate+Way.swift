@@ -154,10 +154,20 @@ extension Headgate {
     /// Whether events are transformed before they are stored.
     public var transformsAfterCollectors: Bool { transformations.areAfterCollectors }
 
-    /// Transforms an event before it is stored.
-    /// - Parameter members: the event as it would be delivered, as far as that is known: `id`, `event`, `time`,
+    /// The limits to which transformed events are held.
+    public var eventLimits: EventLimits {
+        get { transformations.limits }
+        set { transformations.limits = newValue }
+    }
+
+    /// Transforms an event before it is stored, and counts and reports what fails.
+    /// - Parameter json: the event as it would be delivered, as far as that is known: `id`, `event`, `time`,
     ///   `received_at`, `key`, `context`, `data`.
-    public func transformAfterCollectors(_ members: DataObject) -> TransformedEvent {
-        transformations.afterCollectors.transform(EventDocument(members: members), dispatcher: nil)
+    /// - Returns: nil if the bytes are no event.
+    public func transformAfterCollectors(_ json: [UInt8]) -> TransformedEvent? {
+        guard let document = EventDocument(json: json) else { return nil }
+        let result = transformations.afterCollectors.transform(document, dispatcher: nil)
+        transformations.report(result, counts)
+        return result
     }
 }

@@ -1,47 +1,95 @@
 import HeadgateData
 
-/// The built-in transformer: does what the configuration says, in the order given.
+/// The built-in transformer: does what the configuration says. Every edit is independent of the others, and what is to be
+/// removed or hashed is, whatever else fails (Behaviour P4).
 public struct EditingTransformer: Transformer {
-    private let edits: [EventEdit]
+    private var renamings: [EventEdit.Renaming] = []
+    private var values: [(path: EventPath, value: DataItem)] = []
+    private var hashes: [EventPath] = []
+    private var removals: [EventPath] = []
     private let digest: ([UInt8]) -> String
 
-    /// - Parameter digest: SHA-256 in lower-case hexadecimal digits, which is left to a library.
+    /// - Parameters:
+    ///   - edits: done by kind: renamed, set, hashed, removed.
+    ///   - digest: SHA-256 in lower-case hexadecimal digits, which is left to a library.
     public init(_ edits: [EventEdit], digest: @escaping ([UInt8]) -> String) {
-        self.edits = edits
         self.digest = digest
+        for edit in edits {
+            switch edit {
+            case .rename(let more): renamings += more.filter { $0.old != $0.new }
+            case .set(let path, let value): values.append((path, value))
+            case .hash(let path): hashes.append(path)
+            case .remove(let path): removals.append(path)
+            }
+        }
+        // One inside another is taken out before it.
+        renamings.sort { $0.old.names.count > $1.old.names.count }
     }
 
+    /// The event with all edits that can be done; throws the first fault of one that cannot.
     public func transform(_ event: EventDocument, dispatcher: String?) throws -> EventDocument? {
-        var event = event
-        for edit in edits { try carryOut(edit, on: &event) }
-        return event
+        let result = edit(event, EventLimits())
+        if let fault = result.faults.first { throw fault }
+        return result.event
     }
 
-    private func carryOut(_ edit: EventEdit, on event: inout EventDocument) throws(TransformationFault) {
-        switch edit {
-        case .rename(let renamings): try rename(renamings, in: &event)
-        case .set(let path, let value): try event.set(value, at: path)
-        case .hash(let path):
-            guard let item = event[path] else { return }
-            try event.set(.string(hash(of: item)), at: path)
-        case .remove(let path): try event.remove(at: path)
+    /// Does all edits that can be done. All paths mean the event as it came: what is taken out keeps its place to the end.
+    /// - Returns: the event, and the faults of edits that could not be done.
+    func edit(_ event: EventDocument, _ limits: EventLimits) -> (event: EventDocument, faults: [TransformationFault]) {
+        var work = EditedEvent(event: event, limits: limits, room: limits.mostBytes - event.byteCount)
+        var moved: [EventDocument.Moved] = []
+        for renaming in renamings {
+            work.attempt { event throws(TransformationFault) in
+                let taken = try event.take(renaming, hashes: hashes, removals: removals, hash)
+                moved += taken.map { [$0] } ?? []
+            }
         }
-    }
-
-    private func rename(_ renamings: [EventEdit.Renaming], in event: inout EventDocument) throws(TransformationFault) {
-        var moved: [(path: EventPath, value: DataItem)] = []
-        for renaming in renamings where renaming.old != renaming.new {
-            guard let value = try event.remove(at: renaming.old) else { continue }
-            moved.append((renaming.new, value))
+        for each in moved { work.place(each) }
+        for (path, value) in values { work.put(value, at: path) }
+        let hashed = moved.filter(\.isHashed).map(\.renaming.new)
+        for path in hashes where !hashed.contains(path) {
+            work.attempt { event throws(TransformationFault) in try event.hash(path, hash) }
         }
-        for (path, value) in moved { try event.set(value, at: path) }
+        for path in removals {
+            work.attempt { event throws(TransformationFault) in try event.drop(path) }
+        }
+        work.event.sweep()
+        return (work.event, work.faults)
     }
 
-    private func hash(of item: DataItem) -> String {
-        if case .string(let text) = item { return digest(Array(text.utf8)) }
+    private func hash(_ node: EventNode, _ text: EventText) -> String {
+        if let bytes = node.exactString(in: text) { return digest(bytes) }
         var json = JSONWriter()
-        json.item(item)
+        json.item(node.item(in: text))
         return digest(json.bytes)
+    }
+}
+
+/// An event and what came of its edits so far.
+private struct EditedEvent {
+    var event: EventDocument
+    let limits: EventLimits
+    /// Bytes that may still be added.
+    var room: Int
+    var faults: [TransformationFault] = []
+
+    mutating func attempt(_ edit: (inout EventDocument) throws(TransformationFault) -> Void) {
+        do throws(TransformationFault) { try edit(&event) } catch { faults.append(error) }
+    }
+
+    /// Puts what was taken out to its new path, or back where that has no way.
+    mutating func place(_ moved: EventDocument.Moved) {
+        let before = faults.count
+        attempt { [limits] event throws(TransformationFault) in try event.place(moved, limits) }
+        guard faults.count > before else { return }
+        attempt { event throws(TransformationFault) in try event.putBack(moved) }
+    }
+
+    mutating func put(_ value: DataItem, at path: EventPath) {
+        let size = value.json.utf8.count
+        guard size <= room else { return faults.append(.tooLarge) }
+        room -= size
+        attempt { [limits] event throws(TransformationFault) in try event.put(value, at: path, limits) }
     }
 }
 

@@ -1,20 +1,41 @@
 import HeadgateData
 
-/// An event that is being transformed: its members as they are delivered, in their order, numbers with all their digits
-/// (Behaviour P6). Its name, key, data and context may be changed.
-public struct EventDocument: Sendable, Equatable {
-    private(set) var members: DataObject
-    /// Whether anything was changed. What was not is sent as it lies in the store.
+/// An event that is being transformed: its members as they are delivered, in their order. What no transformation touches is
+/// sent byte by byte as it came (Behaviour P6). Its name, key, data and context may be changed.
+public struct EventDocument: Sendable {
+    private let text: EventText
+    /// The whole event: an object.
+    private var root: EventNode
+    /// True if anything was changed. An untouched event is sent as it lies in the store.
     private(set) var isTouched = false
 
+    /// True if anything was changed.
+    public var isChanged: Bool { isTouched }
+
+    /// An event as it is delivered; nil if the bytes are no object.
+    /// - Parameter json: text that a parser has accepted before.
+    init?(json: [UInt8]) {
+        text = EventText(bytes: json)
+        let members = text.outline { outline -> [EventNode.Member]? in
+            guard outline.kind(of: outline.whole) == .object else { return nil }
+            return outline.members(of: outline.whole).map {
+                EventNode.Member(name: .text($0.name), node: .text($0.value))
+            }
+        }
+        guard let members else { return nil }
+        root = .object(members)
+    }
+
+    /// An event of these members.
     init(members: DataObject) {
-        self.members = members
+        text = EventText(bytes: [])
+        root = .object(members.map { EventNode.Member(name: .word($0.key), node: .item($0.value)) })
     }
 
     public var id: String { text(.id) ?? "" }
     /// Nil before the event is stored.
     public var sequenceNumber: SequenceNumber? {
-        members.get(key: EventMember.sequenceNumber.rawValue, as: Int.self).map(Int64.init)
+        item(.sequenceNumber).flatMap(Int.init(dataItem:)).map(Int64.init)
     }
     /// The client's time, else that of the receipt; RFC 3339.
     public var time: String? { text(.time) }
@@ -31,87 +52,265 @@ public struct EventDocument: Sendable, Equatable {
         set { put(.key, newValue.map { .string($0) }) }
     }
 
-    /// What the client sent, and `was_queued` and the like when the event was held (Behaviour D13).
+    /// The data that the client sent, and `was_queued` and the like when the event was held (Behaviour D13).
     public var data: DataObject {
         get { object(.data) }
         set { put(.data, .object(newValue)) }
     }
 
-    /// What collectors found (Behaviour P2).
+    /// The context that collectors found (Behaviour P2).
     public var context: DataObject {
         get { object(.context) }
         set { put(.context, .object(newValue)) }
     }
 
-    /// Whether this can be delivered.
-    var isSound: Bool {
-        isWord(.event) && (members[EventMember.key.rawValue] == nil || isWord(.key)) && isObject(.data)
-            && isObject(.context)
-    }
-
-    private func isWord(_ member: EventMember) -> Bool {
-        text(member).map { !$0.isEmpty } ?? false
-    }
-
-    private func isObject(_ member: EventMember) -> Bool {
-        members.get(key: member.rawValue, as: DataObject.self) != nil
-    }
-
     // MARK: Members
 
+    private func node(_ member: EventMember) -> EventNode? {
+        root.node(at: [member.rawValue], in: text)
+    }
+
+    private func item(_ member: EventMember) -> DataItem? {
+        node(member)?.item(in: text)
+    }
+
     func text(_ member: EventMember) -> String? {
-        members.get(key: member.rawValue)
+        item(member).flatMap(String.init(dataItem:))
     }
 
     private func object(_ member: EventMember) -> DataObject {
-        members.get(key: member.rawValue) ?? [:]
+        item(member).flatMap(DataObject.init(dataItem:)) ?? [:]
     }
 
     private mutating func put(_ member: EventMember, _ value: DataItem?) {
+        let old = node(member)
         isTouched = true
-        members[member.rawValue] = value
+        let text = text
+        // A member of the event itself always has a way to it.
+        _ = try? root.change(at: [member.rawValue], in: text, making: true) { node in
+            guard let value else { return node = .gone }
+            node = old.map { EventNode.merged(value, over: $0, in: text) } ?? .item(value)
+        }
+        root.sweep()
+    }
+
+    // MARK: Rendering
+
+    /// Bytes of the event as it came.
+    var byteCount: Int { text.bytes.count }
+
+    /// The event as it is delivered.
+    var json: [UInt8] {
+        var writer = JSONWriter(capacity: text.bytes.count)
+        root.write(into: &writer, text)
+        return writer.bytes
+    }
+
+    /// One member as it is delivered; nil if there is none.
+    public func json(of member: EventMember) -> [UInt8]? {
+        node(member).map { node in
+            var writer = JSONWriter()
+            node.write(into: &writer, text)
+            return writer.bytes
+        }
+    }
+
+    // MARK: Soundness
+
+    /// True if this can be delivered.
+    var isSound: Bool { fault(within: .none) == nil }
+
+    /// The fault that keeps this from being delivered, or that exceeds the limits to which events are held as they come in;
+    /// nil if there is none (Behaviour P4).
+    func fault(within limits: EventLimits) -> TransformationFault? {
+        for member in [EventMember.event, .key, .data, .context] {
+            guard let node = node(member) else {
+                if member == .key { continue }
+                return .notAnEvent
+            }
+            if let fault = EventDocument.fault(of: node, as: member, in: text, limits) { return fault }
+        }
+        return root.depth(in: text) > limits.mostDepth ? .tooDeep : nil
+    }
+
+    /// The fault of a value as a whole member of an event; nil if there is none.
+    private static func fault(
+        of node: EventNode, as member: EventMember, in text: EventText, _ limits: EventLimits
+    ) -> TransformationFault? {
+        switch (member, node.field(in: text)) {
+        case (.data, .object), (.context, .object): nil
+        case (.event, .string(let word)), (.key, .string(let word)):
+            word.isEmpty ? .notAnEvent : member == .key && word.utf8.count > limits.longestKey ? .tooLarge : nil
+        default: .notAnEvent
+        }
+    }
+}
+
+/// The limits to which events are held as they come in, and as transformations leave them (Behaviour P4).
+public struct EventLimits: Sendable, Equatable {
+    /// The greatest depth to which a delivered event's arrays and objects may be nested, the event itself included.
+    public var mostDepth = 64
+    /// Bytes of a delivered event.
+    public var mostBytes = 1 << 20
+    /// Bytes of a key.
+    public var longestKey = 1024
+
+    public init() {}
+
+    static let none: EventLimits = {
+        var limits = EventLimits()
+        (limits.mostDepth, limits.mostBytes, limits.longestKey) = (.max, .max, .max)
+        return limits
+    }()
+}
+
+extension EventDocument: Equatable {
+    /// Two are equal if programs see the same members in them.
+    public static func == (one: EventDocument, other: EventDocument) -> Bool {
+        one.root.item(in: one.text) == other.root.item(in: other.text) && one.isTouched == other.isTouched
     }
 }
 
 // MARK: - Paths
 
 extension EventDocument {
-    /// What stands at a path; nil when nothing does.
+    /// The value at a path; nil when there is none.
     public subscript(path: EventPath) -> DataItem? {
-        members[path.member.rawValue]?.value(at: path.names[...])
+        root.node(at: path.steps, in: text)?.item(in: text)
     }
 
     /// Puts a value at a path. Objects that are missing on the way are made.
     public mutating func set(_ value: DataItem, at path: EventPath) throws(TransformationFault) {
-        try requireChangeable(path)
-        var member = members[path.member.rawValue] ?? .object([:])
-        try member.set(value, at: path.names[...])
-        put(path.member, member)
+        try change(path, making: true) { $0 = .item(value) }
+        root.sweep()
     }
 
     /// Takes away what stands at a path, and gives it back; nil when nothing does. Of the data and the context as a whole
     /// an empty object stays.
     @discardableResult
     public mutating func remove(at path: EventPath) throws(TransformationFault) -> DataItem? {
-        try requireChangeable(path)
-        guard var member = members[path.member.rawValue], member.value(at: path.names[...]) != nil else { return nil }
-        guard path.names.isEmpty else {
-            let removed = member.remove(at: path.names[...])
-            put(path.member, member)
-            return removed
-        }
-        if path.member == .event { throw .cannotBeChanged(.event) }
-        put(path.member, path.member == .key ? nil : .object([:]))
-        return member
+        guard let removed = try take(path)?.item(in: text) else { return nil }
+        root.sweep()
+        return removed
     }
 
-    private func requireChangeable(_ path: EventPath) throws(TransformationFault) {
+    /// Changes what stands at a path.
+    /// - Returns: true if there was anything to change.
+    @discardableResult
+    private mutating func change(
+        _ path: EventPath, making: Bool = false, _ body: (inout EventNode) -> Void
+    ) throws(TransformationFault) -> Bool {
         guard path.member.isChangeable else { throw .cannotBeChanged(path.member) }
+        var changed = root
+        guard try changed.change(at: path.steps, in: text, making: making, body) else { return false }
+        root = changed
+        isTouched = true
+        return true
+    }
+
+    /// Takes a node out, and leaves its place until ``sweep()``; nil if there is none.
+    private mutating func take(_ path: EventPath) throws(TransformationFault) -> EventNode? {
+        guard path.member.isChangeable else { throw .cannotBeChanged(path.member) }
+        guard let node = root.node(at: path.steps, in: text) else { return nil }
+        if path.names.isEmpty, path.member == .event { throw .cannotBeChanged(.event) }
+        let isWhole = path.names.isEmpty && path.member != .key
+        try change(path) { $0 = isWhole ? .item([:]) : .gone }
+        return node
+    }
+}
+
+// MARK: - Edits
+
+extension EventDocument {
+    /// A value that is taken from one path to another.
+    struct Moved {
+        let renaming: EventEdit.Renaming
+        let node: EventNode
+        /// True if the value itself was hashed on the way.
+        let isHashed: Bool
+    }
+
+    /// Takes out what is to be moved. What is to be hashed or removed in it is, wherever it goes.
+    /// - Returns: nil if there is nothing there, or it is to be removed.
+    mutating func take(
+        _ renaming: EventEdit.Renaming, hashes: [EventPath], removals: [EventPath],
+        _ hash: (EventNode, EventText) -> String
+    ) throws(TransformationFault) -> Moved? {
+        guard var node = try take(renaming.old), !removals.contains(renaming.old) else { return nil }
+        let text = text
+        for path in hashes where path != renaming.old {
+            guard let rest = path.steps(behind: renaming.old) else { continue }
+            try node.change(at: rest, in: text) { $0 = .item(.string(hash($0, text))) }
+        }
+        for path in removals {
+            guard let rest = path.steps(behind: renaming.old) else { continue }
+            try node.change(at: rest, in: text) { $0 = .gone }
+        }
+        let isHashed = hashes.contains(renaming.old)
+        if isHashed { node = .item(.string(hash(node, text))) }
+        return Moved(renaming: renaming, node: node, isHashed: isHashed)
+    }
+
+    /// Puts what was taken out to its new path.
+    mutating func place(_ moved: Moved, _ limits: EventLimits) throws(TransformationFault) {
+        try put(moved.node, at: moved.renaming.new, limits)
+    }
+
+    /// Puts what was taken out back where it was, unless something else stands there by now.
+    mutating func putBack(_ moved: Moved) throws(TransformationFault) {
+        guard root.node(at: moved.renaming.old.steps, in: text) == nil || moved.renaming.old.names.isEmpty else {
+            return
+        }
+        try change(moved.renaming.old, making: true) { $0 = moved.node }
+    }
+
+    /// Puts a value at a path.
+    mutating func put(_ value: DataItem, at path: EventPath, _ limits: EventLimits) throws(TransformationFault) {
+        try put(.item(value), at: path, limits)
+    }
+
+    private mutating func put(
+        _ node: EventNode, at path: EventPath, _ limits: EventLimits
+    ) throws(TransformationFault) {
+        if path.names.isEmpty, let fault = EventDocument.fault(of: node, as: path.member, in: text, limits) {
+            throw fault
+        }
+        guard 1 + path.names.count + node.depth(in: text) <= limits.mostDepth else { throw .tooDeep }
+        try change(path, making: true) { $0 = node }
+    }
+
+    /// Puts the hash of what stands at a path in its place.
+    mutating func hash(_ path: EventPath, _ hash: (EventNode, EventText) -> String) throws(TransformationFault) {
+        let isWhole = path.names.isEmpty && (path.member == .data || path.member == .context)
+        guard !isWhole else { throw .notAnEvent }
+        let text = text
+        try change(path) { $0 = .item(.string(hash($0, text))) }
+    }
+
+    /// Takes away what stands at a path.
+    mutating func drop(_ path: EventPath) throws(TransformationFault) {
+        _ = try take(path)
+    }
+
+    /// Ends a transformation: what was taken away keeps no place any more.
+    mutating func sweep() {
+        root.sweep()
+    }
+}
+
+extension EventPath {
+    /// The names from the event itself on.
+    fileprivate var steps: ArraySlice<String> { [member.rawValue] + names }
+
+    /// The names that lead from another path's end to this one's; nil unless this one leads deeper.
+    fileprivate func steps(behind path: EventPath) -> ArraySlice<String>? {
+        guard path.member == member, names.count > path.names.count, names.starts(with: path.names) else { return nil }
+        return names[path.names.count...]
     }
 }
 
 extension EventMember {
-    /// Whether transformations may change it.
+    /// True if transformations may change it.
     public var isChangeable: Bool {
         switch self {
         case .event, .key, .context, .data: true
@@ -122,76 +321,6 @@ extension EventMember {
 
 extension EventDocument: EventFields {
     public func value(at path: EventPath) -> FieldValue? {
-        self[path].map(FieldValue.init)
-    }
-}
-
-extension DataItem {
-    /// What stands where the names lead from here; nil when nothing does.
-    func value(at names: ArraySlice<String>) -> DataItem? {
-        guard let name = names.first else { return self }
-        return switch self {
-        case .object(let object): object[name]?.value(at: names.dropFirst())
-        case .array(let items): items.index(named: name).flatMap { items[$0].value(at: names.dropFirst()) }
-        case .null, .bool, .number, .string: nil
-        }
-    }
-
-    /// Puts a value there, making objects that are missing on the way.
-    mutating func set(_ value: DataItem, at names: ArraySlice<String>) throws(TransformationFault) {
-        guard let name = names.first else {
-            self = value
-            return
-        }
-        let rest = names.dropFirst()
-        switch take() {
-        case .object(var object):
-            defer { self = .object(object) }
-            try object.change(name) { member throws(TransformationFault) in
-                if member == nil { member = .object([:]) }
-                try member?.set(value, at: rest)
-            }
-        case .array(var items):
-            defer { self = .array(items) }
-            guard let index = items.index(named: name) else { throw .noWay }
-            try items[index].set(value, at: rest)
-        case let other:
-            self = other
-            throw .noWay
-        }
-    }
-
-    /// Takes away what stands there, at least one name on; nil when nothing does.
-    mutating func remove(at names: ArraySlice<String>) -> DataItem? {
-        guard let name = names.first else { return nil }
-        let rest = names.dropFirst()
-        switch take() {
-        case .object(var object):
-            defer { self = .object(object) }
-            return object.change(name) { member in
-                if !rest.isEmpty { return member?.remove(at: rest) }
-                defer { member = nil }
-                return member
-            }
-        case .array(var items):
-            defer { self = .array(items) }
-            guard let index = items.index(named: name) else { return nil }
-            return rest.isEmpty ? items.remove(at: index) : items[index].remove(at: rest)
-        case let other:
-            self = other
-            return nil
-        }
-    }
-
-    /// Takes the item out to change it, with a null in its place: as long as two hold it, each change would copy it whole.
-    private mutating func take() -> DataItem {
-        defer { self = .null }
-        return self
-    }
-}
-
-extension Array {
-    fileprivate func index(named name: String) -> Int? {
-        EventPath.index(named: name, in: count)
+        root.node(at: path.steps, in: text)?.field(in: text)
     }
 }

@@ -2,8 +2,12 @@ import HeadgateData
 
 /// All transformations and who does them.
 final class Transformations {
-    /// Reads a JSON object, which is left to a library; nil when it is none.
-    let readObject: (UnsafeRawBufferPointer) -> DataObject?
+    /// The limits to which results are held.
+    var limits = EventLimits() {
+        didSet { if limits != oldValue { startOver() } }
+    }
+    /// Failures, for the log.
+    let failures = PulseSubject<TransformationFailure>()
     /// Makes what is in `when` ready.
     private var resolver = RuleResolver()
     private var transformers: [String: any Transformer] = [:]
@@ -12,10 +16,6 @@ final class Transformations {
     /// Chains that were asked for since the last change.
     private var chains: [String: TransformationChain] = [:]
     @exclusivity(unchecked) private var knownAfterCollectors: TransformationChain?
-
-    init(readObject: @escaping (UnsafeRawBufferPointer) -> DataObject?) {
-        self.readObject = readObject
-    }
 
     /// Other rules are in force from now on.
     func setResolver(_ new: RuleResolver) {
@@ -78,6 +78,13 @@ final class Transformations {
         return chain
     }
 
+    /// Counts the failures of an event's transformations, and reports them.
+    func report(_ result: TransformedEvent, _ counts: EventCounts) {
+        guard !result.failures.isEmpty else { return }
+        counts.count(.transformationErrors, result.failures.count)
+        for failure in result.failures { failures.send(failure) }
+    }
+
     private func startOver() {
         chains = [:]
         knownAfterCollectors = nil
@@ -90,12 +97,17 @@ final class Transformations {
             .map { (order: $0.element.order ?? Double($0.offset), place: $0.offset, settings: $0.element) }
             .sorted { ($0.order, $0.place) < ($1.order, $1.place) }
             .map(\.settings)
-        return TransformationChain(steps: ordered.compactMap(step))
+        // An event that failed before it was stored is known by a mark in its context.
+        let looksForMarks = !scopes.contains(.afterCollectors) && settings.contains(where: \.mayMark)
+        return TransformationChain(
+            steps: ordered.compactMap(step), limits: limits, looksForMarks: looksForMarks)
     }
 
     private func step(_ transformation: TransformationSettings) -> TransformationChain.Step? {
         guard let transformer = transformers[transformation.transformerId] else { return nil }
-        return TransformationChain.Step(transformer: transformer, when: when(transformation.when))
+        return TransformationChain.Step(
+            id: transformation.id, transformer: transformer, when: when(transformation.when),
+            dropsOnError: transformation.dropsOnError)
     }
 
     private func when(_ rule: Rule?) -> TransformationChain.When {
@@ -108,8 +120,11 @@ final class Transformations {
 struct TransformationChain {
     /// One transformation.
     struct Step {
+        let id: String
         let transformer: any Transformer
         let when: When
+        /// True if an event that it cannot transform is a dead letter (`on_error`).
+        let dropsOnError: Bool
     }
 
     /// Which events a step touches.
@@ -129,28 +144,53 @@ struct TransformationChain {
     }
 
     let steps: [Step]
+    let limits: EventLimits
+    /// True if an event may be marked as one that a transformation before the store has failed on.
+    let looksForMarks: Bool
 
-    var isEmpty: Bool { steps.isEmpty }
+    /// True if every event goes through as it lies in the store.
+    var isEmpty: Bool { steps.isEmpty && !looksForMarks }
 
-    /// Takes an event through all steps, each on the previous one's result. What throws leaves it as it was.
+    /// The member of the context that marks an event which a transformation before the store failed on, and which is a dead
+    /// letter for all its dispatchers.
+    static let mark = "failed_transformation"
+
+    /// Takes an event through all steps, each on the previous one's result. A step that throws leaves it as it was; a
+    /// built-in one does all edits that it can (Behaviour P4).
     func transform(_ event: EventDocument, dispatcher: String?) -> TransformedEvent {
         var result = TransformedEvent(event: event)
+        if looksForMarks, let id = event.context.get(key: TransformationChain.mark, as: String.self) {
+            result.fatal = id
+            return result
+        }
         for step in steps {
-            guard let event = result.event else { break }
+            guard let event = result.event, result.fatal == nil else { break }
             guard step.when.holds(for: event) else { continue }
-            do {
-                let transformed = try step.transformer.transform(event, dispatcher: dispatcher)
-                result.event = try TransformationChain.checked(transformed)
-            } catch {
-                result.errors += 1
-            }
+            let (transformed, errors) = carryOut(step, on: event, dispatcher)
+            result.failures += errors.map { TransformationFailure(transformation: step.id, error: $0) }
+            if !errors.isEmpty, step.dropsOnError { result.fatal = step.id } else { result.event = transformed }
         }
         return result
     }
 
-    private static func checked(_ event: EventDocument?) throws(TransformationFault) -> EventDocument? {
-        guard let event else { return nil }
-        guard !event.isTouched || event.isSound else { throw .notAnEvent }
+    private func carryOut(
+        _ step: Step, on event: EventDocument, _ dispatcher: String?
+    ) -> (event: EventDocument?, errors: [any Error]) {
+        if let editing = step.transformer as? EditingTransformer {
+            let edited = editing.edit(event, limits)
+            return (edited.event, edited.faults)
+        }
+        do {
+            return (try checked(try step.transformer.transform(event, dispatcher: dispatcher)), [])
+        } catch {
+            return (event, [error])
+        }
+    }
+
+    private func checked(_ event: EventDocument?) throws(TransformationFault) -> EventDocument? {
+        guard let event, event.isTouched else { return event }
+        if let fault = event.fault(within: limits) { throw fault }
+        guard event.json.count <= limits.mostBytes else { throw .tooLarge }
         return event
     }
 }
@@ -159,9 +199,31 @@ struct TransformationChain {
 public struct TransformedEvent {
     /// The event as it goes on; nil when it was dropped.
     public var event: EventDocument?
-    /// Transformations that threw.
-    public var errors = 0
+    /// Failures of transformations, in their order.
+    public var failures: [TransformationFailure] = []
+    /// The transformation whose failure makes the event a dead letter; nil if none did.
+    public var fatal: String?
 
     /// Whether the event goes on otherwise than it came.
     public var isChanged: Bool { event?.isTouched ?? true }
+
+    /// The event with a mark that makes it a dead letter for all its dispatchers: before it is stored it cannot be one.
+    public var marked: EventDocument? {
+        guard let fatal else { return event }
+        var event = event
+        event?.context[TransformationChain.mark] = .string(fatal)
+        return event
+    }
+}
+
+/// A failure of a transformation.
+public struct TransformationFailure {
+    /// The transformation's name.
+    public let transformation: String
+    public let error: any Error
+}
+
+extension TransformationSettings {
+    /// True if it may mark an event before that is stored.
+    fileprivate var mayMark: Bool { dropsOnError && scopes.contains(.afterCollectors) }
 }

@@ -20,15 +20,19 @@ public struct TransformationSettings: Sendable, Equatable {
     public var order: Double?
     /// Which events are touched; nil is all.
     public var when: Rule?
+    /// True if an event that it cannot transform becomes a dead letter (`on_error: "drop"`); otherwise such an event goes on.
+    public var dropsOnError: Bool
 
     public init(
-        id: String, transformerId: String, scopes: [TransformationScope], order: Double? = nil, when: Rule? = nil
+        id: String, transformerId: String, scopes: [TransformationScope], order: Double? = nil, when: Rule? = nil,
+        dropsOnError: Bool = false
     ) {
         self.id = id
         self.transformerId = transformerId
         self.scopes = scopes
         self.order = order
         self.when = when
+        self.dropsOnError = dropsOnError
     }
 }
 
@@ -76,4 +80,22 @@ public enum TransformationFault: Error, Equatable, Sendable {
     case noWay
     /// The event would have no name, an empty key, or something else than an object as its data or context.
     case notAnEvent
+    /// The event would be nested deeper than events may be that come in.
+    case tooDeep
+    /// The event, or its key, would have more bytes than events may have that come in.
+    case tooLarge
+}
+
+extension TransformationFault: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unknownTransformer(let id): "there is no transformer `\(id)`"
+        case .rule(let fault): "its rule: \(fault)"
+        case .cannotBeChanged(let member): "`\(member.rawValue)` cannot be changed"
+        case .noWay: "a path leads through a value that is no object, or to an element that is not there"
+        case .notAnEvent: "the result has no name, an empty key, or other data or context than an object"
+        case .tooDeep: "the result is nested deeper than limits.max_depth"
+        case .tooLarge: "the result, or its key, is larger than an event that comes in may be"
+        }
+    }
 }

@@ -38,6 +38,43 @@ struct AnnotationTests {
         #expect(lastData == [#"{"a":1}"#])
     }
 
+    @Test(
+        "D13: the annotation takes the place of the event's own members of its names, however they are spelled",
+        arguments: [
+            #"{"was_queued":"x","a":1,"queue_reason":"y","network_connection_type":"z"}"#,
+            #"{"a":1,"was\u005fqueued":"x"}"#, #"{"queue_reason":{"was_queued":1},"a":1,"queue_reason":2}"#,
+            #"{ "a":1, "was_queued" : [ "}" ] }"#,
+        ])
+    func ownMembers(data: String) {
+        bench.gate.network.value = .connected(.wifi)
+        pause()
+        bench.track(1, EventDraft(data: data))
+        resume()
+        #expect(
+            lastData == [#"{"a":1,"was_queued":"true","queue_reason":"manual","network_connection_type":"wifi"}"#])
+    }
+
+    @Test("D13: members whose names only look alike stay, and so do those inside other values")
+    func alikeMembers() {
+        pause()
+        bench.track(
+            1, EventDraft(data: #"{"x_queued":1,"o":{"was_queued":2},"queue_reasons":3,"network_connection_type":4}"#))
+        resume()
+        #expect(
+            lastData == [
+                #"{"x_queued":1,"o":{"was_queued":2},"queue_reasons":3,"network_connection_type":4,"#
+                    + #""was_queued":"true","queue_reason":"manual"}"#
+            ])
+    }
+
+    @Test("P6: what is delivered has no line ends and tabs between its tokens, and all characters in its strings")
+    func whiteSpace() {
+        let data = "{\r\n\t\"a b\":\r1, \"c\":\t[ \"d\\te\u{7F}é😀\"\r ]}"
+        bench.track(1, EventDraft(data: data))
+        let spaces = data.unicodeScalars.map { $0.value < 0x20 ? " " : String($0) }.joined()
+        #expect(lastData == [spaces])
+    }
+
     @Test("D13: in empty data, with spaces or without, nothing but the annotation", arguments: ["{}", "{ \n\t}"])
     func emptyData(data: String) throws {
         pause()

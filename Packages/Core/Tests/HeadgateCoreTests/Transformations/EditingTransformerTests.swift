@@ -5,46 +5,136 @@ import Testing
 
 @Suite("Built-in transformations")
 struct EditingTransformerTests {
-    private func edited(_ data: DataObject, _ edits: EventEdit...) throws -> DataObject? {
-        let event = EventDocument(members: ["event": "order", "context": [:], "data": .object(data)])
-        let transformer = EditingTransformer(edits) { "#" + String(decoding: $0, as: UTF8.self) }
-        return try transformer.transform(event, dispatcher: nil)?.data
+    private func edit(_ json: String, _ edits: [EventEdit]) throws -> (
+        event: EventDocument, faults: [TransformationFault]
+    ) {
+        let event = try #require(EventDocument(json: Array(json.utf8)))
+        return EditingTransformer(edits) { "#" + String(decoding: $0, as: UTF8.self) }.edit(event, EventLimits())
+    }
+
+    /// The data that edits leave of some, as text.
+    private func edited(_ data: String, _ edits: EventEdit...) throws -> String {
+        let result = try edit(#"{"event":"order","context":{},"data":\#(data)}"#, edits)
+        #expect(result.faults == [])
+        return String(decoding: result.event.json(of: .data) ?? [], as: UTF8.self)
+    }
+
+    private func rename(_ pairs: (EventPath, EventPath)...) -> EventEdit {
+        .rename(pairs.map { EventEdit.Renaming(from: $0.0, to: $0.1) })
     }
 
     @Test("P4: names are changed all at once, and what is not there is passed over")
     func renames() throws {
-        let swap = EventEdit.rename([.init(from: "a", to: "b"), .init(from: "b", to: "a"), .init(from: "c", to: "d")])
-        #expect(try edited(["a": 1, "b": 2, "x": 3], swap) == ["x": 3, "b": 1, "a": 2])
-        #expect(try edited(["a": 1], .rename([.init(from: "a", to: "a.b")])) == ["a": ["b": 1]])
-        #expect(try edited(["a": 1], .rename([.init(from: "a", to: "a")])) == ["a": 1])
-        #expect(try edited(["a": 1, "b": 2], .rename([.init(from: "a", to: "b")])) == ["b": 1])
+        let swap = rename(("a", "b"), ("b", "a"), ("c", "d"))
+        #expect(try edited(#"{"a":1,"b":2,"x":3}"#, swap) == #"{"a":2,"b":1,"x":3}"#)
+        #expect(try edited(#"{"a":1}"#, rename(("a", "a.b"))) == #"{"a":{"b":1}}"#)
+        #expect(try edited(#"{"a":1}"#, rename(("a", "a"))) == #"{"a":1}"#)
+        #expect(try edited(#"{"a":1,"b":2}"#, rename(("a", "b"))) == #"{"b":1}"#)
+        #expect(try edited(#"{"a":{"b":1,"c":2}}"#, rename(("a", "x"), ("a.b", "y"))) == #"{"x":{"c":2},"y":1}"#)
+    }
+
+    @Test("P4: all paths of a transformation mean the event as it came: elements of arrays, too")
+    func arrays() throws {
+        let letters = #"{"l":["A","B","C","D"]}"#
+        #expect(try edited(letters, .remove("l.0"), .remove("l.1")) == #"{"l":["C","D"]}"#)
+        #expect(try edited(letters, .remove("l.3"), .remove("l.0")) == #"{"l":["B","C"]}"#)
+        #expect(try edited(letters, rename(("l.0", "a"), ("l.2", "c"))) == #"{"l":["B","D"],"a":"A","c":"C"}"#)
+        #expect(try edited(letters, rename(("l.0", "l.1"), ("l.1", "l.0"))) == #"{"l":["B","A","C","D"]}"#)
+        #expect(
+            try edited(letters, rename(("l.0", "first")), .set("l.1", 7), .hash("l.2"), .remove("l.3"))
+                == ##"{"l":[7,"#C"],"first":"A"}"##)
     }
 
     @Test("P4: a string's own bytes are hashed, and the JSON of anything else")
     func hashes() throws {
-        let data: DataObject = ["s": "é\"", "n": 1.50, "o": ["b": [1, nil], "a": "x"], "z": nil]
+        let data = #"{"s":"é\"","n":1.50,"o":{"b":[1,null], "a":"x"},"z":null}"#
         let hashed = try edited(data, .hash("s"), .hash("n"), .hash("o"), .hash("z"), .hash("none"))
-        #expect(hashed == ["s": "#é\"", "n": "#1.5", "o": "#{\"b\":[1,null],\"a\":\"x\"}", "z": "#null"])
+        #expect(hashed == ##"{"s":"#é\"","n":"#1.50","o":"#{\"b\":[1,null],\"a\":\"x\"}","z":"#null"}"##)
     }
 
-    @Test("P4: edits are done in their order, each on what the one before left")
+    @Test("P4: edits are done by kind, and what was renamed or set may be hashed and removed")
     func order() throws {
-        let edits: [EventEdit] = [
-            .rename([.init(from: "mail", to: "user.mail")]), .set("user.kind", "new"), .hash("user.mail"),
-            .remove("user.kind"),
-        ]
         #expect(
-            try edited(["mail": "m", "x": 1], edits[0], edits[1], edits[2], edits[3]) == [
-                "x": 1, "user": ["mail": "#m"],
-            ])
+            try edited(
+                #"{"mail":"m","x":1}"#, .remove("user.kind"), .hash("user.mail"), .set("user.kind", "new"),
+                rename(("mail", "user.mail"))) == ##"{"x":1,"user":{"mail":"#m"}}"##)
     }
 
-    @Test("P4: an edit that is not possible throws, and the event is as it was")
-    func faults() {
-        #expect(throws: TransformationFault.noWay) { try edited(["a": 1], .set("b", 1), .set("a.b", 1)) }
-        #expect(throws: TransformationFault.noWay) {
-            try edited(["a": 1, "b": 2], .rename([.init(from: "a", to: "b.c")]))
-        }
-        #expect(throws: TransformationFault.cannotBeChanged(.id)) { try edited([:], .set("id", "x")) }
+    @Test("P4: what is to be hashed or removed is, wherever it is moved, and once")
+    func moved() throws {
+        let data = #"{"a":"m","b":{"c":"n","d":"o"}}"#
+        #expect(try edited(data, rename(("a", "x")), .hash("a")) == ##"{"b":{"c":"n","d":"o"},"x":"#m"}"##)
+        #expect(try edited(data, rename(("a", "x")), .hash("a"), .hash("x")) == ##"{"b":{"c":"n","d":"o"},"x":"#m"}"##)
+        #expect(try edited(data, rename(("a", "x")), .remove("a")) == #"{"b":{"c":"n","d":"o"}}"#)
+        #expect(try edited(data, rename(("b", "x")), .remove("b.c"), .hash("b.d")) == ##"{"a":"m","x":{"d":"#o"}}"##)
+        // What is moved out of an object that is removed stays.
+        #expect(try edited(data, rename(("b.c", "c")), .remove("b")) == #"{"a":"m","c":"n"}"#)
+    }
+
+    @Test("P4: an edit that cannot be done leaves the others, and what is to go goes")
+    func faults() throws {
+        let json = #"{"event":"order","context":{},"data":{"a":1,"b":2,"mail":"m","ip":"1.2.3.4"}}"#
+        let result = try edit(
+            json,
+            [
+                rename(("b", "a.c"), ("a", "x")), .set("mail.domain", "x"), .set("event", ""), .set("id", "x"),
+                .hash("mail"), .remove("ip"),
+            ])
+        #expect(result.faults == [.noWay, .notAnEvent, .cannotBeChanged(.id)])
+        #expect(result.event["x"] == 1 && result.event["a"] == ["c": 2])
+        #expect(result.event["mail"] == "#m" && result.event["ip"] == nil && result.event.event == "order")
+        // What cannot be placed stays where it was.
+        let back = try edit(json, [rename(("b", "mail.c")), .remove("ip")])
+        #expect(back.faults == [.noWay] && back.event["b"] == 2 && back.event["ip"] == nil)
+    }
+
+    @Test("P4: results are held to the limits of events that come in")
+    func limits() throws {
+        let long = String(repeating: "k", count: 1025)
+        let json = #"{"event":"order","context":{},"data":{"a":"\#(long)","b":{"c":[1]},"d":"ok"}}"#
+        let path = EventPath(Array(repeating: "x", count: 62).joined(separator: "."))
+        let result = try edit(json, [rename(("a", "key"), ("b", path), ("d", "e"))])
+        #expect(result.faults.count == 2 && result.faults.contains(.tooLarge) && result.faults.contains(.tooDeep))
+        #expect(result.event.key == nil && result.event["a"] == .string(long) && result.event["b"] == ["c": [1]])
+        #expect(result.event["e"] == "ok")
+        let huge = DataItem.string(String(repeating: "x", count: 1 << 20))
+        let set = try edit(json, [.set("x", huge), .remove("a")])
+        #expect(set.faults == [.tooLarge] && set.event["a"] == nil && set.event["x"] == nil)
+    }
+
+    @Test("P6: what is not touched keeps its bytes: half surrogates, members that come twice, spelling and numbers")
+    func untouchedBytes() throws {
+        let data =
+            #"{"half":"\ud83d","n":1.50e+3,"twice":1,"twice":2,"\u0061b":"\u0041","deep":{"x":"\udc00","y":[1.0,{}]},"go":1}"#
+        #expect(
+            try edited(data, .remove("go"), .set("deep.y.0", true), .set("new", nil))
+                == #"{"half":"\ud83d","n":1.50e+3,"twice":1,"twice":2,"\u0061b":"\u0041","deep":{"x":"\udc00","y":[true,{}]},"new":null}"#
+        )
+        #expect(
+            try edited(#"{"a":["\ud800","\udbff"],"b":{"k":"\ud800"}}"#, .remove("a.0"), rename(("b.k", "c")))
+                == #"{"a":["\udbff"],"b":{},"c":"\ud800"}"#)
+    }
+
+    @Test("P6: of members that come twice none is left where one is set, hashed or removed, also by another spelling")
+    func doubledMembers() throws {
+        let data = #"{"a":1,"b":0,"\u0061":2,"o":{"x":1},"o":{"x":2}}"#
+        #expect(try edited(data, .set("a", 3)) == #"{"a":3,"b":0,"o":{"x":1},"o":{"x":2}}"#)
+        #expect(try edited(data, .remove("a")) == #"{"b":0,"o":{"x":1},"o":{"x":2}}"#)
+        #expect(try edited(data, rename(("a", "c"))) == #"{"b":0,"o":{"x":1},"o":{"x":2},"c":2}"#)
+        #expect(try edited(data, .hash("o.x")) == ##"{"a":1,"b":0,"\u0061":2,"o":{"x":"#1"},"o":{"x":"#2"}}"##)
+        #expect(try edited(data, .remove("o.x"), .remove("a")) == #"{"b":0,"o":{},"o":{}}"#)
+    }
+
+    @Test("P6: names are told apart by their bytes")
+    func names() throws {
+        let data = "{\"caf\u{E9}\":1,\"cafe\u{301}\":2}"
+        #expect(try edited(data, .remove("caf\u{E9}")) == "{\"cafe\u{301}\":2}")
+    }
+
+    @Test("P4: called by itself it throws the first fault")
+    func throwing() {
+        let transformer = EditingTransformer([.set("a.b", 1)]) { _ in "" }
+        let event = EventDocument(members: ["event": "order", "context": [:], "data": ["a": 1]])
+        #expect(throws: TransformationFault.noWay) { try transformer.transform(event, dispatcher: nil) }
     }
 }

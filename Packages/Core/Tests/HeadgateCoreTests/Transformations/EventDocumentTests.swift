@@ -89,4 +89,24 @@ struct EventDocumentTests {
         }
         #expect(event.isSound)
     }
+
+    @Test("P6: what a program leaves as it was keeps its bytes")
+    func assignments() throws {
+        let data = #"{"half":"\ud83d","n":1.50,"twice":1,"twice":2,"list":["\u0041",{"x":1,"y":"\udc00"},3],"go":1}"#
+        let json = #"{"id":"\ud800","event":"\u0061","time":"t","context":{},"data":\#(data)}"#
+        var event = try #require(EventDocument(json: Array(json.utf8)))
+        #expect(String(decoding: event.json, as: UTF8.self) == json)
+        event.data["go"] = nil
+        event.data["new"] = [1]
+        event.data["list"] = ["A", ["x": 2, "y": "\u{FFFD}"], 3]
+        event.context["a"] = 1
+        #expect(
+            String(decoding: event.json, as: UTF8.self)
+                == #"{"id":"\ud800","event":"\u0061","time":"t","context":{"a":1},"#
+                + #""data":{"half":"\ud83d","n":1.50,"twice":1,"twice":2,"#
+                + #""list":["\u0041",{"x":2,"y":"\udc00"},3],"new":[1]}}"#)
+        event.data["list"] = [["x": 2, "y": "\u{FFFD}"], 3]
+        #expect(
+            String(decoding: event.json(of: .data) ?? [], as: UTF8.self).contains(#""list":[{"x":2,"y":"\udc00"},3]"#))
+    }
 }

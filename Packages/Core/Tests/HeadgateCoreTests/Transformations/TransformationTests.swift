@@ -94,8 +94,9 @@ struct TransformationTests {
         #expect(!bench.gate.transformsAfterCollectors)
         try add(adding("2"), "early", to: bench, [.afterCollectors])
         #expect(bench.gate.transformsAfterCollectors)
-        let result = bench.gate.transformAfterCollectors(["event": "x", "context": [:], "data": [:]])
-        #expect(result.event?.data == ["way": "2"] && result.isChanged && result.errors == 0)
+        let result = try #require(
+            bench.gate.transformAfterCollectors(Array(#"{"event":"x","context":{},"data":{}}"#.utf8)))
+        #expect(result.event?.data == ["way": "2"] && result.isChanged && result.failures.isEmpty)
     }
 
     @Test("P4: nil drops the event for that dispatcher only, and those behind it go on")
@@ -205,6 +206,62 @@ struct TransformationTests {
         bench.settle()
         #expect(
             bench["a"].batches.map { String(decoding: $0.body, as: UTF8.self).contains(#""way":"x""#) } == [true, true])
+    }
+
+    @Test("P4: with `on_error: drop` an event whose transformation failed is a dead letter; the others go on")
+    func dropsOnError() throws {
+        let bench = bench("a") { $0.dispatchLimit = 2 }
+        bench["a"].reply = { _ in .delivered }
+        let edits = EditingTransformer([.set("user.seen", true), .remove("mail")]) { _ in "" }
+        bench.gate.registerTransformer(edits, id: "mark")
+        try bench.gate.setTransformation(
+            TransformationSettings(id: "mark", transformerId: "mark", scopes: [.allDispatchers], dropsOnError: true))
+        var told: [String] = []
+        let subscription = bench.gate.transformationFailures.subscribe {
+            told.append("\($0.transformation): \($0.error)")
+        }
+        bench.track(1, EventDraft(data: #"{"user":"x","mail":"m"}"#))
+        bench.track(1, EventDraft(data: #"{"user":{},"mail":"m"}"#))
+        bench.settle()
+        #expect(bench["a"].delivered == [2])
+        let letter = try #require(bench.store.memory.deadLetters.first)
+        #expect(letter.reason == .transformation && letter.attempts == 0 && letter.sequenceNumber == 1)
+        #expect(letter.answer == "transformation mark failed")
+        #expect(bench.counters[.transformationErrors] == 1 && bench.summary(of: "a").counters[.dead] == 1)
+        #expect(told.count == 1 && told[0].hasPrefix("mark: "))
+        withExtendedLifetime(subscription) {}
+    }
+
+    @Test("P4: without it the event goes on, and what was to be removed is not in it")
+    func goesOnWithoutError() throws {
+        let bench = bench("a")
+        try add(
+            EditingTransformer([.set("user.seen", true), .remove("mail")]) { _ in "" }, "m", to: bench,
+            [.allDispatchers])
+        bench.track(1, EventDraft(data: #"{"user":"x","mail":"m"}"#))
+        #expect(try sent(bench, "a").first?.get(key: "data") == ["user": "x"] as DataObject)
+        #expect(bench.counters[.transformationErrors] == 1)
+    }
+
+    @Test("P4: an event that failed before it was stored is marked, and a dead letter for each of its dispatchers")
+    func dropsBeforeTheStore() throws {
+        let bench = bench("a", "b")
+        for id in ["a", "b"] { bench[id].reply = { _ in .delivered } }
+        bench.gate.registerTransformer(EditingTransformer([.set("x.y", 1)]) { _ in "" }, id: "early")
+        try bench.gate.setTransformation(
+            TransformationSettings(id: "early", transformerId: "early", scopes: [.afterCollectors], dropsOnError: true))
+        let json = #"{"event":"e","context":{"uid":1},"data":{"x":1}}"#
+        let result = try #require(bench.gate.transformAfterCollectors(Array(json.utf8)))
+        #expect(result.fatal == "early")
+        let context = String(decoding: result.marked?.json(of: .context) ?? [], as: UTF8.self)
+        #expect(context == #"{"uid":1,"failed_transformation":"early"}"#)
+        var marked = EventDraft(data: #"{"x":1}"#)
+        marked.context = context
+        bench.track(1, marked)
+        bench.track(1, EventDraft(data: #"{"x":{}}"#))
+        bench.settle()
+        #expect(bench["a"].delivered == [2] && bench["b"].delivered == [2])
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [.transformation, .transformation])
     }
 
     @Test("P4: the dispatcher and what was added to a held event are shown")

@@ -16,64 +16,62 @@ final class EventPreparation {
         fields = TrackedFields(scheduler: gate.scheduler)
     }
 
-    /// What became of an event.
-    struct Outcome {
-        /// The event with the route that is left to it, valid until the arena is cleared; nil when a transformation
-        /// dropped it.
-        var event: TrackedEvent?
-        /// Transformations that threw.
-        var errors = 0
-    }
-
     /// Whether there is anything that an event has to go through.
     var isNeeded: Bool { gate.transformsAfterCollectors || gate.hasLoadRules }
 
     /// Takes an event through transformations and rules; throws `limit` when it would go to yet another set of
     /// dispatchers, of which there are too many.
-    func prepare(_ event: TrackedEvent) throws(RPCError) -> Outcome {
-        var outcome = Outcome(event: event)
-        if gate.transformsAfterCollectors { outcome = transform(event) }
-        guard gate.hasLoadRules, let event = outcome.event else { return outcome }
-        fields.event = event
+    /// - Returns: the event with the route that is left to it, valid until the arena is cleared; nil when a transformation
+    ///   dropped it.
+    func prepare(_ event: TrackedEvent) throws(RPCError) -> TrackedEvent? {
+        guard var prepared = gate.transformsAfterCollectors ? transform(event) : event else { return nil }
+        guard gate.hasLoadRules else { return prepared }
+        fields.event = prepared
         defer { fields.event = nil }
         do throws(TooManyRoutes) {
-            outcome.event?.route = try gate.route(event.route, for: fields)
+            prepared.route = try gate.route(prepared.route, for: fields)
         } catch {
             throw RPCError(error)
         }
-        return outcome
+        return prepared
     }
 
-    private func transform(_ event: TrackedEvent) -> Outcome {
-        fields.event = event
-        defer { fields.event = nil }
-        guard let members = fields.members else { return Outcome(event: event) }
-        let result = gate.transformAfterCollectors(members)
-        guard let document = result.event, result.isChanged else {
-            return Outcome(event: result.event == nil ? nil : event, errors: result.errors)
+    private func transform(_ event: TrackedEvent) -> TrackedEvent? {
+        guard let result = gate.transformAfterCollectors(json(of: event)) else { return event }
+        guard let document = result.marked else { return nil }
+        return document.isChanged ? rewrite(event, as: document) : event
+    }
+
+    /// The event as it would be delivered, as far as that is known.
+    private func json(of event: TrackedEvent) -> [UInt8] {
+        let received = gate.scheduler.wall
+        var json = JSONWriter(capacity: event.data.count + event.context.count + 256)
+        json.beginObject()
+        json.member("id")
+        json.raw(event.id)
+        json.member("event")
+        json.raw(event.name)
+        json.member("time", event.time ?? received)
+        json.member("received_at", received)
+        if let key = event.key {
+            json.member("key")
+            json.raw(key)
         }
-        return Outcome(event: rewrite(event, as: document), errors: result.errors)
+        json.member("context")
+        json.raw(event.context)
+        json.member("data")
+        json.raw(event.data)
+        json.endObject()
+        return json.bytes
     }
 
-    /// The event with what a transformation may have changed put in anew.
+    /// The event with all that a transformation may have changed.
     private func rewrite(_ event: TrackedEvent, as document: EventDocument) -> TrackedEvent {
-        var json = JSONWriter()
-        var ends = [0]
-        for item in [
-            .string(document.event), .string(document.key ?? ""), .object(document.context), .object(document.data),
-        ]
-            as [DataItem]
-        {
-            json.item(item)
-            ends.append(json.bytes.count)
-        }
-        let rewritten = arena.keep(json.bytes)
-        let pieces = zip(ends, ends.dropFirst()).map { UnsafeRawBufferPointer(rebasing: rewritten[$0..<$1]) }
         var event = event
-        event.name = pieces[0]
-        event.key = document.key == nil ? nil : pieces[1]
-        event.context = pieces[2]
-        event.data = pieces[3]
+        event.name = document.json(of: .event).map(arena.keep) ?? event.name
+        event.key = document.json(of: .key).map(arena.keep)
+        event.context = document.json(of: .context).map(arena.keep) ?? event.context
+        event.data = document.json(of: .data).map(arena.keep) ?? event.data
         return event
     }
 }
@@ -96,20 +94,6 @@ private final class TrackedFields {
 
     init(scheduler: any Scheduler) {
         self.scheduler = scheduler
-    }
-
-    /// The event's members as they would be delivered, as far as they are known; nil when there is no event.
-    var members: DataObject? {
-        guard let event else { return nil }
-        let received = scheduler.wall
-        var members: DataObject = [
-            "id": .string(word(event.id)), "event": .string(word(event.name)),
-            "time": .string((event.time ?? received).text), "received_at": .string(received.text),
-        ]
-        members["key"] = event.key.map { .string(word($0)) }
-        members["context"] = contextView(event)?.item
-        members["data"] = dataView(event)?.item
-        return members
     }
 
     // MARK: Reading

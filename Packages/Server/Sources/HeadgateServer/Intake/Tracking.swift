@@ -103,10 +103,9 @@ final class Tracking {
             event.context = collecting.context(of: session.caller, on: session.context, in: arena)
         }
         guard preparation.isNeeded else { return true }
-        let outcome = try preparation.prepare(event)
-        gate.counts.count(.transformationErrors, outcome.errors)
-        event = outcome.event ?? event
-        return outcome.event != nil
+        guard let prepared = try preparation.prepare(event) else { return false }
+        event = prepared
+        return true
     }
 
     // MARK: Counting

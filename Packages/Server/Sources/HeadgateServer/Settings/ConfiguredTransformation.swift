@@ -26,7 +26,7 @@ extension ConfiguredTransformation {
         settings = TransformationSettings(
             id: id, transformerId: id, scopes: reader.transformationScopes("scopes", dispatcherIDs: dispatcherIDs),
             order: reader.value("order", Double.self, mustBe: "a number") ?? Double(place),
-            when: rules.rule("when", in: reader))
+            when: rules.rule("when", in: reader), dropsOnError: reader.dropsOnError("on_error"))
         work = reader.work(own: own)
     }
 }
@@ -66,6 +66,14 @@ extension SettingsReader {
         fault("kind", "", own.isEmpty ? none : SettingsReader.mustBeOne(of: own.sorted()))
         acceptEveryKey()
         return .edits([])
+    }
+
+    /// `send` (the default) or `drop`.
+    fileprivate func dropsOnError(_ key: String) -> Bool {
+        guard let item = item(key) else { return false }
+        if item == "drop" || item == "send" { return item == "drop" }
+        fault(key, "", SettingsReader.mustBeOne(of: ["send", "drop"]))
+        return false
     }
 
     /// Scopes: a list, or one alone.

@@ -1,0 +1,351 @@
+import HeadgateData
+
+/// A value inside an event that is being transformed. What no transformation touches stays the text that was sent, byte by
+/// byte (Behaviour P6); text is taken apart only as far as paths lead into it.
+enum EventNode: Sendable {
+    /// A range of the event's text.
+    case text(Range<Int>)
+    /// An object that was taken apart; members of one name stay apart.
+    case object([Member])
+    /// An array that was taken apart.
+    case array([EventNode])
+    /// A value that a transformation put there.
+    case item(DataItem)
+    /// Nothing: it was taken away. It keeps its place until the transformation has ended, so that paths go on meaning the
+    /// event as it came.
+    case gone
+
+    /// One member of an object.
+    struct Member: Sendable {
+        var name: Name
+        var node: EventNode
+    }
+
+    /// A member's name.
+    enum Name: Sendable {
+        /// As it is spelled in the event's text, in its quotes.
+        case text(Range<Int>)
+        /// Put there by a transformation.
+        case word(String)
+    }
+
+    var isGone: Bool {
+        if case .gone = self { true } else { false }
+    }
+}
+
+/// The text of an event, to which nodes refer.
+struct EventText: Sendable {
+    let bytes: [UInt8]
+
+    func outline<Result>(_ body: (JSONOutline) -> Result) -> Result {
+        bytes.withUnsafeBytes { body(JSONOutline($0)) }
+    }
+}
+
+extension EventNode.Name {
+    func equals(_ name: String, in text: EventText) -> Bool {
+        switch self {
+        case .text(let range): text.outline { $0.string(range, equals: name) }
+        case .word(let word): word.utf8.elementsEqual(name.utf8)
+        }
+    }
+
+    func word(in text: EventText) -> String {
+        switch self {
+        case .text(let range): text.outline { $0.string(range) }
+        case .word(let word): word
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension EventNode {
+    /// The node where names lead from here; nil if there is none. Of several members with one name the last counts.
+    func node(at names: ArraySlice<String>, in text: EventText) -> EventNode? {
+        guard let name = names.first else { return isGone ? nil : self }
+        return child(named: name, in: text)?.node(at: names.dropFirst(), in: text)
+    }
+
+    private func child(named name: String, in text: EventText) -> EventNode? {
+        switch self {
+        case .text(let range): return EventNode.child(named: name, of: range, in: text).map { .text($0) }
+        case .object(let members):
+            return members.last { !$0.node.isGone && $0.name.equals(name, in: text) }?.node
+        case .array(let nodes): return EventPath.index(named: name, in: nodes.count).map { nodes[$0] }
+        case .item(let item): return item.value(at: [name]).map { .item($0) }
+        case .gone: return nil
+        }
+    }
+
+    private static func child(named name: String, of range: Range<Int>, in text: EventText) -> Range<Int>? {
+        text.outline { outline in
+            if outline.kind(of: range) == .array {
+                let elements = outline.elements(of: range)
+                return EventPath.index(named: name, in: elements.count).map { elements[$0] }
+            }
+            var found: Range<Int>?
+            outline.eachMember(of: range) { member in
+                if outline.string(member.name, equals: name) { found = member.value }
+                return true
+            }
+            return found
+        }
+    }
+
+    /// The value as programs have it: half surrogates are U+FFFD, and of members with one name the last is there.
+    func item(in text: EventText) -> DataItem {
+        switch self {
+        case .text(let range): text.outline { $0.item(range) }
+        case .object(let members):
+            .object(
+                DataObject(
+                    members.lazy.filter { !$0.node.isGone }.map { ($0.name.word(in: text), $0.node.item(in: text)) }))
+        case .array(let nodes): .array(nodes.filter { !$0.isGone }.map { $0.item(in: text) })
+        case .item(let item): item
+        case .gone: .null
+        }
+    }
+
+    /// The value as conditions look at it.
+    func field(in text: EventText) -> FieldValue {
+        switch self {
+        case .text(let range):
+            text.outline { outline in
+                switch outline.kind(of: range) {
+                case .object: .object(isEmpty: outline.members(of: range).isEmpty)
+                case .array: .array(isEmpty: outline.elements(of: range).isEmpty)
+                default: FieldValue(outline.item(range))
+                }
+            }
+        case .object, .array, .item, .gone: FieldValue(item(in: text))
+        }
+    }
+
+    /// The depth of nested arrays and objects in it; 0 if it is neither.
+    func depth(in text: EventText) -> Int {
+        switch self {
+        case .text(let range): text.outline { $0.depth(of: range) }
+        case .object(let members): 1 + (members.map { $0.node.depth(in: text) }.max() ?? 0)
+        case .array(let nodes): 1 + (nodes.map { $0.depth(in: text) }.max() ?? 0)
+        case .item(let item): item.depth
+        case .gone: 0
+        }
+    }
+
+    /// Writes the value; a node that is gone writes nothing.
+    func write(into writer: inout JSONWriter, _ text: EventText) {
+        switch self {
+        case .text(let range): text.bytes.withUnsafeBytes { writer.raw(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        case .object(let members):
+            writer.beginObject()
+            for member in members where !member.node.isGone {
+                writer.element()
+                switch member.name {
+                case .text(let range):
+                    text.bytes.withUnsafeBytes { writer.raw(UnsafeRawBufferPointer(rebasing: $0[range])) }
+                case .word(let word): writer.string(word)
+                }
+                writer.raw(":")
+                member.node.write(into: &writer, text)
+            }
+            writer.endObject()
+        case .array(let nodes):
+            writer.beginArray()
+            for node in nodes where !node.isGone {
+                writer.element()
+                node.write(into: &writer, text)
+            }
+            writer.endArray()
+        case .item(let item): writer.item(item)
+        case .gone: break
+        }
+    }
+}
+
+extension DataItem {
+    /// The depth of nested arrays and objects in it; 0 if it is neither.
+    fileprivate var depth: Int {
+        switch self {
+        case .object(let object): 1 + (object.map { $0.value.depth }.max() ?? 0)
+        case .array(let items): 1 + (items.map(\.depth).max() ?? 0)
+        case .null, .bool, .number, .string: 0
+        }
+    }
+
+    /// The value to which the names lead from here; nil if there is none.
+    fileprivate func value(at names: ArraySlice<String>) -> DataItem? {
+        guard let name = names.first else { return self }
+        return switch self {
+        case .object(let object): object[name]?.value(at: names.dropFirst())
+        case .array(let items):
+            EventPath.index(named: name, in: items.count).flatMap { items[$0].value(at: names.dropFirst()) }
+        case .null, .bool, .number, .string: nil
+        }
+    }
+}
+
+// MARK: - Changing
+
+extension EventNode {
+    /// Changes what stands where names lead from here: in each of several members with one name.
+    /// - Parameters:
+    ///   - making: true if objects that are missing on the way are made, and one member stays of several with the last name.
+    ///   - body: gets the node there; one that is gone where it was made.
+    /// - Returns: true if there was anything to change.
+    @discardableResult
+    mutating func change(
+        at names: ArraySlice<String>, in text: EventText, making: Bool = false, _ body: (inout EventNode) -> Void
+    ) throws(TransformationFault) -> Bool {
+        guard let name = names.first else {
+            guard making || !isGone else { return false }
+            body(&self)
+            return true
+        }
+        let rest = names.dropFirst()
+        switch expanded(in: text, making: making) {
+        case .object(var members):
+            self = .gone
+            defer { self = .object(members) }
+            return try EventNode.change(&members, name, rest, in: text, making: making, body)
+        case .array(var nodes):
+            guard let index = EventPath.index(named: name, in: nodes.count) else {
+                if making { throw .noWay }
+                return false
+            }
+            self = .gone
+            defer { self = .array(nodes) }
+            return try nodes[index].change(at: rest, in: text, making: making, body)
+        case .gone: return false
+        case .text, .item:
+            if making { throw .noWay }
+            return false
+        }
+    }
+
+    private static func change(
+        _ members: inout [Member], _ name: String, _ rest: ArraySlice<String>, in text: EventText, making: Bool,
+        _ body: (inout EventNode) -> Void
+    ) throws(TransformationFault) -> Bool {
+        var places = members.indices.filter { members[$0].name.equals(name, in: text) }
+        if places.isEmpty, making {
+            places = [members.count]
+            members.append(Member(name: .word(name), node: .gone))
+        }
+        if making, rest.isEmpty {
+            for place in places.dropFirst() { members[place].node = .gone }
+            places = Array(places.prefix(1))
+        }
+        var isFound = false
+        for place in places {
+            let isChanged = try members[place].node.change(at: rest, in: text, making: making, body)
+            isFound = isFound || isChanged
+        }
+        return isFound
+    }
+
+    /// The node with its outermost members or elements taken apart.
+    private func expanded(in text: EventText, making: Bool) -> EventNode {
+        switch self {
+        case .text(let range):
+            text.outline { outline in
+                switch outline.kind(of: range) {
+                case .object:
+                    .object(
+                        outline.members(of: range).map { Member(name: .text($0.name), node: .text($0.value)) })
+                case .array: .array(outline.elements(of: range).map { .text($0) })
+                default: self
+                }
+            }
+        case .item(.object(let object)): .object(object.map { Member(name: .word($0.key), node: .item($0.value)) })
+        case .item(.array(let items)): .array(items.map { .item($0) })
+        case .gone where making: .object([])
+        case .object, .array, .item, .gone: self
+        }
+    }
+
+    /// Takes out for good what is gone.
+    mutating func sweep() {
+        switch self {
+        case .object(var members):
+            self = .gone
+            members.removeAll { $0.node.isGone }
+            for place in members.indices { members[place].node.sweep() }
+            self = .object(members)
+        case .array(var nodes):
+            self = .gone
+            nodes.removeAll(where: \.isGone)
+            for place in nodes.indices { nodes[place].sweep() }
+            self = .array(nodes)
+        case .text, .item, .gone: break
+        }
+    }
+
+    /// A value that a program has put in the place of a node: whatever it left as it was keeps its text.
+    static func merged(_ item: DataItem, over old: EventNode, in text: EventText) -> EventNode {
+        let former = old.item(in: text)
+        if former.isExactly(item) { return old }
+        switch (item, old.expanded(in: text, making: false)) {
+        case (.object(let object), .object(let members)):
+            return .object(object.flatMap { merged($0.key, $0.value, over: members, in: text) })
+        case (.array(let items), .array(let nodes)):
+            return .array(merged(items, over: nodes, in: text))
+        default: return .item(item)
+        }
+    }
+
+    private static func merged(
+        _ name: String, _ item: DataItem, over members: [Member], in text: EventText
+    ) -> [Member] {
+        let old = members.filter { !$0.node.isGone && $0.name.word(in: text).utf8.elementsEqual(name.utf8) }
+        guard let last = old.last else { return [Member(name: .word(name), node: .item(item))] }
+        if last.node.item(in: text).isExactly(item) { return old }
+        return [Member(name: last.name, node: merged(item, over: last.node, in: text))]
+    }
+
+    /// Elements at the beginning and at the end that are the same keep their text; in between each is held against the one
+    /// that stood there if there are as many.
+    private static func merged(_ items: [DataItem], over nodes: [EventNode], in text: EventText) -> [EventNode] {
+        let former = nodes.map { $0.item(in: text) }
+        let shorter = min(items.count, nodes.count)
+        var head = 0
+        while head < shorter, former[head].isExactly(items[head]) { head += 1 }
+        var tail = 0
+        while tail < shorter - head, former[nodes.count - 1 - tail].isExactly(items[items.count - 1 - tail]) {
+            tail += 1
+        }
+        let middle = items[head..<items.count - tail]
+        let isAsMany = items.count == nodes.count
+        let made = middle.indices.map { isAsMany ? merged(items[$0], over: nodes[$0], in: text) : .item(items[$0]) }
+        return nodes[..<head] + made + nodes[(nodes.count - tail)...]
+    }
+}
+
+extension DataItem {
+    /// Returns true if both are the same, texts byte by byte: Swift's own strings are equal when they look alike.
+    fileprivate func isExactly(_ other: DataItem) -> Bool {
+        switch (self, other) {
+        case (.string(let one), .string(let other)): one.utf8.elementsEqual(other.utf8)
+        case (.array(let one), .array(let other)):
+            one.count == other.count && zip(one, other).allSatisfy { $0.isExactly($1) }
+        case (.object(let one), .object(let other)):
+            one.count == other.count
+                && zip(one, other).allSatisfy {
+                    $0.key.utf8.elementsEqual($1.key.utf8) && $0.value.isExactly($1.value)
+                }
+        default: self == other
+        }
+    }
+}
+
+extension EventNode {
+    /// The bytes of a string, with half surrogate pairs kept; nil if it is another value.
+    func exactString(in text: EventText) -> [UInt8]? {
+        switch self {
+        case .text(let range): text.outline { $0.kind(of: range) == .string ? $0.exactString(range) : nil }
+        case .item(.string(let string)): Array(string.utf8)
+        case .object, .array, .item, .gone: nil
+        }
+    }
+}

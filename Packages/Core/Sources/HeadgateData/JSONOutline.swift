@@ -1,0 +1,205 @@
+/// Finds the pieces of a JSON text that a parser has accepted before, without copying anything. In other bytes it finds
+/// nothing, or nonsense, but it never reads outside of them.
+public struct JSONOutline {
+    private let text: UnsafeRawBufferPointer
+
+    /// An outline of a text, which has to outlive it.
+    public init(_ text: UnsafeRawBufferPointer) {
+        self.text = text
+    }
+
+    /// The kinds of values.
+    public enum Kind: Sendable {
+        case null, bool, number, string, array, object
+    }
+
+    /// One member of an object.
+    public struct Member: Sendable, Equatable {
+        /// The name as it is spelled, in its quotes.
+        public let name: Range<Int>
+        public let value: Range<Int>
+    }
+
+    /// The whole text without the white space around it.
+    public var whole: Range<Int> {
+        let start = behindSpace(from: 0)
+        return start..<behindValue(from: start)
+    }
+
+    /// The kind of the value that fills a range; nil if the range is empty.
+    public func kind(of range: Range<Int>) -> Kind? {
+        guard let first = range.first else { return nil }
+        return switch text[first] {
+        case UInt8(ascii: "{"): .object
+        case UInt8(ascii: "["): .array
+        case UInt8(ascii: "\""): .string
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): .bool
+        case UInt8(ascii: "n"): .null
+        default: .number
+        }
+    }
+
+    /// Calls `body` for each member of an object, in order and with repeated names.
+    /// - Parameter body: returns false to end.
+    public func eachMember(of object: Range<Int>, _ body: (Member) -> Bool) {
+        guard kind(of: object) == .object else { return }
+        var place = behindSpace(from: object.lowerBound + 1)
+        while place < object.upperBound, text[place] == UInt8(ascii: "\"") {
+            let name = place..<behindString(from: place)
+            // Behind the colon.
+            let start = behindSpace(from: behindSpace(from: name.upperBound) + 1)
+            let end = behindValue(from: start)
+            guard start < end, end < object.upperBound else { return }
+            guard body(Member(name: name, value: start..<end)) else { return }
+            place = behindComma(from: end)
+        }
+    }
+
+    /// The members of an object, in order and with repeated names; none if it is another value.
+    public func members(of object: Range<Int>) -> [Member] {
+        var members: [Member] = []
+        eachMember(of: object) {
+            members.append($0)
+            return true
+        }
+        return members
+    }
+
+    /// The elements of an array; none if it is another value.
+    public func elements(of array: Range<Int>) -> [Range<Int>] {
+        guard kind(of: array) == .array else { return [] }
+        var elements: [Range<Int>] = []
+        var place = behindSpace(from: array.lowerBound + 1)
+        while place < array.upperBound - 1 {
+            let end = behindValue(from: place)
+            guard place < end, end < array.upperBound else { break }
+            elements.append(place..<end)
+            place = behindComma(from: end)
+        }
+        return elements
+    }
+
+    /// The depth of nested arrays and objects in a value; 0 for one that is neither.
+    public func depth(of range: Range<Int>) -> Int {
+        var (depth, most, place) = (0, 0, range.lowerBound)
+        while place < range.upperBound {
+            switch text[place] {
+            case UInt8(ascii: "\""):
+                place = behindString(from: place)
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                most = max(most, depth)
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            default: break
+            }
+            place += 1
+        }
+        return most
+    }
+
+    // MARK: Values
+
+    /// Returns true if a string, quotes and all, says a text, however it is spelled. Half a surrogate pair is like nothing
+    /// but itself.
+    public func string(_ range: Range<Int>, equals text: String) -> Bool {
+        let spelling = inside(range)
+        guard spelling.contains(UInt8(ascii: "\\")) else {
+            return spelling.count == text.utf8.count && text.utf8.elementsEqual(spelling)
+        }
+        return text.utf8.elementsEqual(exactString(range))
+    }
+
+    /// The bytes that a string says: its UTF-8, with half surrogate pairs kept as UTF-8 would write their numbers.
+    public func exactString(_ range: Range<Int>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        JSONUnescaper(inside(range)).append(to: &bytes, keepingHalves: true)
+        return bytes
+    }
+
+    /// The value that fills a range. Of several members with one name the last counts, in the place of the first.
+    public func item(_ range: Range<Int>) -> DataItem {
+        switch kind(of: range) {
+        case nil, .null: .null
+        case .bool: .bool(text[range.lowerBound] == UInt8(ascii: "t"))
+        case .number: .number(DataNumber(unchecked: String(decoding: text[range], as: UTF8.self)))
+        case .string: .string(string(range))
+        case .array: .array(elements(of: range).map(item))
+        case .object: .object(DataObject(members(of: range).lazy.map { (string($0.name), item($0.value)) }))
+        }
+    }
+
+    /// A string, unescaped; half a surrogate pair becomes U+FFFD.
+    public func string(_ range: Range<Int>) -> String {
+        let spelling = inside(range)
+        guard spelling.contains(UInt8(ascii: "\\")) else { return String(decoding: spelling, as: UTF8.self) }
+        var bytes: [UInt8] = []
+        JSONUnescaper(spelling).append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func inside(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        guard range.count >= 2 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return UnsafeRawBufferPointer(rebasing: text[range.lowerBound + 1..<range.upperBound - 1])
+    }
+
+    // MARK: Steps
+
+    private func behindSpace(from start: Int) -> Int {
+        var place = start
+        while place < text.count, text[place] <= 0x20 { place += 1 }
+        return min(place, text.count)
+    }
+
+    private func behindComma(from end: Int) -> Int {
+        let place = behindSpace(from: end)
+        guard place < text.count, text[place] == UInt8(ascii: ",") else { return place }
+        return behindSpace(from: place + 1)
+    }
+
+    private func behindString(from start: Int) -> Int {
+        var place = start + 1
+        while place < text.count {
+            switch text[place] {
+            case UInt8(ascii: "\\"): place += 2
+            case UInt8(ascii: "\""): return place + 1
+            default: place += 1
+            }
+        }
+        return text.count
+    }
+
+    private func behindValue(from start: Int) -> Int {
+        guard start < text.count else { return text.count }
+        switch text[start] {
+        case UInt8(ascii: "\""): return behindString(from: start)
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return behindContainer(from: start)
+        default:
+            var place = start
+            while place < text.count, !isEnd(text[place]) { place += 1 }
+            return place
+        }
+    }
+
+    private func behindContainer(from start: Int) -> Int {
+        var (depth, place) = (0, start)
+        while place < text.count {
+            switch text[place] {
+            case UInt8(ascii: "\""):
+                place = behindString(from: place)
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if depth == 0 { return place + 1 }
+            default: break
+            }
+            place += 1
+        }
+        return text.count
+    }
+
+    private func isEnd(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+    }
+}
