@@ -12,7 +12,7 @@ public struct DataObject: Sendable {
     private var members: [Element?] = []
     private var removed = 0
     /// Where each name is, kept only for objects of so many members that searching them one by one would be slow.
-    private var places: [MemberName: Int]?
+    private var places: [ExactName: Int]?
 
     private static let searchedOneByOne = 16
 
@@ -74,8 +74,8 @@ public struct DataObject: Sendable {
     }
 
     private func place(of key: String) -> Int? {
-        if let places { return places[MemberName(key)] }
-        return members.firstIndex { $0.map { MemberName($0.key) } == MemberName(key) }
+        if let places { return places[ExactName(key)] }
+        return members.firstIndex { $0.map { ExactName($0.key) } == ExactName(key) }
     }
 
     private mutating func set(_ key: String, _ value: DataItem) {
@@ -83,7 +83,7 @@ public struct DataObject: Sendable {
             members[place]?.value = value
             return
         }
-        places?[MemberName(key)] = members.count
+        places?[ExactName(key)] = members.count
         members.append((key, value))
         if places == nil, members.count > DataObject.searchedOneByOne { indexPlaces() }
     }
@@ -95,7 +95,7 @@ public struct DataObject: Sendable {
             return
         }
         members[place] = nil
-        places?[MemberName(key)] = nil
+        places?[ExactName(key)] = nil
         removed += 1
         if removed > count { closeGaps() }
     }
@@ -110,7 +110,7 @@ public struct DataObject: Sendable {
     private mutating func indexPlaces() {
         places = Dictionary(minimumCapacity: members.count)
         for (place, member) in members.enumerated() {
-            if let member { places?[MemberName(member.key)] = place }
+            if let member { places?[ExactName(member.key)] = place }
         }
     }
 }
@@ -144,25 +144,5 @@ extension DataObject: Equatable {
 extension DataObject: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, DataItem)...) {
         self.init(elements)
-    }
-}
-
-/// A member's name as JSON compares it: by its bytes. Swift's own strings are equal when they look alike.
-private struct MemberName {
-    private let text: String
-
-    init(_ text: String) {
-        self.text = text
-    }
-}
-
-extension MemberName: Hashable {
-    static func == (left: MemberName, right: MemberName) -> Bool {
-        left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
-    }
-
-    func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }

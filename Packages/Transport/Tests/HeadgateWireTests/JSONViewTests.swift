@@ -77,6 +77,15 @@ struct JSONViewTests {
             let found = view.find(names)
             #expect((0..<5).map { found[$0]?.int } == [2, 1, 5, nil, nil])
         }
+        // A name that is as long and begins alike is another name, also where the right one is missing.
+        for name in [
+            "dispatching", "dispatcherz", "dispatchez", "dispatchers\\u0000", "dispatchin\\u0067", "dispatcher",
+        ] {
+            try GuardedText(#"{"\#(name)":1}"#).scan { view in
+                let found = view.find(names)
+                #expect((0..<5).allSatisfy { found[$0] == nil }, "\(name)")
+            }
+        }
         for (text, value) in [(#"{"id":7}"#, 7), (#"{"i":7}"#, nil), (#"{"id\u0000":7}"#, nil), (#"{"":7}"#, nil)] {
             try GuardedText(text).scan { view in
                 #expect(view.find(names)[3]?.int == value.map(Int64.init))

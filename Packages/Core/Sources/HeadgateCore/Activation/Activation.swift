@@ -70,7 +70,7 @@ public struct ActivationRequest: Sendable, Equatable {
 /// What one connection has to do with activations. It dies with the connection.
 struct ActivationPeer {
     /// The boards that it serves.
-    var boards: Set<String> = []
+    var boards = NameSet()
     /// The activations that it asked for.
     var activations: Set<Int> = []
     /// The answers that it owes.

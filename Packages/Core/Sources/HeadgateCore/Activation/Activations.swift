@@ -18,7 +18,7 @@ public struct Activations {
     /// The cycles that may be joined.
     private(set) var joinable: [CycleIdentity: Int] = [:]
     /// The activations that wait for their board to be served.
-    private(set) var unserved: [String: Set<Int>] = [:]
+    private(set) var unserved = NameTable<Set<Int>>()
     /// Which activation each run is for.
     private(set) var runs: [Int: Int] = [:]
     private(set) var completed = CompletedBarriers()
@@ -173,7 +173,7 @@ extension Activations {
     /// Nothing comes from a process any more: other processes take over the barriers that it ran (Behaviour A6).
     public mutating func providerLeft(_ provider: Int, at now: Instant) -> [ActivationOrder] {
         guard let peer = peers[provider] else { return [] }
-        changePeer(provider) { ($0.boards, $0.runs) = ([], []) }
+        changePeer(provider) { ($0.boards, $0.runs) = (NameSet(), []) }
         for board in peer.boards { boards.remove(board, by: provider) }
         for run in peer.runs.sorted() {
             guard let id = runs.removeValue(forKey: run), let activation = activations[id] else { continue }
@@ -202,14 +202,14 @@ extension Activations {
     func barriers(before board: String, _ serving: BoardServing) -> [ActivationBarrier] {
         let bypasses = serving.bypassesGateway && gateways.allowsBypass
         let gateway = bypasses ? nil : gateways.barrier(before: board)
-        return [gateway, serving.fixedBarrier].compactMap(\.self).filter { $0.board != board }
+        return [gateway, serving.fixedBarrier].compactMap(\.self).filter { ExactName($0.board) != ExactName(board) }
     }
 
     /// The circle that boards would wait in if this one were served so (Behaviour A8). A board that nobody serves waits for
     /// nothing: whoever serves it later is looked at then.
     private func circle(closedBy board: String, _ serving: BoardServing) -> [String]? {
         BoardCircle.path(from: board) { name in
-            guard let serving = name == board ? serving : boards.serving(name) else { return [] }
+            guard let serving = ExactName(name) == ExactName(board) ? serving : boards.serving(name) else { return [] }
             return barriers(before: name, serving).map(\.board)
         }
     }
@@ -418,7 +418,7 @@ extension Activations {
         guard let request = activations[id]?.request else { return }
         if request.timeout != nil { deadlines.remove(id) }
         activations[id]?.needsChoice = false
-        activations[id]?.barriers = [barrier].compactMap(\.self).filter { $0.board != request.board }[...]
+        activations[id]?.barriers = [barrier].compactMap(\.self).filter { ExactName($0.board) != ExactName(request.board) }[...]
         steps.append(.proceed(id))
     }
 

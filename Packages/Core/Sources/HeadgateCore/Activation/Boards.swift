@@ -1,6 +1,8 @@
+import HeadgateData
+
 /// The boards that are served, and by which processes.
 struct Boards {
-    private var served: [String: Board] = [:]
+    private var served = NameTable<Board>()
     private var chosen = 0
 
     private struct Board {
@@ -105,13 +107,13 @@ enum BoardCircle {
     /// The shortest way from a board back to itself, it being first and last; nil when there is none.
     /// - Parameter following: the boards that one board waits for.
     static func path(from start: String, following next: (String) -> [String]) -> [String]? {
-        var origins: [String: String] = [:]
+        var origins = NameTable<String>()
         var frontier = [start]
         while !frontier.isEmpty {
             var reached: [String] = []
             for board in frontier {
                 for after in next(board) {
-                    if after == start { return way(to: board, from: start, origins) + [start] }
+                    if ExactName(after) == ExactName(start) { return way(to: board, from: start, origins) + [start] }
                     guard origins[after] == nil else { continue }
                     origins[after] = board
                     reached.append(after)
@@ -122,9 +124,11 @@ enum BoardCircle {
         return nil
     }
 
-    private static func way(to board: String, from start: String, _ origins: [String: String]) -> [String] {
+    private static func way(to board: String, from start: String, _ origins: NameTable<String>) -> [String] {
         var way = [board]
-        while let last = way.last, last != start, let origin = origins[last] { way.append(origin) }
+        while let last = way.last, ExactName(last) != ExactName(start), let origin = origins[last] {
+            way.append(origin)
+        }
         return way.reversed()
     }
 }

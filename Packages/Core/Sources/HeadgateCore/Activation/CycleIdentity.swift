@@ -3,10 +3,11 @@ import HeadgateData
 /// Which cycle of a barrier somebody belongs to (Behaviour A3): of those who come with the same identity, the first starts
 /// the barrier and the others join it.
 struct CycleIdentity: Hashable {
-    let board: String
+    private let name: ExactName
+    var board: String { name.text }
     private let variant: Variant
     /// Nil where the cycle is the whole service's.
-    private let mainboard: String?
+    private let mainboard: ExactName?
 
     private enum Variant: Hashable {
         case shared
@@ -16,8 +17,8 @@ struct CycleIdentity: Hashable {
 
     /// The identity of a barrier before one activation.
     init(_ barrier: ActivationBarrier, before activation: Activation) {
-        board = barrier.board
-        mainboard = barrier.scope == .main ? activation.request.mainboard : nil
+        name = ExactName(barrier.board)
+        mainboard = barrier.scope == .main ? ExactName(activation.request.mainboard) : nil
         switch barrier.option {
         case .void: variant = .shared
         case .unique: variant = .input(CanonicalJSON(activation.request.comparedInput ?? activation.request.input))

@@ -1,9 +1,11 @@
+import HeadgateData
+
 /// The barriers that settings put before boards, whatever these say of themselves (Behaviour A7).
 public struct GatewayRules: Sendable, Equatable {
     /// Whether a board may ask that none stand before it.
     public var allowsBypass = true
     /// Exact names.
-    private var names: [String: Rule] = [:]
+    private var names = NameTable<Rule>()
     /// Prefixes, the longest first.
     private var prefixes: [(pattern: GatewayPattern, rule: Rule)] = []
 
@@ -30,7 +32,7 @@ public struct GatewayRules: Sendable, Equatable {
     /// The gateway before a board; nil when there is none. A barrier's own board is never held by itself (Behaviour A8).
     public func barrier(before board: String) -> ActivationBarrier? {
         let rule = names[board] ?? prefixes.first { $0.pattern.matches(board) }?.rule
-        guard let barrier = rule?.barrier, barrier.board != board else { return nil }
+        guard let barrier = rule?.barrier, ExactName(barrier.board) != ExactName(board) else { return nil }
         return barrier
     }
 
@@ -45,7 +47,7 @@ public struct GatewayRules: Sendable, Equatable {
     }
 
     private var barriers: [ActivationBarrier] {
-        (Array(names.values) + prefixes.map(\.rule)).compactMap(\.barrier)
+        (names.map(\.value) + prefixes.map(\.rule)).compactMap(\.barrier)
     }
 
     private static func precedes(_ left: GatewayPattern, _ right: GatewayPattern) -> Bool {
@@ -61,19 +63,20 @@ public struct GatewayRules: Sendable, Equatable {
 
 /// The boards that a gateway rule is for: a name, or a prefix and `*` (Behaviour A7).
 public struct GatewayPattern: Hashable, Sendable {
+    private let name: ExactName
     /// As it was written: `auth`, `shop.*`, `*`.
-    public let text: String
+    public var text: String { name.text }
 
     /// Nil when it is neither a board's name nor a prefix of one with a `*` behind it.
     public init?(_ text: String) {
         let name = text.hasSuffix("*") ? String(text.dropLast()) : text
         guard name.isEmpty ? text == "*" : BoardName.complaint(about: name) == nil else { return nil }
-        self.text = text
+        self.name = ExactName(text)
     }
 
     var isPrefix: Bool { text.hasSuffix("*") }
 
     func matches(_ board: String) -> Bool {
-        isPrefix ? board.utf8.starts(with: text.utf8.dropLast()) : board == text
+        isPrefix ? board.utf8.starts(with: text.utf8.dropLast()) : ExactName(board) == ExactName(text)
     }
 }

@@ -106,7 +106,7 @@ public final class BarrierCoordinator {
 
     /// Whether a barrier of this name stands anywhere.
     func isTaken(_ id: String) -> Bool {
-        entries.values.contains { $0.identity.id == id }
+        entries.values.contains { ExactName($0.identity.id) == ExactName(id) }
     }
 
     private func key(of barrier: any Barrier) -> BarrierKey? {
@@ -195,10 +195,10 @@ extension BarrierCoordinator {
     /// For how long each barrier has held each dispatcher that it stands before (Behaviour O1): the barriers registered first
     /// in front, their dispatchers in this order.
     func closedTimes(of dispatchers: [String], _ tell: (_ barrier: String, _ dispatcher: String, ClosedTime) -> Void) {
-        var names: Set<String> = []
+        var names = NameSet()
         for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
             // A program may have two of one id, but who is told of both has to tell them apart.
-            let isFirst = names.insert(entry.identity.id).inserted
+            let isFirst = names.insert(entry.identity.id)
             let name = isFirst ? entry.identity.id : "\(entry.identity.id)#\(key)"
             for id in dispatchers { if let time = entry.closedTime(for: id) { tell(name, id, time) } }
         }

@@ -7,7 +7,7 @@ final class ConfiguredBarriers {
     /// Its host is told of each barrier whose code threw, or that refused its configuration.
     private let turn: TurnRecord
     private let coordinator: BarrierCoordinator
-    private var entries: [String: Entry] = [:]
+    private var entries = NameTable<Entry>()
 
     private struct Entry {
         var barrier: any Barrier
@@ -39,7 +39,7 @@ final class ConfiguredBarriers {
 
     /// Whether an instance is one of these.
     func contains(_ barrier: any Barrier) -> Bool {
-        entries.values.contains { $0.barrier === barrier }
+        entries.contains { $0.value.barrier === barrier }
     }
 
     /// Makes a barrier, or configures the one of this id anew. One that is of another kind is replaced.

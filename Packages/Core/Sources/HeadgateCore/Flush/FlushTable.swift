@@ -129,6 +129,6 @@ struct FlushTable {
     }
 
     private func place(of id: String) -> Int? {
-        flushes.firstIndex { $0.id == id }
+        flushes.firstIndex { ExactName($0.id) == ExactName(id) }
     }
 }

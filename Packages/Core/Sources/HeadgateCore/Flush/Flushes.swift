@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Starts and ends flushes, and tells those who wait for them.
 final class Flushes {
     private let scheduler: any Scheduler
@@ -7,7 +9,7 @@ final class Flushes {
     private var lastNumber = 0
     /// Not checked for exclusive access: each look of each dispatcher asks it, and it asks nobody.
     @exclusivity(unchecked) private(set) var table = FlushTable()
-    private var waiters: [String: (FlushAnswer) -> Void] = [:]
+    private var waiters = NameTable<(FlushAnswer) -> Void>()
     private var alarm: (any Disposable)?
 
     init(scheduler: any Scheduler, coordinator: BarrierCoordinator, turn: TurnRecord) {

@@ -145,7 +145,7 @@ private struct ClientsReport: TopicReport {
 /// What somebody was told last of things that have ids.
 struct ToldEntries<Entry: Equatable> {
     private let id: (Entry) -> String
-    private var told: [String: Entry]?
+    private var told: NameTable<Entry>?
 
     /// What is new.
     struct News: Equatable {
@@ -163,8 +163,9 @@ struct ToldEntries<Entry: Equatable> {
     /// Takes note that these are told now, whole.
     /// - Returns: nil when nothing is new; never the first time.
     mutating func tell(_ entries: [Entry]) -> News? {
-        let old = told ?? [:]
-        let new = Dictionary(entries.map { (id($0), $0) }) { first, _ in first }
+        let old = told ?? NameTable()
+        var new = NameTable<Entry>()
+        for entry in entries where new[id(entry)] == nil { new[id(entry)] = entry }
         let changed = entries.indices.filter { old[id(entries[$0])] != entries[$0] }
         let removed = old.keys.filter { new[$0] == nil }.sorted()
         guard told == nil || !changed.isEmpty || !removed.isEmpty else { return nil }

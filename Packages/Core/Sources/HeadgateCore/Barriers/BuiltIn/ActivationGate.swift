@@ -169,7 +169,7 @@ struct ActivationRefusal: Error {
     private static func words(_ outcome: ActivationOutcome) -> String {
         switch outcome {
         case .completed: "refused"
-        case .failed(let fault): "failed: \(fault.message.prefix(longestMessage))"
+        case .failed(let fault): "failed: \(fault.message.cut(toBytes: longestMessage))"
         case .notServed: "is served by nobody"
         case .providerLost: "lost its process"
         case .timedOut: "did not answer in time"

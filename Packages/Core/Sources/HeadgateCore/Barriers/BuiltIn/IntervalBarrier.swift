@@ -49,6 +49,8 @@ public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
 
         public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
             _ = IntervalSettings(reading: configuration)
+            // A length without an interval is told of above.
+            if configuration.item("open_ms") == nil { configuration.require("interval_ms") }
         }
 
         public func create(context: BarrierContext, configuration: DataObject) throws -> IntervalBarrier {

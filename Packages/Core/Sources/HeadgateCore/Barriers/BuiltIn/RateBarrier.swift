@@ -57,6 +57,8 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBar
 
         public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
             _ = RateSettings(reading: configuration)
+            // A burst without a rate is told of above.
+            if configuration.item("burst") == nil { configuration.require("per_second") }
         }
 
         public func create(context: BarrierContext, configuration: DataObject) throws -> RateBarrier {

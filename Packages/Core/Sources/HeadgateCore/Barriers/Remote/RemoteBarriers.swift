@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// The barriers that clients registered, and whom they belong to (Behaviour B29).
 ///
 /// They last as long as their owners are connected. Those that stay behind are kept in the store, and exist again after a restart
@@ -12,7 +14,7 @@ public final class RemoteBarriers {
     private let configured: ConfiguredBarriers
     private let turn: TurnRecord
     private let kept: KeptValues
-    private var records: [String: Record] = [:]
+    private var records = NameTable<Record>()
 
     private struct Record {
         let barrier: RemoteBarrier

@@ -63,10 +63,10 @@ enum WorkerAnswer {
     }
 
     private static func retry(_ batch: Batch, _ cause: String) -> SendResult {
-        let outcome = EventOutcome.retry(cause: String(cause.prefix(longestCause)), charged: true)
+        let outcome = EventOutcome.retry(cause: cause.cut(toBytes: longestCause), charged: true)
         return .each(batch.events.map { _ in outcome })
     }
 
-    /// How many characters of a worker's words are kept for people.
+    /// Bytes of a worker's words that are kept for people.
     private static let longestCause = 256
 }

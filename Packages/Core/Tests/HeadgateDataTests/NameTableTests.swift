@@ -1,0 +1,28 @@
+import HeadgateData
+import Testing
+
+@Suite("Names told apart by their bytes")
+struct NameTableTests {
+    private let one = "caf\u{E9}"
+    private let two = "cafe\u{301}"
+
+    @Test("Names that look alike are two")
+    func lookalikes() {
+        #expect(one == two)
+        #expect(ExactName(one) != ExactName(two))
+        var table = NameTable<Int>()
+        table[one] = 1
+        table[two, default: 5] += 1
+        #expect(table[one] == 1 && table[two] == 6 && table.count == 2)
+        #expect(Set(table.keys.map { Array($0.utf8) }) == [Array(one.utf8), Array(two.utf8)])
+        let taken = table.removeValue(forKey: one)
+        #expect(taken == 1)
+        #expect(table[one] == nil && table[two] == 6)
+        var names = NameSet()
+        let isNew = [names.insert(one), names.insert(one)]
+        #expect(isNew == [true, false])
+        #expect(!names.contains(two))
+        names.remove(two)
+        #expect(names.count == 1 && names.map(\.self) == [one])
+    }
+}
