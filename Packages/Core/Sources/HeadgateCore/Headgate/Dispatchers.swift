@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// The dispatchers of a gate: those that are configured, and those that were removed and have batches on their way.
 final class Dispatchers {
     /// The route of an event that all want.
@@ -12,6 +14,7 @@ final class Dispatchers {
     @exclusivity(unchecked) private var leaving: [String: Dispatcher] = [:]
     /// How many have been made.
     private var made = 0
+    private let orphanAges = OrphanAges()
     private let surroundings: Dispatcher.Surroundings
 
     init(_ stored: [StoredDispatcher], _ surroundings: Dispatcher.Surroundings) {
@@ -44,6 +47,7 @@ final class Dispatchers {
         _ settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool,
         pause: ManualBarrier.Setting
     ) {
+        if let former = settings.formerly { takeOver(former, for: settings.id) }
         if let dispatcher = leaving.removeValue(forKey: settings.id) {
             known.setSettled(dispatcher.queue.settled, of: settings.id)
             _ = known.adopt(settings.id)
@@ -95,9 +99,27 @@ final class Dispatchers {
         surroundings.coordinator.removeDispatcher(id)
         surroundings.flushes.removeDispatcher(id)
         known.setSettled(dispatcher.queue.settled, of: id)
+        orphanAges.note(dispatcher.queue.first?.event.receivedStamp, of: dispatcher.number)
         noteOrphans()
         surroundings.turn.look(id)
         return true
+    }
+
+    /// The fault that keeps a dispatcher from taking over the queue of one that is configured no more; nil if there is none,
+    /// or no such queue (Behaviour Q3).
+    func fault(takingOver former: String, by id: String) -> String? {
+        guard known[former] != nil else { return nil }
+        if known[id] != nil { return "cannot take over the queue of `\(former)`: `\(id)` has one of its own" }
+        guard there(former)?.batchesInFlight ?? 0 > 0 else { return nil }
+        return
+            "cannot take over the queue of `\(former)` while a batch of it is in flight: pause `\(former)`, then try again"
+    }
+
+    private func takeOver(_ former: String, for id: String) {
+        guard configured[former] == nil, fault(takingOver: former, by: id) == nil else { return }
+        finishLeaving(former)
+        known.rename(former, to: id)
+        orphanAges.forget()
     }
 
     /// Lets a removed dispatcher go once nothing of it is on its way.
@@ -193,6 +215,30 @@ final class Dispatchers {
 
     // MARK: Those that are gone
 
+    /// A look into the queue of a removed dispatcher; nil if none is kept.
+    func keptQueue(of id: String) -> DispatcherQueue? {
+        orphansWithEvents.first { $0.id == id }.map { orphan in
+            let count = surroundings.events.backlog.unsettled(of: orphan.number).events
+            return DispatcherQueue(
+                number: orphan.number, settled: orphan.settled,
+                older: CountedEvents(count, through: surroundings.events.lastStored))
+        }
+    }
+
+    /// Removed dispatchers that have something left, as they are reported (Behaviour Q3).
+    var orphanSummaries: [OrphanSummary] {
+        let events = surroundings.events
+        let (stamp, wall) = (events.presentStamp(), events.scheduler.wall)
+        return orphansWithEvents.sorted { $0.id < $1.id }.map { orphan in
+            let end = (orphan.orphanedSince ?? stamp) + events.limits.orphanRetention.wholeMilliseconds
+            let oldest = orphanAges.stamp(of: orphan, in: events)
+            return OrphanSummary(
+                id: orphan.id, events: events.backlog.unsettled(of: orphan.number).events,
+                oldest: oldest.map { .milliseconds(max(0, stamp - $0)) },
+                until: Timestamp(milliseconds: wall.milliseconds + max(0, end - stamp)))
+        }
+    }
+
     /// Removed dispatchers that have something left.
     var orphansWithEvents: [StoredDispatcher] {
         orphans.filter { surroundings.events.backlog.unsettled(of: $0.number).events > 0 }
@@ -207,6 +253,7 @@ final class Dispatchers {
     func noteOrphans() {
         known.noteOrphans(except: Set(configured.keys))
         forgetOrphans()
+        for orphan in orphansWithEvents { _ = orphanAges.stamp(of: orphan, in: surroundings.events) }
     }
 
     /// Gives up the queues of dispatchers that have been gone for too long (Behaviour Q3).

@@ -106,12 +106,13 @@ extension Headgate {
     /// - Parameters:
     ///   - after: only what comes behind this one, as ``QueuePage/next`` tells.
     ///   - limit: the most events, at least one; there may be fewer where they are large.
-    /// - Returns: false when there is no such dispatcher; `then` is not called.
+    /// - Returns: false when there is no such dispatcher, and no queue that is kept for one (Behaviour Q3); `then` is not
+    ///   called.
     public func peek(
         at id: String, after: SequenceNumber = 0, limit: Int, then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) -> Bool {
-        guard let dispatcher = dispatchers[id] else { return false }
-        QueuePeek(at: dispatcher, in: events, after: after, limit: limit, then: then).begin()
+        guard let queue = dispatchers[id]?.queue ?? dispatchers.keptQueue(of: id) else { return false }
+        QueuePeek(into: queue, in: events, after: after, limit: limit, then: then).begin()
         return true
     }
 

@@ -63,7 +63,7 @@ public final class Headgate {
         letters = LetterShelf(events: events, settlements: settlements, turn: turn)
         coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
         flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)
-        transformations = Transformations(readObject: surroundings.readObject)
+        transformations = Transformations()
         loadRouter = LoadRouter(surroundings.patternCompiler, transformations)
         kept = KeptValues(keptValues, settlements: settlements)
         dispatchers = Dispatchers(
@@ -113,6 +113,9 @@ public final class Headgate {
 
     /// Barriers whose code threw, or that refused their configuration, for the log (Behaviour B7, B9).
     public var barrierFailures: Observable<BarrierFailure> { barrierFailureSubject.observable }
+
+    /// Failures of transformations, for the log (Behaviour P4).
+    public var transformationFailures: Observable<TransformationFailure> { transformations.failures.observable }
 
     /// Why something could not be written down, for the log; it is tried again (Behaviour Q8).
     public var writeFaults: Observable<StoreFault> { settlements.faults.observable }
@@ -175,6 +178,14 @@ public final class Headgate {
     /// Notes which known dispatchers are not configured any more; their queues are kept for a while (Behaviour Q3).
     public func noteOrphans() {
         dispatchers.noteOrphans()
+    }
+
+    /// The queues of dispatchers that are configured no more, in alphabetical order (Behaviour Q3).
+    public var orphans: [OrphanSummary] { dispatchers.orphanSummaries }
+
+    /// The fault that keeps a dispatcher from taking over the queue of one that is configured no more; nil if there is none.
+    public func fault(takingOver former: String, by id: String) -> String? {
+        dispatchers.fault(takingOver: former, by: id)
     }
 
     /// The dispatchers' ids, in alphabetical order.

@@ -43,6 +43,16 @@ final class KnownDispatchers {
         return stored
     }
 
+    /// Gives the queue of a dispatcher that is configured no more to another that has none (Behaviour Q3).
+    func rename(_ old: String, to new: String) {
+        guard var dispatcher = all[old], all[new] == nil else { return }
+        all[old] = nil
+        dispatcher.id = new
+        dispatcher.orphanedSince = nil
+        events.groundwork.add(dispatcher)
+        remember(dispatcher)
+    }
+
     private func new(_ id: String) -> StoredDispatcher {
         let number = forgotten.removeValue(forKey: id) ?? newest + 1
         newest = max(newest, number)

@@ -15,15 +15,15 @@ final class QueuePeek {
     private var unread: Int
 
     init(
-        at dispatcher: Dispatcher, in events: EventQueue, after: SequenceNumber, limit: Int,
+        into queue: DispatcherQueue, in events: EventQueue, after: SequenceNumber, limit: Int,
         then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) {
         self.events = events
         self.after = after
         self.limit = limit
         self.then = then
-        queue = dispatcher.queue
-        unread = dispatcher.unread
+        self.queue = queue
+        unread = queue.unread(in: events)
         newest = events.lastStored
     }
 

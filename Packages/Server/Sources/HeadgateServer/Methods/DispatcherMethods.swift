@@ -6,11 +6,12 @@ import HeadgateWire
 enum DispatcherMethods {
     private static let list = Method(
         "dispatcher.list", .observe, "Every dispatcher, with its queue.", changesNothing: true,
-        result: .object([.required("dispatchers", .array(dispatcher))])
+        result: .object([.required("dispatchers", .array(dispatcher)), .required("orphans", .array(orphan))])
     ) { service, call in
         call.reply.answer { writer in
             writer.beginObject()
             writer.dispatchers(service.gate.dispatcherSummaries)
+            writer.orphans(service.gate.orphans)
             writer.endObject()
         }
     }
@@ -38,6 +39,15 @@ enum DispatcherMethods {
 
     /// As `dispatcher.list`, `status` and the topic `dispatchers` have it.
     static let dispatcher = Schema.named("Dispatcher", .object(state + counters + lastAttempt))
+
+    /// The queue of a dispatcher that is configured no more, as `dispatcher.list` and `status` have it.
+    static let orphan = Schema.named(
+        "Orphan",
+        .object([
+            .required("id", .name), .required("events", .count, "events in the queue"),
+            .required("oldest_ms", .nullable(.count), "the age of the oldest; null while it is being read"),
+            .required("until", .time, "when the queue is dropped"),
+        ]))
 
     private static let state: [Schema.Member] = [
         .required("id", .name), .required("kind", .name), .required("way", .words(of: BarrierState.self)),
@@ -88,6 +98,22 @@ extension JSONWriter {
         for summary in summaries {
             element()
             dispatcher(summary)
+        }
+        endArray()
+    }
+
+    /// The member `orphans`, as `dispatcher.list` and `status` have it.
+    mutating func orphans(_ summaries: [OrphanSummary]) {
+        member("orphans")
+        beginArray()
+        for summary in summaries {
+            element()
+            beginObject()
+            member("id", summary.id)
+            member("events", summary.events)
+            member("oldest_ms", item: summary.oldest.milliseconds)
+            member("until", summary.until)
+            endObject()
         }
         endArray()
     }

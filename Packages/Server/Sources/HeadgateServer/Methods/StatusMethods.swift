@@ -30,6 +30,7 @@ enum StatusMethods {
                     .required("kind", .nullable(.words(of: ConnectionKind.self))),
                 ])),
             .required("dispatchers", .array(DispatcherMethods.dispatcher)),
+            .required("orphans", .array(DispatcherMethods.orphan)),
             .required("barriers", .array(BarrierMethods.barrier)), .required("warnings", .array(.text)),
             .required("counters", .dictionary(.count)),
         ])
@@ -43,6 +44,7 @@ enum StatusMethods {
             writer.member("clients", service.sessions.count)
             writer.member("network", item: .object(network(service.gate.network.value)))
             writer.dispatchers(service.gate.dispatcherSummaries)
+            writer.orphans(service.gate.orphans)
             writer.barriers(service.gate.barrierSummaries)
             writer.member("warnings", item: .array(warnings(service).map { .string($0) }))
             writer.member("counters", item: .object(counters(service)))
@@ -54,6 +56,9 @@ enum StatusMethods {
     private static func warnings(_ service: Service) -> [String] {
         let all =
             service.warnings
+            + service.gate.orphans.map {
+                "dispatcher \($0.id) is configured no more: \($0.events) events are kept for it until \($0.until.text)"
+            }
             + service.gate.remoteBarriers.idleScopes.map {
                 "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`"
             }
@@ -65,7 +70,7 @@ enum StatusMethods {
         let stored = service.gate.stored
         return [
             "kind": .string(service.gate.events.store.kind),
-            "durability": .string(service.settings.durability.rawValue),
+            "durability": .string(service.control.atStart.durability.rawValue),
             "events": .number(DataNumber(stored.events)), "bytes": .number(DataNumber(stored.bytes)),
             "oldest_ms": service.gate.oldestAge.milliseconds,
             "disk_bytes": .number(DataNumber(service.gate.events.store.diskBytes)), "dedupe": .object(dedupe(service)),

@@ -120,6 +120,22 @@ enum MetricTable {
         .one(.gauge, "headgate_store_max_dead_letter_bytes", "What their events may take", unit: .bytes) {
             .whole($0.store.limits.deadLetters.bytes)
         },
+        Metric(
+            .gauge, "headgate_orphan_events", "Events kept for a dispatcher that is configured no more", unit: .events,
+            labels: ["dispatcher"]
+        ) { reading, writer in
+            for orphan in reading.orphans { writer.sample(["dispatcher": orphan.id], .whole(orphan.events)) }
+        },
+        Metric(
+            .gauge, "headgate_orphan_until_timestamp_seconds",
+            "When the queue of a dispatcher that is configured no more is dropped, in seconds since 1970",
+            unit: .seconds,
+            labels: ["dispatcher"]
+        ) { reading, writer in
+            for orphan in reading.orphans {
+                writer.sample(["dispatcher": orphan.id], .time(orphan.until))
+            }
+        },
         .one(.gauge, "headgate_store_dedupe_ids", "Ids of clients that are remembered to find repeats by") {
             .whole($0.store.rememberedIDs)
         },

@@ -10,6 +10,7 @@ struct MetricsReading {
     let connections: Counters<ConnectionCounter>
     let dispatchers: [DispatcherSummary]
     let measures: [(dispatcher: String, measures: DispatcherMeasures)]
+    let orphans: [OrphanSummary]
     let ways: [ClosedWay]
     let store: StoreReading
     let acknowledging: Histogram
@@ -45,10 +46,11 @@ struct MetricsReading {
         connections = service.sessions.counters
         dispatchers = gate.dispatcherSummaries
         measures = gate.dispatcherMeasures
+        orphans = gate.orphans
         ways = gate.closedTimes
         let store = gate.events.store
         self.store = StoreReading(
-            kind: store.kind, durability: service.settings.durability.rawValue, live: gate.stored,
+            kind: store.kind, durability: service.control.atStart.durability.rawValue, live: gate.stored,
             limits: service.settings.store, diskBytes: store.diskBytes, letters: gate.deadLetters,
             rememberedIDs: gate.events.remembered.ids, oldest: gate.oldestAge)
         acknowledging = gate.events.acknowledging

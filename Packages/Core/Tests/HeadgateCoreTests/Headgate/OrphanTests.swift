@@ -1,0 +1,65 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Queues without a dispatcher")
+struct OrphanTests {
+    private func settings(_ id: String, formerly: String? = nil) -> DispatcherSettings {
+        var settings = DispatcherSettings(id: id)
+        settings.formerly = formerly
+        return settings
+    }
+
+    @Test("Q3: what is kept for a removed dispatcher is told, with its age and its end")
+    func told() throws {
+        let bench = GateBench([settings("a"), settings("b")])
+        bench.track(3)
+        bench["a"].answer(.noAnswer(cause: "x"))
+        bench.settle()
+        #expect(bench.gate.orphans == [])
+        bench.gate.removeDispatcher("a")
+        bench.settle()
+        let orphan = try #require(bench.gate.orphans.first)
+        #expect(orphan.id == "a" && orphan.events == 3 && orphan.oldest != nil)
+        #expect(orphan.until.milliseconds - bench.scheduler.wall.milliseconds == 7 * 86_400_000)
+        var page: QueuePage?
+        let isKnown = bench.gate.peek(at: "a", limit: 10) { page = try? $0.get() }
+        bench.settle()
+        #expect(isKnown && page?.events.count == 3)
+        bench.advance(by: .seconds(60))
+        let later = try #require(bench.gate.orphans.first)
+        #expect(later.oldest == orphan.oldest.map { $0 + .seconds(60) } && later.until == orphan.until)
+    }
+
+    @Test("Q3: a successor takes the queue over, and sends it; one with a queue of its own does not")
+    func takenOver() throws {
+        let bench = GateBench([settings("a"), settings("b")])
+        _ = bench.gate.pause("a", reason: nil, isFlushable: false) { _ in }
+        bench.track(3)
+        bench.gate.removeDispatcher("a")
+        bench.settle()
+        #expect(bench.gate.fault(takingOver: "a", by: "b") != nil)
+        #expect(bench.gate.fault(takingOver: "a", by: "c") == nil)
+        #expect(bench.gate.fault(takingOver: "nobody", by: "b") == nil)
+        bench.add(settings("c", formerly: "a"))
+        bench.settle()
+        #expect(bench["c"].batches.flatMap(\.events).map(\.sequenceNumber) == [1, 2, 3])
+        #expect(bench.gate.orphans == [] && bench.summary(of: "c").pending + bench.summary(of: "c").inFlight == 3)
+        // The old name begins with nothing.
+        bench.add(settings("a"))
+        bench.settle()
+        #expect(bench["a"].batches.isEmpty && bench.summary(of: "a").pending == 0)
+    }
+
+    @Test("Q3: nothing is taken over while a batch of it is in flight")
+    func inFlight() {
+        let bench = GateBench([settings("a")])
+        bench.track(1)
+        #expect(bench.gate.fault(takingOver: "a", by: "c")?.contains("in flight") == true)
+        bench["a"].answer()
+        bench.settle()
+        #expect(bench.gate.fault(takingOver: "a", by: "c") == nil)
+    }
+}
