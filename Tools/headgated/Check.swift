@@ -1,3 +1,4 @@
+import Glibc
 import HeadgateServer
 
 /// `headgated --check`: says what is wrong with the configuration.
@@ -7,10 +8,9 @@ struct Check {
 
     /// The exit code: 0 if the configuration can be used.
     func run() -> Int32 {
-        var layers = SettingsLayers()
-        let reading = layers.load(file: options.configuration, environment: environment)
-        for line in reading.findings.lines { Terminal.error(line) }
-        guard reading.faults.isEmpty else { return 1 }
+        let findings = ServerConfiguration(options: options, environment: environment, userID: geteuid()).check()
+        for line in findings.lines { Terminal.error(line) }
+        guard findings.faults.isEmpty else { return 1 }
         Terminal.print("the configuration is valid")
         return 0
     }

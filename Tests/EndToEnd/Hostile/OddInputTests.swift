@@ -148,10 +148,10 @@ import Testing
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
             let client = try await daemon.connect()
-            let wide: JSON = ["event": "x", "data": ["s": .string(String(repeating: "x", count: 500))]]
-            let deep: JSON = ["event": "x", "data": ["a": [[[[1]]]]]]
+            let wide: JSON = ["event": "x", "data": ["s": .string(String(repeating: "x", count: 1500))]]
+            let deep: JSON = ["event": "x", "data": ["a": [[[[[[1]]]]]]]]
             for params in [wide, deep] { _ = try await client.result("track", params) }
-            try await daemon.set(["limits": ["max_line_bytes": 256, "max_depth": 6]])
+            try await daemon.set(["limits": ["max_line_bytes": 1024, "max_depth": 8]])
             for (params, reason) in [(wide, "line_too_long"), (deep, "limit")] {
                 _ = try await client.request("track", params)
                 #expect(try await client.message()["error"]["data"]["reason"].string == reason)

@@ -61,14 +61,47 @@ import Testing
         }
     }
 
-    @Test("S2: an unknown key is a warning that names it")
+    @Test("S2: an unknown key is a fault that names the closest known key, and a warning with `lenient`")
     func unknownKey() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
-            let code = try await check(
-                daemon, #"{"dispatchers": {"collect": {"kind": "file", "path": "x", "colour": "red"}}}"#)
-            #expect(code == 0)
-            #expect(daemon.log.contains("dispatchers.collect.colour"))
+            let barrier = #""barriers": {"RateBarrier": {"configuration": {"per_sec": 5}}}"#
+            let dispatchers = #""dispatchers": {"collect": {"kind": "file", "path": "x"}}"#
+            #expect(try await check(daemon, "{\(dispatchers), \(barrier)}") == 1)
+            #expect(
+                daemon.log.contains(
+                    "barriers.RateBarrier.configuration.per_sec: unknown key; the closest known key is `per_second`"))
+            let lenient = #"{"lenient": true, "colour": "red", \#(dispatchers)}"#
+            #expect(try await check(daemon, lenient) == 0)
+            #expect(daemon.log.contains("colour: warning: unknown key"))
+        }
+    }
+
+    @Test(
+        "S2, K2: --check refuses what a start refuses: files that collide, a folder, a doubled name, a place that cannot be"
+    )
+    func asAStart() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            let file = { (path: String) in #"{"kind": "file", "path": "\#(path)"}"# }
+            for (dispatchers, complaint) in [
+                (
+                    #"{"a": \#(file("x")), "b": \#(file("sub/../x"))}"#,
+                    "dispatchers.b.path: is the file of dispatcher `a`"
+                ),
+                (#"{"a": \#(file("log/000001.log"))}"#, "dispatchers.a.path: is a name that the daemon itself uses"),
+                (#"{"a": \#(file("/tmp"))}"#, "dispatchers.a.path: must be a file, not a directory"),
+                (#"{"a": \#(file("x")), "a": \#(file("y"))}"#, "dispatchers.a: is there twice"),
+            ] {
+                #expect(try await check(daemon, #"{"dispatchers": \#(dispatchers)}"#) == 1)
+                #expect(daemon.log.contains(complaint), "\(daemon.log)")
+                #expect(try await daemon.run() > 0)
+            }
+            let deep = #"{"data_dir": "/dev/null/x", "dispatchers": {"a": \#(file("/dev/null"))}}"#
+            try deep.write(toFile: daemon.configurationPath, atomically: true, encoding: .utf8)
+            let words = ["--config", daemon.configurationPath, "--socket", daemon.socketPath, "--check"]
+            #expect(try await daemon.run(arguments: words) == 1)
+            #expect(daemon.log.contains("data_dir: cannot be /dev/null/x: /dev/null is not a directory"))
         }
     }
 

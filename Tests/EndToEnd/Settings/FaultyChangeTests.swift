@@ -85,12 +85,16 @@ import Testing
         }
     }
 
-    @Test("S2: an unknown key is a warning in status until it is gone")
+    @Test("S2: an unknown key is refused; with `lenient` it is a warning in status until it is gone")
     func unknownKey() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector)
             #expect(try await daemon.warnings().isEmpty)
+            let faults = try await daemon.faults(
+                "config.set", ["patch": ["dispatchers": ["collect": ["colour": "blue"]]]])
+            #expect(faults.map { $0["path"].string } == ["dispatchers.collect.colour"])
+            try await daemon.set(["lenient": true])
             try await daemon.set(["dispatchers": ["collect": ["colour": "blue"]]])
             #expect(try await daemon.warnings().contains { $0.contains("dispatchers.collect.colour") })
             try await daemon.set(["dispatchers": ["collect": ["colour": .null]]])

@@ -59,6 +59,47 @@ import Testing
         }
     }
 
+    @Test(
+        "S1: what was persisted is in force before the store is opened, and a part that no longer fits takes nothing with it"
+    )
+    func readBeforeTheStore() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.goDown()
+            let settings: JSON = [
+                "dispatchers": ["collect": collector.dispatcher()], "store": ["orphan_retention_s": 0],
+            ]
+            let daemon = try await scene.daemon(settings)
+            let late: JSON = ["kind": "file", "path": "late.ndjson"]
+            try await daemon.set(["dispatchers": ["late": late]])
+            try await daemon.pause("late")
+            try await daemon.track(1...5)
+            try await daemon.set(["store": ["orphan_retention_s": 86_400]], persist: true)
+            try await daemon.set(["dispatchers": ["collect": ["dispatch_limit": 3]]], persist: true)
+            try await daemon.set(["durability": "normal"], persist: true)
+            #expect(try await daemon.ask("status")["store"]["durability"] == "full")
+            #expect(try await daemon.warnings().contains("durability: takes effect at the next start"))
+            try await daemon.killNow()
+            // The file has no such dispatcher any more: only what was persisted of it is left out.
+            try daemon.configure(["dispatchers": ["other": collector.dispatcher()], "store": ["orphan_retention_s": 0]])
+            try await daemon.start()
+            let status = try await daemon.ask("status")
+            #expect(status["store"]["durability"] == "normal")
+            let warnings = status["warnings"].strings
+            #expect(
+                warnings.contains { $0.hasPrefix("dispatchers.collect: what config.set persisted here is left out") })
+            #expect(!warnings.contains { $0.contains("next start") })
+            #expect(daemon.log.contains("dispatchers.collect: what config.set persisted here is left out"))
+            #expect(status["orphans"].elements.map { $0["id"].string } == ["collect", "late"])
+            #expect(status["orphans"].elements.map { $0["events"].int } == [5, 5])
+            // It is back as soon as it fits.
+            _ = try await daemon.reload(settings)
+            #expect(try await daemon.ask("config.get")["dispatchers"]["collect"]["dispatch_limit"] == 3)
+            let back = try await daemon.dispatcher()
+            #expect((back["pending"].int ?? 0) + (back["in_flight"].int ?? 0) == 5)
+        }
+    }
+
     /// The sizes of the batches that six events make.
     private func batches(_ daemon: Daemon, _ collector: Collector, from first: Int = 1) async throws -> [Int] {
         let before = collector.requests.count

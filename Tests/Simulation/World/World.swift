@@ -216,6 +216,7 @@ final class World {
         configuration.settings = scene.settings
         if let file { (configuration.readFile, configuration.readFileAgain) = (file.read, file.read) }
         configuration.makeStore = { [store] _ in store }
+        configuration.settingsDisk = disk
         configuration.addDispatcherKind(FarKind(sides: Dictionary(uniqueKeysWithValues: sides.map { ($0.id, $0) })))
         configuration.addDispatcherKind(WorkedKind(workSide))
         if let streamSide { configuration.addDispatcherKind(StreamKind(side: streamSide)) }

@@ -123,6 +123,11 @@ final class Service {
             gate.barrierFailures.subscribe { [log] in
                 log.tell(.barrierFailed, ["barrier": .string($0.barrier.id), "cause": .string("\($0.error)")])
             },
+            gate.transformationFailures.subscribe { [log] in
+                log.tell(
+                    .transformationFailed,
+                    ["transformation": .string($0.transformation), "cause": .string("\($0.error)")])
+            },
             gate.counts.lost.subscribe { [log] in log.tell($0) },
             gate.writeFaults.subscribe { [log] in log.tell(.storeUnwritten, ["cause": .string($0.message)]) },
         ]

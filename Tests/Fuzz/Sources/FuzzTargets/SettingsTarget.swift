@@ -6,15 +6,16 @@ enum SettingsTarget {
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard let object = try? SettingsText.parse(Array(input)) else { return 0 }
         var layers = SettingsLayers()
-        let reading = layers.change { $0[.file] = object }
+        layers[.file] = object
+        let reading = Settings.read(layers.effective)
         precondition((reading.settings == nil) == !reading.faults.isEmpty)
         for finding in reading.faults + reading.warnings { _ = finding.description }
         guard reading.settings != nil else { return 0 }
-        precondition(layers[.file] == object)
         _ = SettingsDisplay.blanked(layers.effective)
         // Laid over itself it says the same.
-        let again = layers.change { $0.patch(object) }
-        precondition(again.settings == reading.settings, "another reading of the same settings")
+        layers.patch(object)
+        precondition(
+            Settings.read(layers.effective).settings == reading.settings, "another reading of the same settings")
         return 0
     }
 }

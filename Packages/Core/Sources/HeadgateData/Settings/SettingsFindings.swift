@@ -23,10 +23,12 @@ extension SettingsFault: CustomStringConvertible {
 
 /// All that was noticed while settings were read (Behaviour S2), in the order in which it was noticed.
 public struct SettingsFindings: Equatable, Sendable {
-    /// What keeps the settings from being used.
+    /// Faults that keep the settings from being used.
     public var faults: [SettingsFault] = []
-    /// What may be meant otherwise: an unknown key, a scope that names no dispatcher, a file that is not there.
+    /// Settings that can be used but may be meant otherwise: a scope that names no dispatcher, a file that is not there.
     public var warnings: [SettingsFault] = []
+    /// Keys that no setting has. ``judgeUnknownKeys(forgiving:)`` makes faults or warnings of them.
+    public var unknownKeys: [SettingsFault] = []
 
     public init(faults: [SettingsFault] = [], warnings: [SettingsFault] = []) {
         self.faults = faults
@@ -37,6 +39,17 @@ public struct SettingsFindings: Equatable, Sendable {
     public mutating func add(_ others: SettingsFindings) {
         faults += others.faults
         warnings += others.warnings
+        unknownKeys += others.unknownKeys
+    }
+
+    /// Makes a fault of each unknown key, because a mistyped setting protects nothing, or a warning where it is forgiven
+    /// (Behaviour S2).
+    /// - Parameter forgives: gets the path of an unknown key.
+    public mutating func judgeUnknownKeys(forgiving forgives: (String) -> Bool) {
+        for fault in unknownKeys {
+            if forgives(fault.path) { warnings.append(fault) } else { faults.append(fault) }
+        }
+        unknownKeys = []
     }
 
     /// What `headgated --check` prints: a line for each, `path: message`, and `path: warning: message`.

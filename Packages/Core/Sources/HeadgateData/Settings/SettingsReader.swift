@@ -16,13 +16,16 @@ public final class SettingsReader {
         var asked: Set<String> = []
         var references: [SettingsReference] = []
         var secrets: Set<String> = []
-        /// The owners of things that only one may have, by what they are.
-        var claims: [String: String] = [:]
+        var claims = SettingsClaims()
+        /// The directory to which relative paths in settings are relative.
+        var directory: String?
     }
 
     /// A reader that begins a pass.
-    public convenience init(_ object: DataObject, path: String = "") {
+    /// - Parameter directory: the data directory, to which relative paths are relative; nil where it is not known.
+    public convenience init(_ object: DataObject, path: String = "", directory: String? = nil) {
         self.init(object, path: path, notes: Notes())
+        notes.directory = directory
     }
 
     private init(_ object: DataObject, path: String, notes: Notes) {
@@ -36,6 +39,9 @@ public final class SettingsReader {
 
     /// The places of all that was asked for in this pass so far, here and elsewhere, whether it was there or not.
     public var asked: Set<String> { notes.asked }
+
+    /// The data directory; nil where it is not known.
+    public var directory: String? { notes.directory }
 
     /// The files and environment variables that were asked for in this pass so far.
     public var references: [SettingsReference] { notes.references }
@@ -99,10 +105,10 @@ public final class SettingsReader {
     ///   - what: what it is, for people: `file`.
     ///   - name: which it is.
     ///   - owner: who takes it, for people.
-    public func claim(_ key: String, _ what: String, _ name: String, for owner: String) {
-        if let other = notes.claims.updateValue(owner, forKey: "\(what) \(name)") {
-            fault(key, "", "is the \(what) of \(other)")
-        }
+    ///   - isNumbered: true if the owner also takes the name followed by a dot and a number, as rotated files have it.
+    public func claim(_ key: String, _ what: String, _ name: String, for owner: String, isNumbered: Bool = false) {
+        guard let other = notes.claims.take("\(what) \(name)", for: owner, isNumbered: isNumbered) else { return }
+        fault(key, "", other.isNumbered ? "is a rotated file of \(other.owner)" : "is the \(what) of \(other.owner)")
     }
 
     /// Takes over what another pass noted.
@@ -115,9 +121,23 @@ public final class SettingsReader {
         known.formUnion(object.keys)
     }
 
+    /// Notes names that differ in their bytes only, like `é` in one code point and in two: people cannot tell one from the
+    /// other.
+    public func refuseLookalikes() {
+        var seen: Set<String> = []
+        // Strings of Swift are equal when Unicode calls them so.
+        for key in object.keys where !seen.insert(key).inserted {
+            fault(key, "", "looks exactly like another name here: both have one canonical form in Unicode")
+        }
+    }
+
     /// Notes the keys that nothing asked for. The last thing to do with a reader.
     public func finish() {
-        for key in object.keys where !known.contains(key) { warn(key, "", "unknown key, ignored") }
+        for key in object.keys where !known.contains(key) {
+            let closest = ClosestName.of(key, among: known).map { "; the closest known key is `\($0)`" }
+            notes.findings.unknownKeys.append(
+                SettingsFault(path: path(of: key), message: "unknown key" + (closest ?? "")))
+        }
     }
 }
 
@@ -242,14 +262,16 @@ extension SettingsReader {
         place = integer(key, in: range) ?? place
     }
 
-    /// A time in milliseconds, from a shortest one up.
-    public func milliseconds(_ key: String, atLeast shortest: Int = 1) -> Duration? {
-        integer(key, in: shortest...(SettingsReader.longest * 1000)).map { .milliseconds($0) }
+    /// A time in milliseconds, from a shortest one up to the longest that what it is for can take.
+    public func milliseconds(_ key: String, atLeast shortest: Int = 1, atMost most: Int? = nil) -> Duration? {
+        integer(key, in: shortest...(most ?? SettingsReader.longest * 1000)).map { .milliseconds($0) }
     }
 
     /// A time in milliseconds, put where the default stands.
-    public func milliseconds(_ key: String, atLeast shortest: Int = 1, into place: inout Duration) {
-        place = milliseconds(key, atLeast: shortest) ?? place
+    public func milliseconds(
+        _ key: String, atLeast shortest: Int = 1, atMost most: Int? = nil, into place: inout Duration
+    ) {
+        place = milliseconds(key, atLeast: shortest, atMost: most) ?? place
     }
 
     /// A time in seconds, from a shortest one up.
@@ -306,6 +328,7 @@ extension SettingsReader {
     /// - Parameter most: how many there may be.
     public func entries(_ key: String, most: Int, _ read: (_ name: String, _ entry: SettingsReader) -> Void) {
         section(key, most: most) { holder in
+            holder.refuseLookalikes()
             for name in holder.keys { holder.section(name) { read(name, $0) } }
         }
     }

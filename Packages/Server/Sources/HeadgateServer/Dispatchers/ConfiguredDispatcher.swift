@@ -50,6 +50,7 @@ extension DispatcherSettings {
         }
         reader.bool("retry_failed_requests", into: &retryFailedRequests)
         reader.annotateQueued("annotate_queued", into: &annotateQueued)
+        formerly = reader.dispatcherID("formerly", of: id)
         reader.section("activation_barrier") { activationBarrier = DispatcherActivation($0) }
     }
 
@@ -81,6 +82,19 @@ extension SettingsReader {
     }
 
     private static let mustBeAnnotation = "must be true, false, or a list of no more than \(mostWords) reason words"
+
+    /// The id of a dispatcher that is configured no more, which only one may name.
+    fileprivate func dispatcherID(_ key: String, of id: String) -> String? {
+        guard let former = string(key) else { return nil }
+        if let complaint = DispatcherID.complaint(about: former) {
+            fault(key, "", complaint)
+        } else if former == id {
+            fault(key, "", "must be another dispatcher's id")
+        } else {
+            claim(key, "former queue", former, for: "dispatcher `\(id)`")
+        }
+        return former
+    }
 }
 
 extension DispatcherActivation {

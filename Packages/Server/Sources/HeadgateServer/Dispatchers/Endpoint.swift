@@ -59,6 +59,10 @@ struct Authority: Equatable {
 
     init(_ text: Substring) throws(Endpoint.Fault) {
         let (userInfo, place) = Authority.splitUserInfo(text)
+        // Libraries differ in which `@` ends the user's name.
+        guard userInfo?.contains("@") != true else {
+            throw Endpoint.Fault(message: "must have no `@` in the user's name and password; write it as %40")
+        }
         let (host, port) = try Authority.splitPort(place)
         guard Authority.isHost(host, inBrackets: place.hasPrefix("[")) else {
             throw Endpoint.Fault(message: "must be a URL with a host")

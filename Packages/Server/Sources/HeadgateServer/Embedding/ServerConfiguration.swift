@@ -23,6 +23,8 @@ public struct ServerConfiguration {
     var readFile: (String) throws(SettingsFault) -> DataObject = SettingsFile.read
     /// Reads a configuration file at a reload.
     var readFileAgain: (String) throws(SettingsFault) -> DataObject = SettingsFile.readAtOnce
+    /// The disk with the file of persisted settings.
+    var settingsDisk: any Disk = SystemDisk()
     /// Makes the event store, where a program brings its own (Behaviour Q1); it lives on the scheduler. Without it there is
     /// the one that `durability` asks for.
     public var makeStore: ((any Scheduler) -> any EventStore)?
@@ -97,28 +99,93 @@ public struct ServerConfiguration {
         settings["dispatchers"] == nil ? DefaultConfiguration.object : [:]
     }
 
-    /// Reads the settings and finds the places; `warn` is told what the settings can be used in spite of.
-    func load(warn: (SettingsFault) -> Void = { _ in }) throws(StartFault) -> LoadedSettings {
-        var layers = SettingsLayers()
-        layers[.programmatic] = settings
-        let reading = layers.load(
-            file: options.configuration, orElse: withoutFile, reading: readFile, environment: environment,
-            vocabulary: vocabulary)
-        guard let settings = reading.settings else {
-            throw StartFault(reading.faults.map(\.description).joined(separator: "\n"))
+    /// Finds what is wrong with the settings of all layers and with the places, as a start would: the faults are those that a
+    /// start refuses (Behaviour S2).
+    public func check() -> SettingsFindings {
+        switch read() {
+        case .success(let loaded): SettingsFindings(warnings: loaded.warnings)
+        case .failure(let refused): refused.findings
         }
-        for warning in reading.warnings { warn(warning) }
+    }
+
+    /// Reads the settings of all layers and finds the places, before anything is opened (Behaviour S1).
+    /// - Parameter warn: gets each fault that the settings can be used in spite of.
+    func load(warn: (SettingsFault) -> Void = { _ in }) throws(StartFault) -> LoadedSettings {
+        switch read() {
+        case .success(let loaded):
+            for warning in loaded.warnings { warn(warning) }
+            return loaded
+        case .failure(let refused):
+            throw StartFault(refused.findings.faults.map(\.description).joined(separator: "\n"))
+        }
+    }
+
+    private func read() -> Result<LoadedSettings, RefusedSettings> {
+        let file: DataObject
+        do throws(SettingsFault) { file = try options.configuration.map(readFile) ?? withoutFile } catch {
+            return .failure(RefusedSettings(findings: SettingsFindings(faults: [error])))
+        }
+        let own = file.patched(with: settings)
         do throws(SettingsFault) {
-            var places = try Places.find(
-                options: options, settings: settings, environment: environment, userID: userID)
+            var places = try Places.find(options: options, settings: own, environment: environment, userID: userID)
             // A socket that is inherited is where its maker has put it.
             if let first = inherited.first { places.socket = SocketActivation.path(of: first) ?? places.socket }
             if !opensSocket { places.socket = nil }
-            return LoadedSettings(layers: layers, reading: reading, settings: settings, places: places)
+            return read(file, places, try persisted(places))
         } catch {
-            throw StartFault(error.description)
+            // All faults are reported, not only that there is no place for the data.
+            var findings = Settings.read(own, vocabulary: vocabulary).findings
+            findings.faults.insert(error, at: 0)
+            return .failure(RefusedSettings(findings: findings))
         }
     }
+
+    private func read(
+        _ file: DataObject, _ places: Places, _ persisted: DataObject?
+    ) -> Result<LoadedSettings, RefusedSettings> {
+        let source = file.patched(with: settings).patched(with: persisted ?? [:])["remote"]
+        let url = source.flatMap(DataObject.init(dataItem:))?.get(key: "url", as: String.self)
+        let copy = url.flatMap { RemoteSettingsCopy(directory: places.dataDirectory).read(url: $0) }
+        let start = StartSettings(
+            check: settingsCheck(places), file: file, program: settings, remote: copy?.settings,
+            persisted: persisted ?? [:])
+        let (outcome, found) = (start.resolve(), places.findings)
+        guard let settings = outcome.reading.settings, found.faults.isEmpty else {
+            var findings = found
+            findings.add(outcome.reading.findings)
+            return .failure(RefusedSettings(findings: findings))
+        }
+        var loaded = LoadedSettings(
+            layers: outcome.layers, reading: outcome.reading, settings: settings, places: places,
+            persisted: persisted ?? [:], leftOut: outcome.leftOut, refusedRemote: outcome.refusedRemote)
+        loaded.startWarnings = outcome.warnings + found.warnings
+        if persisted == nil {
+            loaded.startWarnings.append(
+                SettingsFault(path: "", message: "what config.set persisted cannot be read, and is left out"))
+        }
+        return .success(loaded)
+    }
+
+    /// Reads the persisted settings; nil if they are damaged.
+    private func persisted(_ places: Places) throws(SettingsFault) -> DataObject? {
+        do throws(DiskFault) {
+            return try PersistedSettings(directory: places.dataDirectory, on: settingsDisk).read()
+        } catch {
+            let message = error.storeFault("what config.set persisted cannot be read").message
+            throw SettingsFault(path: "", message: message)
+        }
+    }
+
+    /// The check of settings while the service keeps its data at these places.
+    func settingsCheck(_ places: Places) -> SettingsCheck {
+        SettingsCheck(vocabulary: vocabulary, environment: environment, dataDirectory: places.dataDirectory)
+    }
+}
+
+/// Settings that a start refuses.
+private struct RefusedSettings: Error {
+    /// Its faults are not empty.
+    var findings: SettingsFindings
 }
 
 /// Settings as a start found them.
@@ -127,6 +194,17 @@ struct LoadedSettings {
     var reading: SettingsReading
     var settings: Settings
     var places: Places
+    /// The settings that `config.set` persisted, with the parts that were left out.
+    var persisted: DataObject = [:]
+    /// The persisted parts that are not in force.
+    var leftOut: [LeftOutSettings] = []
+    /// The remote settings, if they do not fit the other layers.
+    var refusedRemote: DataObject?
+    /// Warnings of the start, apart from those of the settings in force.
+    var startWarnings: [SettingsFault] = []
+
+    /// All warnings.
+    var warnings: [SettingsFault] { startWarnings + reading.warnings }
 }
 
 /// Makes the transformers of one kind that a program brings (Behaviour P4, S6). An entry of `transformations` names the kind,

@@ -12,14 +12,14 @@ enum ConfigMethods {
         guard let layer else {
             return call.reply.answer(
                 SettingsDisplay.inForce(
-                    service.control.layers.effective, places: service.places, secrets: service.settings.secrets))
+                    service.control.effective, places: service.places, secrets: service.settings.secrets))
         }
         call.reply.answer(SettingsDisplay.blanked(service.control.layers[layer], secrets: service.settings.secrets))
     }
 
     private static let set = Method(
         "config.set", .control, "Merges a patch into the programmatic layer; null removes.",
-        Field("patch", .object, "what is merged"),
+        Field("patch", .settings, "what is merged"),
         Field(optional: "persist", usually: false, "whether it outlives a restart"),
         reasons: [.invalidSettings, .storage]
     ) { service, call, patch, persists in
@@ -44,6 +44,17 @@ enum ConfigMethods {
     }
 
     static let family = MethodFamily(methods: [get, set, reload])
+}
+
+extension Shape where Value == DataObject {
+    /// An object in which no name is there twice: parsers differ in which of the two they take.
+    fileprivate static var settings: Shape {
+        Shape(.anyObject) { view throws(ParameterFault) in
+            let object = try Shape<DataObject>.object.read(view)
+            if let path = view.repeatedMember { throw ParameterFault("has `\(path)` twice") }
+            return object
+        }
+    }
 }
 
 extension RPCError {

@@ -35,7 +35,7 @@ public struct BarrierSettings: Equatable, Sendable {
             scopes: reader.scopes("scopes"), configuration: reader.configuration("configuration"))
         reader.word("on_error", of: [.open, .closed], into: &stateOnError)
         if let complaint = BarrierSettings.complaint(about: id) { reader.fault(complaint) }
-        kinds.check(kind: kind, reader)
+        kinds.check(kind: kind, reader, isOff: scopes == [])
         warnOfScopes(reader, kinds, dispatchers)
     }
 
@@ -100,7 +100,7 @@ public struct BarrierKinds {
 
     private var factories: [String: any BarrierFactory] = [:]
     /// Kinds of a program's own. What their default scopes are is known for sure only when dispatchers are there.
-    private var own: Set<String> = []
+    private(set) var own: Set<String> = []
 
     /// The kinds that come with the service.
     public static var builtIn: BarrierKinds {
@@ -128,9 +128,13 @@ public struct BarrierKinds {
     }
 
     /// Finds what is wrong with an entry's kind and configuration.
-    func check(kind: String, _ entry: SettingsReader) {
+    /// - Parameter isOff: true if it stands before no dispatcher on purpose, so that it needs no configuration.
+    func check(kind: String, _ entry: SettingsReader, isOff: Bool) {
         guard let factory = factories[kind] else { return entry.fault("kind", "", complaint(about: kind)) }
-        entry.section("configuration") { factory.check($0, timeZone: ZoneInfo().rules) }
+        if isOff, entry.item("configuration") == nil { return }
+        let configuration = entry.reader(entry.object("configuration") ?? [:], at: "configuration")
+        factory.check(configuration, timeZone: ZoneInfo().rules)
+        configuration.finish()
     }
 
     private func complaint(about kind: String) -> String {

@@ -8,6 +8,7 @@ extension GatewayRules {
         reader.bool("allow_bypass", into: &allowsBypass)
         var rules: [GatewayPattern: Rule] = [:]
         reader.section("rules", most: Limits.mostRules) { section in
+            section.refuseLookalikes()
             for text in section.keys {
                 guard let rule = Rule(text, section) else { continue }
                 guard let pattern = GatewayPattern(text) else {

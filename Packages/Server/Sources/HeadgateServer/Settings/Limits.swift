@@ -37,14 +37,22 @@ public struct Limits: Equatable, Sendable {
     }
 
     mutating func read(_ reader: SettingsReader) {
-        reader.integer("max_line_bytes", in: 64...(1 << 30), into: &maxLineBytes)
-        reader.integer("max_depth", in: 1...1024, into: &maxDepth)
+        // With less than this not even `config.set` could undo it.
+        reader.integer("max_line_bytes", in: 1024...(1 << 30), into: &maxLineBytes)
+        reader.integer("max_depth", in: 8...1024, into: &maxDepth)
         reader.integer("max_connections", in: 1...1_000_000, into: &maxConnections)
         reader.integer("max_connections_per_uid", in: 1...1_000_000, into: &maxConnectionsPerUID)
         reader.integer("max_unanswered", in: 1...1_000_000, into: &maxUnanswered)
         reader.integer("max_unanswered_bytes", in: 1...(1 << 40), into: &maxUnansweredBytes)
         reader.integer("max_output_bytes", in: 1...(1 << 40), into: &maxOutputBytes)
         reader.milliseconds("slow_reader_timeout_ms", into: &slowReaderTimeout)
+    }
+
+    /// The limits to which transformed events are held, as if they had come in so.
+    var ofEvents: EventLimits {
+        var limits = EventLimits()
+        (limits.mostDepth, limits.mostBytes, limits.longestKey) = (maxDepth, maxLineBytes, EventReader.longestWord)
+        return limits
     }
 
     // MARK: Limits that no setting changes

@@ -9,6 +9,8 @@ struct RuleReader {
     let patterns = PatternTable(RE2Compiler())
     /// The rules that may be named, once they are read: a rule is looked through together with those that it names.
     var known: LoadRules?
+    /// The ids that were named so far.
+    let named = NamedRules()
 
     /// The rule that a member holds; nil when it is absent or wrong, which is noted.
     func rule(_ key: String, in reader: SettingsReader) -> Rule? {
@@ -23,7 +25,9 @@ struct RuleReader {
 
     private func rule(_ item: DataItem, at key: String, in reader: SettingsReader) -> Rule? {
         switch item {
-        case .string(let id) where ids.contains(id): return .reference(id)
+        case .string(let id) where ids.contains(id):
+            named.ids.insert(id)
+            return .reference(id)
         case .string(let id):
             reader.fault(key, "", "there is no load rule `\(id)`")
             return nil
@@ -58,6 +62,11 @@ struct RuleReader {
         guard let items = reader.array(key) else { return nil }
         return items.enumerated().compactMap { rule($1, at: "\(key)[\($0)]", in: reader) }
     }
+}
+
+/// The load rules that something in the settings names.
+final class NamedRules {
+    fileprivate(set) var ids: Set<String> = []
 }
 
 extension SettingsReader {
@@ -119,6 +128,7 @@ extension Settings {
     mutating func readLoadRules(_ reader: SettingsReader, program: [String: Rule]) -> RuleReader {
         let object = reader.object("load_rules", most: Limits.mostRules) ?? [:]
         let holder = reader.reader(object, at: "load_rules")
+        holder.refuseLookalikes()
         let ids = Set(object.filter { !$0.value.isNull }.map(\.key)).union(program.keys)
         var rules = RuleReader(ids: ids)
         for id in object.keys {
@@ -128,6 +138,14 @@ extension Settings {
         noteCircles(known, holder, rules.patterns)
         rules.known = known
         return rules
+    }
+
+    /// Warns of rules that nothing names: a rule's id alone does not make any dispatcher ask it (Behaviour S5).
+    func warnOfUnusedRules(_ reader: SettingsReader, _ rules: RuleReader, program: [String: Rule]) {
+        let holder = reader.reader([:], at: "load_rules")
+        for id in loadRules.keys.sorted() where !rules.named.ids.contains(id) && program[id] == nil {
+            holder.warn(id, "", "is named by no dispatcher, transformation or other rule, so that it does nothing")
+        }
     }
 
     /// Rules that come back to themselves are told of, each once; a rule that only names such a one is not.

@@ -1,4 +1,6 @@
+import Glibc
 import HeadgateData
+import HeadgateTransport
 
 /// Where the daemon listens and keeps its data.
 public struct Places: Equatable, Sendable {
@@ -23,16 +25,69 @@ public struct Places: Equatable, Sendable {
     ///
     /// A variable that is empty counts as not set, and so does an `XDG_` variable or `HOME` with a relative path (the
     /// XDG Base Directory Specification has it so).
+    /// - Parameter settings: the layers of the file and the program, which need not be without fault otherwise: where the data
+    ///   are has to be known before the other layers can be read.
     public static func find(
-        options: DaemonOptions, settings: Settings, environment: [String: String], userID: UInt32
+        options: DaemonOptions, settings: DataObject, environment: [String: String], userID: UInt32
     ) throws(SettingsFault) -> Places {
         let variables = Variables(values: environment)
-        let data = options.dataDirectory ?? settings.dataDirectory ?? variables.dataDirectory(userID: userID)
+        let data =
+            options.dataDirectory ?? settings.get(key: "data_dir") ?? variables.dataDirectory(userID: userID)
         guard let data else {
             throw SettingsFault(path: "data_dir", message: "is required where neither HOME nor STATE_DIRECTORY is set")
         }
-        let socket = options.socket ?? variables["HEADGATE_SOCKET"] ?? settings.socket
+        let socket = options.socket ?? variables["HEADGATE_SOCKET"] ?? settings.get(key: "socket")
         return Places(socket: socket ?? variables.socket, dataDirectory: data)
+    }
+
+    /// Faults and warnings of the places themselves.
+    var findings: SettingsFindings {
+        var findings = SettingsFindings()
+        if let socket, socket.utf8.count > UnixAddress.longestPath {
+            let message = "the path \(socket) has more than \(UnixAddress.longestPath) bytes"
+            findings.faults.append(SettingsFault(path: "socket", message: message))
+        }
+        switch ExistingPath(dataDirectory).state {
+        case .notDirectory(let path):
+            let message = "cannot be \(dataDirectory): \(path) is not a directory"
+            findings.faults.append(SettingsFault(path: "data_dir", message: message))
+        case .notWritable(let path):
+            // The user who checks need not be the one that serves.
+            let message = "cannot be written by this user: \(path)"
+            findings.warnings.append(SettingsFault(path: "data_dir", message: message))
+        case .usable: break
+        }
+        return findings
+    }
+}
+
+/// The part of a path that exists.
+private struct ExistingPath {
+    enum State {
+        case usable
+        case notDirectory(String)
+        case notWritable(String)
+    }
+
+    let state: State
+
+    init(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            let end = path.lastIndex(of: "/")
+            // Without an entry of its own the directory above decides.
+            switch end {
+            case nil: state = errno == ENOENT ? .usable : .notWritable(path)
+            case path.startIndex?: state = .usable
+            case let end?: state = ExistingPath(String(path[..<end])).state
+            }
+            return
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            state = .notDirectory(path)
+            return
+        }
+        state = access(path, W_OK | X_OK) == 0 ? .usable : .notWritable(path)
     }
 }
 

@@ -10,7 +10,7 @@ final class RemoteSettings {
     private let copy: RemoteSettingsCopy
     private let scheduler: any Scheduler
     private let http: HTTPClient
-    private let onSettings: (DataObject) -> Bool
+    private let onSettings: (Result<DataObject, SettingsFault>) -> Bool
     private var alarm: (any Disposable)?
     private var transfer: HTTPTransfer?
     /// The `ETag` of what came last.
@@ -21,9 +21,11 @@ final class RemoteSettings {
     private static let tagName = "ETag"
 
     /// Nil where nothing can be fetched, for want of an event loop.
-    /// - Parameter onSettings: gets the settings each time that they are other ones; false: they are refused, and not kept.
+    /// - Parameter onSettings: gets the settings each time that they are other ones, or the fault that keeps them from being
+    ///   read; returns false if they are refused, and not kept.
     init?(
-        _ source: RemoteSource, in surroundings: SenderSurroundings, onSettings: @escaping (DataObject) -> Bool
+        _ source: RemoteSource, in surroundings: SenderSurroundings,
+        onSettings: @escaping (Result<DataObject, SettingsFault>) -> Bool
     ) {
         guard let http = surroundings.http else { return nil }
         self.http = http
@@ -42,7 +44,7 @@ final class RemoteSettings {
     func start() {
         if let kept = copy.read(url: source.url) {
             tag = kept.tag
-            _ = onSettings(kept.settings)
+            _ = onSettings(.success(kept.settings))
         }
         fetch()
     }
@@ -59,12 +61,14 @@ final class RemoteSettings {
     private func take(_ outcome: HTTPOutcome) {
         transfer = nil
         alarm = scheduler.schedule(at: scheduler.now + source.refresh) { [weak self] in self?.fetch() }
-        guard case .answered(let answer) = outcome, answer.isSuccess, answer.fault == nil,
-            let item = try? DataItem(parsing: answer.body), case .object(let settings) = item
-        else { return }
+        guard case .answered(let answer) = outcome, answer.isSuccess, answer.fault == nil else { return }
         tag = answer.headers[RemoteSettings.tagName]
-        guard onSettings(settings) else { return }
-        copy.write(settings, tag: tag, url: source.url)
+        do throws(SettingsFault) {
+            let settings = try SettingsText.parse(answer.body)
+            if onSettings(.success(settings)) { copy.write(settings, tag: tag, url: source.url) }
+        } catch {
+            _ = onSettings(.failure(error))
+        }
     }
 }
 
@@ -72,8 +76,11 @@ final class RemoteSettings {
 struct RemoteSettingsCopy {
     private let path: String
 
+    /// The file's name in the data directory.
+    static let name = "remote-settings.json"
+
     init(directory: String) {
-        path = "\(directory)/remote-settings.json"
+        path = "\(directory)/\(RemoteSettingsCopy.name)"
     }
 
     /// The copy, if there is one from this URL that can be read.

@@ -46,6 +46,8 @@ public struct Settings: Equatable, Sendable {
     var references: [SettingsReference] = []
     /// The places of what a kind of dispatchers took for a secret (Behaviour X4).
     var secrets: Set<String> = []
+    /// True if keys that no setting has are warnings (Behaviour S2).
+    public var isLenient = false
 
     /// What is in force where a configuration says nothing; no dispatcher and no barrier.
     public init() {}
@@ -59,12 +61,21 @@ public struct Settings: Equatable, Sendable {
 
     /// Reads settings and finds all that is wrong with them (Behaviour S2).
     ///
-    /// - Parameter vocabulary: what may be named in them.
-    public static func read(_ object: DataObject, vocabulary: SettingsVocabulary = .builtIn) -> SettingsReading {
-        let reader = SettingsReader(object)
+    /// - Parameters:
+    ///   - vocabulary: the names that they may use.
+    ///   - directory: the data directory, for faults that depend on the machine's files; nil: there are none of these.
+    ///   - forgives: returns true for the path of an unknown key that is only a warning.
+    public static func read(
+        _ object: DataObject, vocabulary: SettingsVocabulary = .builtIn, directory: String? = nil,
+        forgiving forgives: (String) -> Bool = { _ in false }
+    ) -> SettingsReading {
+        let reader = SettingsReader(object, directory: directory)
         var settings = Settings()
         settings.read(reader, vocabulary)
-        return SettingsReading(settings, reader.findings)
+        var findings = reader.findings
+        let isLenient = settings.isLenient
+        findings.judgeUnknownKeys { isLenient || forgives($0) }
+        return SettingsReading(settings, findings)
     }
 
     mutating func read(_ reader: SettingsReader, _ vocabulary: SettingsVocabulary) {
@@ -74,6 +85,7 @@ public struct Settings: Equatable, Sendable {
         readDispatchers(reader, rules: rules, vocabulary)
         readTransformations(reader, rules: rules, own: vocabulary.transformerKinds)
         readBarriers(reader, kinds: vocabulary.barrierKinds)
+        warnOfUnusedRules(reader, rules, program: vocabulary.loadRules)
         reader.finish()
         references = reader.references
         secrets = reader.secrets
@@ -85,6 +97,7 @@ public struct Settings: Equatable, Sendable {
     }
 
     private mutating func readSections(_ reader: SettingsReader, _ vocabulary: SettingsVocabulary) {
+        reader.bool("lenient", into: &isLenient)
         reader.word("durability", of: Durability.allCases, into: &durability)
         reader.word("log_format", of: LogFormat.allCases, into: &logFormat)
         reader.section("limits") { limits.read($0) }
@@ -108,13 +121,35 @@ public struct Settings: Equatable, Sendable {
         reader.entries("dispatchers", most: Limits.mostDispatchers) { id, entry in
             dispatchers.append(ConfiguredDispatcher(id: id, entry, rules: rules, kinds: vocabulary.dispatcherKinds))
         }
+        refuseConfiguredFormers(reader)
         if dispatchers.isEmpty { reader.warn("dispatchers", "", "there is none, so no event is kept") }
+    }
+
+    /// A dispatcher that is still there keeps its queue (Behaviour Q3).
+    private func refuseConfiguredFormers(_ reader: SettingsReader) {
+        let holder = reader.reader([:], at: "dispatchers")
+        for dispatcher in dispatchers {
+            guard let former = dispatcher.common.formerly, former != dispatcher.id, dispatcherIDs.contains(former)
+            else { continue }
+            holder.fault(dispatcher.id, ".formerly", "`\(former)` is still configured, and keeps its queue")
+        }
     }
 
     private mutating func readBarriers(_ reader: SettingsReader, kinds: BarrierKinds) {
         let dispatchers = dispatchers
         reader.entries("barriers", most: Limits.mostBarriers) { id, entry in
             barriers.append(BarrierSettings(id: id, entry, kinds: kinds, dispatchers: dispatchers))
+        }
+        warnOfIdleKinds(reader, kinds)
+    }
+
+    /// A program's barrier that settings do not name has its default scopes; before no dispatcher it does nothing
+    /// (Behaviour B4).
+    private func warnOfIdleKinds(_ reader: SettingsReader, _ kinds: BarrierKinds) {
+        let holder = reader.reader([:], at: "barriers")
+        for kind in kinds.own.sorted() where !barriers.contains(where: { $0.id == kind }) {
+            if dispatchers.contains(where: { kinds.stands(kind, before: $0) }) { continue }
+            holder.warn(kind, "", "stands by default before no dispatcher that is there")
         }
     }
 
@@ -127,7 +162,7 @@ public struct Settings: Equatable, Sendable {
     /// The sections that have defaults as the configuration would have them written; reading it gives the same again.
     var sections: DataObject {
         [
-            "durability": .string(durability.rawValue),
+            "durability": .string(durability.rawValue), "lenient": .bool(isLenient),
             "log_format": .string(logFormat.rawValue),
             "limits": .object(limits.object),
             "access": .object(access.object),

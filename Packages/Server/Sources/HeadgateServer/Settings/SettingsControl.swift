@@ -11,30 +11,54 @@ protocol SettingsFollower: AnyObject {
 /// (Behaviour S1, S2).
 final class SettingsControl {
     private(set) var layers: SettingsLayers
-    /// What is in force.
+    /// The settings in force, with those that wait for a start as they were read last.
     private(set) var inForce: Settings
-    /// What programs set to outlive a restart: a part of the programmatic layer.
-    private var persisted: DataObject = [:]
+    /// The settings of this daemon's start, which decide what only a start can change.
+    let atStart: Settings
+    /// The settings that programs set to outlive a restart: a part of the programmatic layer, with what is left out of it.
+    private var persisted: DataObject
+    /// Layers that do not fit the others now. They are tried again at each change.
+    private var waiting: WaitingSettings
     private var remote: RemoteSettings?
-    /// What people should know of what was kept for this start.
-    private var startWarnings: [String] = []
-    /// What people should know of the settings in force.
+    /// Warnings of this start.
+    private let startWarnings: [String]
+    /// Warnings of the settings in force.
     private var findings: [String]
     private let installer: SettingsInstaller
+    private let check: SettingsCheck
+    private let file: PersistedSettings
     private weak var follower: (any SettingsFollower)?
-
-    /// The name under which the store keeps what `config.set` persists.
-    private static let keptName = "settings"
 
     init(_ loaded: LoadedSettings, installer: SettingsInstaller) {
         self.installer = installer
+        check = installer.configuration.settingsCheck(loaded.places)
+        file = PersistedSettings(
+            directory: loaded.places.dataDirectory, on: installer.configuration.settingsDisk)
         layers = loaded.layers
         inForce = loaded.settings
+        atStart = loaded.settings
+        persisted = loaded.persisted
+        waiting = WaitingSettings(leftOut: loaded.leftOut, remote: loaded.refusedRemote)
         findings = loaded.reading.warnings.map(\.description)
+        let leftOut = loaded.leftOut.map(\.warning)
+        startWarnings = loaded.startWarnings.filter { !leftOut.contains($0) }.map(\.description)
     }
 
-    /// What people should know.
-    var warnings: [String] { startWarnings + findings }
+    /// Warnings for `status`.
+    var warnings: [String] {
+        startWarnings + waiting.leftOut.map(\.warning.description) + findings
+            + StartOnlySetting.changed(from: atStart, to: inForce).map {
+                "\($0.rawValue): takes effect at the next start"
+            }
+    }
+
+    /// The settings in force as the layers have them, but for those that wait for a start: these are shown as that found them
+    /// (Behaviour S2).
+    var effective: DataObject {
+        StartOnlySetting.changed(from: atStart, to: inForce).reduce(layers.effective) {
+            $0.patched(with: $1.patch(of: atStart))
+        }
+    }
 
     /// What a change came to.
     enum Outcome {
@@ -51,11 +75,10 @@ final class SettingsControl {
         try installer.start(inForce)
     }
 
-    /// Takes up what was kept over the restart, and begins to fetch the remote layer.
+    /// Begins to fetch the remote layer.
     /// - Parameter follower: told all changes from now on.
     func goOn(telling follower: some SettingsFollower) {
         self.follower = follower
-        restore()
         followRemote()
     }
 
@@ -69,21 +92,22 @@ final class SettingsControl {
     /// Reads the configuration file again (Behaviour S3).
     func reload() -> Outcome {
         let configuration = installer.configuration
-        return change { layers in
-            layers.load(
-                file: configuration.options.configuration, orElse: configuration.withoutFile,
-                reading: configuration.readFileAgain, environment: configuration.environment,
-                vocabulary: configuration.vocabulary)
+        do throws(SettingsFault) {
+            let object = try configuration.options.configuration.map(configuration.readFileAgain)
+            return change { $0[.file] = object ?? configuration.withoutFile }
+        } catch {
+            return .refused([error])
         }
     }
 
     /// Merges a patch into the programmatic layer, where null removes; with `persists` it is kept over a restart. `then`
     /// is told once it is.
     func set(_ patch: DataObject, persists: Bool, then: @escaping (Result<Void, ConfigSetFault>) -> Void) {
-        switch set(patch) {
+        let faults = persists ? PersistedSettings.faults(of: patch) : []
+        switch faults.isEmpty ? set(patch) : .refused(faults) {
         case .refused(let faults): then(.failure(.refused(faults)))
         case .changed where !persists: then(.success(()))
-        case .changed: keep(patch, then)
+        case .changed: then(persist(patch))
         }
     }
 
@@ -94,24 +118,28 @@ final class SettingsControl {
             let message = "what programs set may have no more than \(Limits.mostProgrammaticBytes) bytes"
             return .refused([SettingsFault(path: "", message: message)])
         }
-        return change { $0.change(vocabulary: vocabulary) { $0.patch(patch) } }
+        let before = waiting
+        waiting.remove(patch)
+        let outcome = change { $0.patch(patch) }
+        if case .refused = outcome { waiting = before }
+        return outcome
     }
 
-    private var vocabulary: SettingsVocabulary { installer.configuration.vocabulary }
-
-    private func change(_ change: (inout SettingsLayers) -> SettingsReading) -> Outcome {
+    private func change(_ change: (inout SettingsLayers) -> Void) -> Outcome {
         var changed = layers
-        let reading = change(&changed)
-        guard let settings = reading.settings else { return .refused(reading.faults) }
+        change(&changed)
+        let candidate = waiting.fullest(changed, check)
+        guard let settings = candidate.reading.settings else { return .refused(candidate.reading.faults) }
         let before = layers
         do throws(StartFault) {
-            layers = changed
-            try putInForce(settings, reading.warnings)
+            layers = candidate.layers
+            try putInForce(settings, candidate.reading.warnings)
         } catch {
             layers = before
             return .refused([SettingsFault(path: "", message: error.description)])
         }
-        return .changed(SettingsChange.paths(from: before.effective, to: changed.effective))
+        waiting = candidate.waiting
+        return .changed(SettingsChange.paths(from: before.effective, to: layers.effective))
     }
 
     private func putInForce(_ new: Settings, _ warnings: [SettingsFault]) throws(StartFault) {
@@ -121,43 +149,21 @@ final class SettingsControl {
             installer.log.tell(.barrierRefused, ["fault": .string(refusal.description)])
         }
         inForce = new
-        let waiting = SettingsControl.startOnlyChanges(from: old, to: new)
-        findings = warnings.map(\.description) + waiting.map { "\($0): takes effect at the next start" }
+        findings = warnings.map(\.description)
         follower?.settingsChanged(from: old, to: new)
         if new.remote != old.remote { followRemote() }
     }
 
-    /// What only a start can change (`status` warns that it waits for one).
-    private static func startOnlyChanges(from old: Settings, to new: Settings) -> [String] {
-        var names: [String] = []
-        if new.socket != old.socket { names.append("socket") }
-        if new.dataDirectory != old.dataDirectory { names.append("data_dir") }
-        if new.durability != old.durability { names.append("durability") }
-        if new.storeKind != old.storeKind { names.append("store.kind") }
-        return names
-    }
-
     // MARK: What is kept
 
-    private func keep(_ patch: DataObject, _ then: @escaping (Result<Void, ConfigSetFault>) -> Void) {
+    private func persist(_ patch: DataObject) -> Result<Void, ConfigSetFault> {
         persisted = persisted.patched(with: patch)
-        var json = JSONWriter()
-        json.object(persisted)
-        installer.gate.keep(json.bytes, as: SettingsControl.keptName) {
-            then($0 == nil ? .success(()) : .failure(.notKept))
+        do throws(DiskFault) {
+            try file.write(persisted)
+            return .success(())
+        } catch {
+            return .failure(.notKept)
         }
-    }
-
-    /// Takes up the settings that were kept, at the start. Those that cannot be used any more are left out, with a warning.
-    private func restore() {
-        guard let bytes = installer.gate.keptBytes(as: SettingsControl.keptName) else { return }
-        guard let item = try? DataItem(parsing: bytes), case .object(let kept) = item else {
-            return startWarnings.append("what config.set persisted cannot be read, and is left out")
-        }
-        persisted = kept
-        guard case .refused(let faults) = set(kept) else { return }
-        let list = faults.map(\.description).joined(separator: "; ")
-        startWarnings.append("what config.set persisted is left out: \(list)")
     }
 
     // MARK: The remote layer
@@ -170,12 +176,25 @@ final class SettingsControl {
         remote?.start()
     }
 
-    private func takeRemote(_ settings: DataObject) -> Bool {
-        let outcome = change { $0.change(vocabulary: vocabulary) { $0[.remote] = settings } }
-        guard case .refused(let faults) = outcome else { return true }
+    /// - Returns: false if the settings are refused.
+    private func takeRemote(_ found: Result<DataObject, SettingsFault>) -> Bool {
+        switch found {
+        case .success(let settings) where settings == layers[.remote]: return true
+        // They were told of, and are tried again at the next change of another layer.
+        case .success(let settings) where settings == waiting.remote: return false
+        case .success(let settings):
+            waiting.remote = nil
+            guard case .refused(let faults) = change({ $0[.remote] = settings }) else { return true }
+            waiting.remote = settings
+            logRefusal(faults)
+        case .failure(let fault): logRefusal([fault])
+        }
+        return false
+    }
+
+    private func logRefusal(_ faults: [SettingsFault]) {
         let list = faults.map(\.description).joined(separator: "; ")
         installer.log.tell(.remoteRefused, ["faults": .string(list)])
-        return false
     }
 }
 

@@ -25,6 +25,7 @@ struct SettingsInstaller {
     /// Makes what is to be made for new settings, and changes nothing.
     func prepare(_ new: Settings, insteadOf old: Settings) throws(StartFault) -> Preparation {
         try refuseTakenIds(new)
+        try refuseTakeovers(new)
         var made = Preparation()
         do throws(StartFault) {
             try makeTransformers(new, insteadOf: old, into: &made)
@@ -41,6 +42,7 @@ struct SettingsInstaller {
     func putInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) -> [StartFault] {
         gate.setLimits(new.store)
         gate.trace.remembered = new.tracedEvents
+        gate.eventLimits = new.limits.ofEvents
         gate.flushOnReturn = new.flushOn.connected ? FlushMethods.usualTimeout : nil
         boards.gateways = new.gateways
         putRulesInForce(new, insteadOf: old, made)
@@ -113,6 +115,16 @@ struct SettingsInstaller {
             } else if let sender = made.senders[dispatcher.id] {
                 gate.addDispatcher(common, kind: kind.kind, sender: sender, reachesNetwork: kind.reachesNetwork)
             }
+        }
+    }
+
+    /// A queue is taken over only by a dispatcher that has none (Behaviour Q3).
+    private func refuseTakeovers(_ new: Settings) throws(StartFault) {
+        for dispatcher in new.dispatchers {
+            guard let former = dispatcher.common.formerly,
+                let fault = gate.fault(takingOver: former, by: dispatcher.id)
+            else { continue }
+            throw StartFault("dispatchers.\(dispatcher.id).formerly: \(fault)")
         }
     }
 

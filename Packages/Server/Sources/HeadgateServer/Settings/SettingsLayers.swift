@@ -1,7 +1,7 @@
 import Glibc
 import HeadgateData
 
-/// Where settings come from; what comes later in the list wins (Behaviour S1).
+/// The sources of settings; a later one in the list wins (Behaviour S1).
 public enum SettingsLayer: String, CaseIterable, Sendable {
     /// The configuration file.
     case file
@@ -34,41 +34,6 @@ public struct SettingsLayers: Equatable, Sendable {
     /// before it say counts again.
     public mutating func patch(_ patch: DataObject) {
         self[.programmatic] = self[.programmatic].patched(with: patch)
-    }
-
-    /// Makes a change if what comes of it is without fault, and else leaves everything as it is (Behaviour S2).
-    public mutating func change(
-        vocabulary: SettingsVocabulary = .builtIn, _ change: (inout SettingsLayers) -> Void
-    ) -> SettingsReading {
-        var changed = self
-        change(&changed)
-        let reading = Settings.read(changed.effective, vocabulary: vocabulary)
-        if reading.settings != nil { self = changed }
-        return reading
-    }
-
-    /// Reads the configuration file into its layer, at the start and at a reload (Behaviour S3).
-    ///
-    /// With a fault in the file, or in what comes of all layers together, everything stays as it was.
-    /// - Parameters:
-    ///   - file: the file's path; nil: there is none.
-    ///   - fallback: what counts where there is none.
-    ///   - read: how it is read.
-    ///   - environment: the process's environment, for warnings of what the settings miss in it.
-    public mutating func load(
-        file: String?, orElse fallback: DataObject = DefaultConfiguration.object,
-        reading read: (String) throws(SettingsFault) -> DataObject = SettingsFile.read, environment: [String: String],
-        vocabulary: SettingsVocabulary = .builtIn
-    ) -> SettingsReading {
-        let object: DataObject
-        do throws(SettingsFault) {
-            object = try file.map(read) ?? fallback
-        } catch {
-            return SettingsReading(fault: error)
-        }
-        let reading = change(vocabulary: vocabulary) { $0[.file] = object }
-        guard let settings = reading.settings else { return reading }
-        return reading.adding(warnings: settings.references.compactMap { $0.warning(environment: environment) })
     }
 }
 

@@ -23,7 +23,8 @@ public enum SettingsFile {
         do throws(SettingsFault) {
             return try SettingsText.parse(text)
         } catch {
-            throw SettingsFault(path: "", message: "\(path): \(error)")
+            let message = error.path.isEmpty ? "\(path): \(error.message)" : "\(error.message) in \(path)"
+            throw SettingsFault(path: error.path, message: message)
         }
     }
 
@@ -77,13 +78,19 @@ public enum SettingsText {
     /// Reads the text; throws a fault that says where it is wrong.
     public static func parse(_ text: [UInt8]) throws(SettingsFault) -> DataObject {
         let plain = CommentStripper.strip(text)
-        do throws(JSONFault) {
-            let item = try DataItem(parsing: plain, maxDepth: maxDepth)
-            if let object = DataObject(dataItem: item) { return object }
-        } catch {
-            throw SettingsFault(path: "", message: complaint(about: plain, error))
+        let scanner = JSONScanner(maxDepth: maxDepth)
+        // A view keeps its scanner's memory alive by nothing.
+        defer { withExtendedLifetime(scanner) {} }
+        return try plain.withUnsafeBufferPointer { bytes throws(SettingsFault) in
+            let view: JSONView
+            do throws(JSONFault) { view = try scanner.scan(UnsafeRawBufferPointer(bytes)) } catch {
+                throw SettingsFault(path: "", message: complaint(about: plain, error))
+            }
+            guard view.kind == .object else { throw SettingsFault(path: "", message: "must be an object: { … }") }
+            // Parsers take one of the two, and not all the same one.
+            if let path = view.repeatedMember { throw SettingsFault(path: path, message: "is there twice") }
+            return DataObject(view)
         }
-        throw SettingsFault(path: "", message: "must be an object: { … }")
     }
 
     private static func complaint(about text: [UInt8], _ fault: JSONFault) -> String {

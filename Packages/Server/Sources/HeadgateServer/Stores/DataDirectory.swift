@@ -33,6 +33,16 @@ final class DataDirectory {
 
     var databasePath: String { path + "/events.db" }
 
+    /// Returns true if the daemon itself uses a name in its data directory, so that no dispatcher may write there.
+    static func owns(_ name: String) -> Bool {
+        name == "log" || name == "damaged" || ownPrefixes.contains { name.hasPrefix($0) }
+    }
+
+    private static let ownPrefixes = [
+        "log.damaged", "events.db", "headgate.lock", "moving-to-", "moved-to-", PersistedSettings.name,
+        RemoteSettingsCopy.name,
+    ]
+
     /// Those of the database and of what SQLite keeps beside it.
     var databasePaths: [String] { ["", "-wal", "-shm"].map { databasePath + $0 } }
 

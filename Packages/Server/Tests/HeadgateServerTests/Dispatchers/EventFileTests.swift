@@ -21,50 +21,50 @@ struct EventFileTests {
     }
 
     private func line(_ number: Int) -> [UInt8] {
-        Array("{\"n\":\(number)}\n".utf8)
+        Array("{\"id\":\(number)}\n".utf8)
     }
 
     @Test("P5: a half line of a killed process is cut away, since it comes again")
     func halfLine() throws {
-        try folder.write("{\"n\":0}\n{\"n\":1", to: "events")
+        try folder.write("{\"id\":0}\n{\"id\":1", to: "events")
         try file().append(line(1))
-        #expect(folder.text(of: "events") == "{\"n\":0}\n{\"n\":1}\n")
+        #expect(folder.text(of: "events") == "{\"id\":0}\n{\"id\":1}\n")
     }
 
     @Test("P5: so is a file that is nothing but a half line, however long")
     func onlyHalfLine() throws {
         try folder.write("{" + String(repeating: "x", count: 200_000), to: "events")
         try file().append(line(1))
-        #expect(folder.text(of: "events") == "{\"n\":1}\n")
+        #expect(folder.text(of: "events") == "{\"id\":1}\n")
     }
 
     @Test("K2: whole lines stay, and so does a last line that is no event")
     func foreignLine() throws {
-        try folder.write("{\"n\":0}\n", to: "events")
+        try folder.write("{\"id\":0}\n", to: "events")
         try file().append(line(1))
-        #expect(folder.text(of: "events") == "{\"n\":0}\n{\"n\":1}\n")
+        #expect(folder.text(of: "events") == "{\"id\":0}\n{\"id\":1}\n")
         try folder.write("# notes", to: "events")
         try file().append(line(1))
-        #expect(folder.text(of: "events") == "# notes\n{\"n\":1}\n")
+        #expect(folder.text(of: "events") == "# notes\n{\"id\":1}\n")
     }
 
     @Test("K2: a file is rotated before it would become too large; `keep` rotated ones stay")
     func rotationBySize() throws {
-        let file = file(rotateBytes: 16, keep: 2)
+        let file = file(rotateBytes: 18, keep: 2)
         for number in 0..<9 { try file.append(line(number)) }
         #expect(folder.names == ["events", "events.1", "events.2"])
-        #expect(folder.text(of: "events") == "{\"n\":8}\n")
-        #expect(folder.text(of: "events.1") == "{\"n\":6}\n{\"n\":7}\n")
-        #expect(folder.text(of: "events.2") == "{\"n\":4}\n{\"n\":5}\n")
+        #expect(folder.text(of: "events") == "{\"id\":8}\n")
+        #expect(folder.text(of: "events.1") == "{\"id\":6}\n{\"id\":7}\n")
+        #expect(folder.text(of: "events.2") == "{\"id\":4}\n{\"id\":5}\n")
     }
 
     @Test("K2: a batch larger than the limit has a file of its own")
     func largeBatch() throws {
         let file = file(rotateBytes: 4)
         for number in 0..<3 { try file.append(line(number)) }
-        #expect(folder.text(of: "events.2") == "{\"n\":0}\n")
-        #expect(folder.text(of: "events.1") == "{\"n\":1}\n")
-        #expect(folder.text(of: "events") == "{\"n\":2}\n")
+        #expect(folder.text(of: "events.2") == "{\"id\":0}\n")
+        #expect(folder.text(of: "events.1") == "{\"id\":1}\n")
+        #expect(folder.text(of: "events") == "{\"id\":2}\n")
     }
 
     @Test("K2: with a `keep` of 0 no rotated file stays")
@@ -72,17 +72,62 @@ struct EventFileTests {
         let file = file(rotateBytes: 8, keep: 0)
         for number in 0..<3 { try file.append(line(number)) }
         #expect(folder.names == ["events"])
-        #expect(folder.text(of: "events") == "{\"n\":2}\n")
+        #expect(folder.text(of: "events") == "{\"id\":2}\n")
     }
 
     @Test("K2: a smaller `keep` than before removes what is too many; a gap is filled first")
     func smallerKeep() throws {
-        for number in [1, 3, 4, 5] { try folder.write("old \(number)", to: "events.\(number)") }
-        try folder.write("{}\n", to: "events")
+        for number in [1, 3, 4, 5] { try folder.write("{\"id\":\(number)}\n", to: "events.\(number)") }
+        try folder.write("{\"id\":0}\n", to: "events")
         try file(rotateBytes: 8, keep: 3).append(line(1))
         #expect(folder.names == ["events", "events.1", "events.2", "events.3"])
-        #expect(folder.text(of: "events.2") == "old 1")
-        #expect(folder.text(of: "events.3") == "old 3")
+        #expect(folder.text(of: "events.2") == "{\"id\":1}\n")
+        #expect(folder.text(of: "events.3") == "{\"id\":3}\n")
+    }
+
+    @Test("K2: a file that the dispatcher did not write keeps its name among rotated ones, and its content")
+    func foreignFiles() throws {
+        try folder.write("precious\n", to: "events.1")
+        try folder.write("{\"settings\": 1}\n", to: "events.4")
+        let file = file(rotateBytes: 9, keep: 2)
+        for number in 0..<5 { try file.append(line(number)) }
+        #expect(folder.text(of: "events.1") == "precious\n")
+        #expect(folder.text(of: "events.4") == "{\"settings\": 1}\n")
+        #expect(folder.text(of: "events.2") == "{\"id\":3}\n")
+        #expect(folder.text(of: "events.3") == "{\"id\":2}\n")
+        #expect(folder.names == ["events", "events.1", "events.2", "events.3", "events.4"])
+    }
+
+    @Test("K2: a file that was there before the dispatcher is put aside, and not deleted, also with a `keep` of 0")
+    func foreignCurrent() throws {
+        try folder.write("precious\n", to: "events")
+        let file = file(rotateBytes: 9, keep: 0)
+        for number in 0..<3 { try file.append(line(number)) }
+        #expect(folder.text(of: "events.1") == "precious\n")
+        #expect(folder.names == ["events", "events.1"])
+    }
+
+    @Test(
+        "K2: an unfinished last line that is whole JSON stays, and gets its line end",
+        arguments: ["{\"id\":0}", "{\"log_format\": \"json\"}", "{}", "[1]", "7", "}", "text"])
+    func wholeLine(line last: String) throws {
+        try folder.write("{\"id\":0}\n" + last, to: "events")
+        try file().append(line(1))
+        #expect(folder.text(of: "events") == "{\"id\":0}\n\(last)\n{\"id\":1}\n")
+    }
+
+    @Test("K2: behind a symbolic link the target is written, and rotated where it is; later links change nothing")
+    func link() throws {
+        try FileManager.default.createDirectory(atPath: folder("volume"), withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: folder("events"), withDestinationPath: "volume/real")
+        let file = file(rotateBytes: 9, keep: 2)
+        for number in 0..<2 { try file.append(line(number)) }
+        try FileManager.default.removeItem(atPath: folder("events"))
+        try file.append(line(2))
+        #expect(folder.text(of: "volume/real") == "{\"id\":2}\n")
+        #expect(folder.text(of: "volume/real.1") == "{\"id\":1}\n")
+        #expect(folder.text(of: "volume/real.2") == "{\"id\":0}\n")
+        #expect(folder.names == ["volume"])
     }
 
     @Test("P7: a file is rotated when it is old enough by the monotonic clock, and only if there is something in it")
@@ -94,8 +139,8 @@ struct EventFileTests {
         clock.advance(by: .seconds(2))
         try file.append(line(2))
         #expect(folder.names == ["events", "events.1"])
-        #expect(folder.text(of: "events") == "{\"n\":2}\n")
-        #expect(folder.text(of: "events.1") == "{\"n\":0}\n{\"n\":1}\n")
+        #expect(folder.text(of: "events") == "{\"id\":2}\n")
+        #expect(folder.text(of: "events.1") == "{\"id\":0}\n{\"id\":1}\n")
     }
 
     @Test("K2: a file that was moved or removed is made anew", arguments: [true, false])
@@ -104,8 +149,8 @@ struct EventFileTests {
         try file.append(line(0))
         #expect((isRemoved ? unlink(folder("events")) : rename(folder("events"), folder("moved"))) == 0)
         try file.append(line(1))
-        #expect(folder.text(of: "events") == "{\"n\":1}\n")
-        #expect(folder.text(of: "moved") == (isRemoved ? nil : "{\"n\":0}\n"))
+        #expect(folder.text(of: "events") == "{\"id\":1}\n")
+        #expect(folder.text(of: "moved") == (isRemoved ? nil : "{\"id\":0}\n"))
     }
 
     @Test("K2: a file that somebody emptied is appended to from its beginning")
@@ -114,7 +159,7 @@ struct EventFileTests {
         try file.append(line(0))
         #expect(truncate(folder("events"), 0) == 0)
         try file.append(line(1))
-        #expect(folder.text(of: "events") == "{\"n\":1}\n")
+        #expect(folder.text(of: "events") == "{\"id\":1}\n")
     }
 
     @Test("Q8: a full device says so")
@@ -140,7 +185,7 @@ struct EventFileTests {
         #expect(throws: FileFault(cause: "nobody reads the pipe")) { try file.append(line(0)) }
         let reader = open(folder("events"), O_RDONLY | O_NONBLOCK)
         try file.append(line(1))
-        #expect(PipeReader.contents(of: reader) == "{\"n\":1}\n")
+        #expect(PipeReader.contents(of: reader) == "{\"id\":1}\n")
         close(reader)
         ProgramStart.ignoreWriteSignals()
         #expect(throws: FileFault(cause: "nobody reads the pipe")) { try file.append(line(2)) }

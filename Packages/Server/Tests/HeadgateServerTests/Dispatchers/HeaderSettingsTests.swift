@@ -41,6 +41,22 @@ struct HeaderSettingsTests {
         #expect(http.headers == [HTTPSettings.Header(name: "X", value: .text("a\tä"))])
     }
 
+    @Test("S2: a prefix stands before what comes from a file or the environment, too")
+    func prefixes() throws {
+        let reading = try SettingsReading.ofDispatcher(
+            #"""
+            "kind": "http", "endpoint": "x",
+            "headers": {"A": {"file": "/f", "prefix": "Bearer "}, "B": {"env": "PATH", "prefix": "Key "}}
+            """#)
+        let http = try #require(reading.settings?.dispatchers.first?.kind.settings as? HTTPSettings)
+        #expect(http.headers.map(\.value) == [.file("/f", prefix: "Bearer "), .environment("PATH", prefix: "Key ")])
+        let headers = try ResolvedHeaders(
+            [HTTPSettings.Header(name: "X", value: .file("/f", prefix: "Key="))], output: [:],
+            files: ["/f": Array("hunter2\n".utf8)])
+        #expect(headers.fields.first?.value == "Key=hunter2")
+        #expect(headers.secrets.contains("hunter2"))
+    }
+
     @Test("X4: what a fault says never repeats a value")
     func silence() throws {
         let reading = try SettingsReading.ofDispatcher(

@@ -13,7 +13,7 @@ struct KafkaSettingsTests {
             "kind": "kafka", "brokers": ["a.example:9093", "[::1]", "b.example"], "topic": "shop.till-7",
             "compression": "zstd", "sasl": {"mechanism": "SCRAM-SHA-256", "user": "u", "password_file": "/password"},
             "tls": {"ca_file": "/ca", "cert_file": "/cert", "key_file": "/key"},
-            "timeout_ms": 1, "connect_timeout_ms": 2, "on_unauthorized": "pause", "dispatch_limit": 7,
+            "timeout_ms": 1000, "connect_timeout_ms": 2, "on_unauthorized": "pause", "dispatch_limit": 7,
             "in_flight": 3
             """#)
         #expect(reading.findings == SettingsFindings())
@@ -25,7 +25,7 @@ struct KafkaSettingsTests {
         kafka.sasl = sasl
         kafka.compression = .zstd
         kafka.tls = HTTPSettings.TLS(caFile: "/ca", certFile: "/cert", keyFile: "/key")
-        kafka.timeout = .milliseconds(1)
+        kafka.timeout = .seconds(1)
         kafka.connectTimeout = .milliseconds(2)
         kafka.onUnauthorized = .pause
         kafka.mostEvents = 21
@@ -36,6 +36,13 @@ struct KafkaSettingsTests {
         "S2: faults of a dispatcher of kind kafka are told with their paths",
         arguments: [
             (#""topic": "t""#, ["brokers: is required"]),
+            (
+                #""brokers": ["a"], "topic": "t", "timeout_ms": 999, "connect_timeout_ms": 3000000000"#,
+                [
+                    "timeout_ms: must be a whole number from 1000 to 2147483647",
+                    "connect_timeout_ms: must be a whole number from 1 to 2147483647",
+                ]
+            ),
             (#""brokers": ["a"]"#, ["topic: is required"]),
             (#""brokers": [], "topic": "t""#, ["brokers: must name a broker at least"]),
             (

@@ -64,7 +64,7 @@ struct BarrierSettingsTests {
         "B4, S2: a configured barrier that stands before no dispatcher, also by its default scopes, is a warning",
         arguments: [
             (#"{"BatchingBarrier": {}}"#, true), (#"{"ConnectivityBarrier": {}}"#, true),
-            (#"{"RateBarrier": {}}"#, false),
+            (#"{"RateBarrier": {"configuration": {"per_second": 1}}}"#, false),
             (#"{"BatchingBarrier": {"scopes": []}}"#, false), (#"{"ConnectivityBarrier": {"scopes": []}}"#, false),
             (#"{"BatchingBarrier": {"scopes": "all"}}"#, false), (#"{"b": {"kind": "BatchingBarrier"}}"#, true),
         ])
@@ -87,7 +87,10 @@ struct BarrierSettingsTests {
             #expect(read.faults.isEmpty && read.warnings.isEmpty, "\(read.findings.lines)")
         }
         let nobody = Settings.read(
-            try SettingsText.parse(Array(#"{"dispatchers": {}, "barriers": {"RateBarrier": {"scopes": "all"}}}"#.utf8)))
+            try SettingsText.parse(
+                Array(
+                    #"{"dispatchers": {}, "barriers": {"RateBarrier": {"scopes": "all", "configuration": {"per_second": 1}}}}"#
+                        .utf8)))
         #expect(nobody.warnings.map(\.path) == ["dispatchers", "barriers.RateBarrier.scopes"])
     }
 
@@ -200,13 +203,35 @@ struct BarrierSettingsTests {
         #expect(try reading(barriers).faults.map(\.description) == lines.map { "barriers." + $0 })
     }
 
-    @Test("S2: a key that a barrier does not know is a warning, and one that is null is not there")
+    @Test("S2: a key that a barrier does not know is a fault, and one that is null is not there")
     func unknownKeys() throws {
         let read = try reading(
             #"{"RateBarrier": {"on_error": "closed", "configuration": {"per_second": 5, "burst": null, "colour": 1}}}"#)
-        #expect(read.findings.lines == ["barriers.RateBarrier.configuration.colour: warning: unknown key, ignored"])
-        #expect(read.settings?.barriers.first?.configuration == ["per_second": 5, "colour": 1])
-        #expect(read.settings?.barriers.first?.stateOnError == .closed)
+        #expect(read.faults.map(\.path) == ["barriers.RateBarrier.configuration.colour"])
+        let known = try reading(
+            #"{"RateBarrier": {"on_error": "closed", "configuration": {"per_second": 5, "burst": null}}}"#)
+        #expect(known.settings?.barriers.first?.configuration == ["per_second": 5])
+        #expect(known.settings?.barriers.first?.stateOnError == .closed)
+    }
+
+    @Test(
+        "S2: what a barrier cannot be without is required, unless it is switched off",
+        arguments: [
+            ("RateBarrier", "per_second"), ("IntervalBarrier", "interval_ms"),
+        ])
+    func required(kind: String, key: String) throws {
+        for entry in ["{}", #"{"configuration": {}}"#] {
+            let faults = try reading(#"{"\#(kind)": \#(entry)}"#).faults
+            #expect(faults.map(\.description) == ["barriers.\(kind).configuration.\(key): is required"])
+        }
+        #expect(try reading(#"{"\#(kind)": {"scopes": []}}"#).faults == [])
+    }
+
+    @Test("S2: names that only look alike are a fault")
+    func lookalikes() throws {
+        let read = try reading(
+            #"{"caf\u00e9": {"kind": "BatchingBarrier"}, "cafe\u0301": {"kind": "BatchingBarrier"}}"#)
+        #expect(read.faults.count == 1 && read.faults[0].message.contains("looks exactly like another name"))
     }
 
     @Test("S2, S6: a program's kinds check their configurations as the service's own do")
@@ -217,7 +242,7 @@ struct BarrierSettingsTests {
         #expect(
             read.findings.lines == [
                 "barriers.SlowBarrier.configuration.hours: must be a whole number from 1 to 24",
-                "barriers.SlowBarrier.configuration.colour: warning: unknown key, ignored",
+                "barriers.SlowBarrier.configuration.colour: unknown key; the closest known key is `hours`",
             ])
     }
 }

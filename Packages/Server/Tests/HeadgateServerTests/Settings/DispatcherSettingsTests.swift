@@ -1,3 +1,4 @@
+import Foundation
 import HeadgateCore
 import HeadgateData
 import Testing
@@ -111,11 +112,11 @@ struct DispatcherSettingsTests {
             (#""kind": "file", "path": "a/""#, ["path: must be a file, not a directory"]),
             (
                 #""kind": "file", "path": "./events.db-wal""#,
-                ["path: is a name that the store uses in the data directory"]
+                ["path: is a name that the daemon itself uses in the data directory"]
             ),
             (
                 #""kind": "file", "path": "headgate.lock""#,
-                ["path: is a name that the store uses in the data directory"]
+                ["path: is a name that the daemon itself uses in the data directory"]
             ),
             (#""kind": "http""#, ["endpoint: is required"]),
             (#""kind": "http", "endpoint": 1"#, ["endpoint: must be a string"]),
@@ -194,6 +195,47 @@ struct DispatcherSettingsTests {
               "e": {"kind": "file", "path": "/dev/null"}}}
             """#)
         #expect(reading.findings.lines == ["dispatchers.b.path: is the file of dispatcher `a`"])
+    }
+
+    @Test("K2: the names of rotated files belong to their dispatcher", arguments: [true, false])
+    func rotatedNames(isFirst: Bool) throws {
+        let (whole, rotated) = (
+            #""a": {"kind": "file", "path": "c", "rotate_bytes": 9}"#, #""b": {"kind": "file", "path": "c.1"}"#
+        )
+        let entries = isFirst ? "\(whole), \(rotated)" : "\(rotated), \(whole)"
+        let faults = try SettingsReading.of(#"{"dispatchers": {\#(entries)}}"#).faults
+        #expect(faults.count == 1 && faults[0].path == "dispatchers.\(isFirst ? "b" : "a").path")
+        // Without rotation there are no such names, and what has no number is none.
+        let free =
+            #""a": {"kind": "file", "path": "c"}, "b": {"kind": "file", "path": "c.1"}, "#
+            + #""d": {"kind": "file", "path": "c.01", "rotate_bytes": 9}, "e": {"kind": "file", "path": "c.x"}"#
+        #expect(try SettingsReading.of(#"{"dispatchers": {\#(free)}}"#).faults == [])
+    }
+
+    @Test("K2: two spellings of one file are one, and the daemon's own files belong to nobody else")
+    func canonicalPaths() throws {
+        let folder = try ScratchFolder()
+        let data = folder("data")
+        try FileManager.default.createDirectory(atPath: data + "/sub", withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: folder("link"), withDestinationPath: data)
+        let read = { (paths: [String]) in
+            let entries = paths.enumerated().map { ("d\($0)", ["kind": "file", "path": .string($1)] as DataItem) }
+            return Settings.read(["dispatchers": .object(DataObject(entries))], directory: data)
+        }
+        for other in ["sub/../x", "\(data)/x", folder("link/x"), "./x", "../data/x"] {
+            #expect(read(["x", other]).faults.map(\.path) == ["dispatchers.d1.path"], "\(other)")
+        }
+        for own in [
+            "log", "log/x", "./log/000.log", folder("link/headgate.lock"), "sub/../events.db-wal",
+            "persisted-settings.json", "remote-settings.json", "damaged/x",
+        ] {
+            #expect(read([own]).faults.map(\.path) == ["dispatchers.d0.path"], "\(own)")
+        }
+        for directory in ["sub", ".", "..", folder.path] {
+            #expect(
+                read([directory]).faults.map(\.description) == ["dispatchers.d0.path: must be a file, not a directory"])
+        }
+        #expect(read(["log.ndjson", "events.ndjson", "sub/log", "/dev/null", "/dev/null", folder("log")]).faults == [])
     }
 
     @Test("Dispatchers keep the order of the configuration")

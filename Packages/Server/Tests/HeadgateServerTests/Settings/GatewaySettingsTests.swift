@@ -58,13 +58,13 @@ struct GatewaySettingsTests {
         #expect(reading.settings == nil)
     }
 
-    @Test("S2: a key that is not known is a warning")
+    @Test("S2: a key that is not known is a fault")
     func unknown() throws {
         let reading = try read(#"{"rules": {"a": {"board": "b", "tiemout_ms": 1}}, "rule": {}}"#)
         #expect(
             reading.findings.lines == [
-                "gateway.rules.a.tiemout_ms: warning: unknown key, ignored",
-                "gateway.rule: warning: unknown key, ignored",
+                "gateway.rules.a.tiemout_ms: unknown key; the closest known key is `timeout_ms`",
+                "gateway.rule: unknown key; the closest known key is `rules`",
             ])
     }
 

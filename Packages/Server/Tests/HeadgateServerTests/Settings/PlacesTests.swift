@@ -6,7 +6,7 @@ import Testing
 @Suite("Where the daemon's things are")
 struct PlacesTests {
     private func find(
-        _ environment: [String: String], options: DaemonOptions = DaemonOptions(), settings: Settings = Settings(),
+        _ environment: [String: String], options: DaemonOptions = DaemonOptions(), settings: DataObject = [:],
         userID: UInt32 = 1000
     ) throws -> Places {
         try Places.find(options: options, settings: settings, environment: environment, userID: userID)
@@ -15,8 +15,7 @@ struct PlacesTests {
     @Test("The socket: command line, variable, configuration, run-time directory, /run")
     func socket() throws {
         var environment = ["HOME": "/h", "XDG_RUNTIME_DIR": "/run/user/1000", "HEADGATE_SOCKET": "/variable"]
-        var settings = Settings()
-        settings.socket = "/file"
+        let settings: DataObject = ["socket": "/file"]
         let options = DaemonOptions(socket: "/option")
         #expect(try find(environment, options: options, settings: settings).socket == "/option")
         #expect(try find(environment, settings: settings).socket == "/variable")
@@ -32,8 +31,7 @@ struct PlacesTests {
     @Test("The data: command line, configuration, service manager, state directory, home, /var/lib for root")
     func data() throws {
         var environment = ["HOME": "/h", "XDG_STATE_HOME": "/state", "STATE_DIRECTORY": "/var/lib/one:/var/lib/two"]
-        var settings = Settings()
-        settings.dataDirectory = "/file"
+        let settings: DataObject = ["data_dir": "/file"]
         let options = DaemonOptions(dataDirectory: "/option")
         #expect(try find(environment, options: options, settings: settings).dataDirectory == "/option")
         #expect(try find(environment, settings: settings).dataDirectory == "/file")

@@ -108,13 +108,15 @@ struct RuleSettingsTests {
         #expect(reading.faults.last?.description == "load_rules.r60: is too large, or nested too deep")
     }
 
-    @Test("S2: a dispatcher's rule is checked as well, and an unknown key is a warning")
+    @Test("S2: a dispatcher's rule is checked as well, and an unknown key is a fault")
     func dispatcherRule() throws {
         let faults = try SettingsReading.ofDispatcher(#""kind": "file", "path": "f", "load_rule": "nobody""#)
         #expect(faults.findings.lines == ["dispatchers.d.load_rule: there is no load rule `nobody`"])
         let warnings = try SettingsReading.ofDispatcher(
             #""kind": "file", "path": "f", "load_rule": {"operator": "is_empty", "path": "x", "values": 1}"#)
-        #expect(warnings.findings.lines == ["dispatchers.d.load_rule.values: warning: unknown key, ignored"])
-        #expect(warnings.settings != nil)
+        #expect(
+            warnings.findings.lines == ["dispatchers.d.load_rule.values: unknown key; the closest known key is `value`"]
+        )
+        #expect(warnings.settings == nil)
     }
 }

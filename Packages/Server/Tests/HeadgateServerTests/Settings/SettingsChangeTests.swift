@@ -75,7 +75,7 @@ struct SettingsChangeTests {
     func faultyPatch() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
-            let refusal = try await client.refusal("config.set", ["patch": ["limits": ["max_depth": 0]]])
+            let refusal = try await client.refusal("config.set", ["patch": ["limits": ["max_depth": 7]]])
             #expect(refusal.reason == "invalid_settings")
             #expect(try await client.call("config.get", ["layer": "programmatic"]) == [:])
             #expect(try await client.refusal("config.set", ["patch": []]).path == "patch")
@@ -127,6 +127,76 @@ struct SettingsChangeTests {
         }
     }
 
+    @Test(
+        "S2: settings that wait for a start are shown as they are in force, for as long as they differ from the start's"
+    )
+    func waiting() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let different: DataObject = ["durability": "normal", "store": ["kind": "sqlite"]]
+            try await client.call("config.set", ["patch": .object(different)])
+            // Another change does not make the warning go.
+            try await client.call("config.set", ["patch": ["shutdown_timeout_ms": 1]])
+            try await client.call("config.reload")
+            let status = try await client.call("status")
+            let waiting = ["durability: takes effect at the next start", "store.kind: takes effect at the next start"]
+            #expect(status["warnings"].elements == waiting.map { .string($0) })
+            #expect(status["store"]["durability"] == "memory")
+            let shown = try await client.call("config.get")
+            #expect(shown["durability"] == "memory" && shown["store"]["kind"] == "log")
+            #expect(try await client.call("config.get", ["layer": "programmatic"])["durability"] == "normal")
+            let metrics = try await client.call("metrics")["metrics"].elements
+            let info = metrics.first { $0["name"] == "headgate_store_info" }
+            #expect(info?["samples"].elements.first?["labels"]["durability"] == "memory")
+            // Once the values are the start's again nothing waits.
+            try await client.call("config.set", ["patch": ["durability": "memory", "store": ["kind": "log"]]])
+            #expect(try await client.call("status")["warnings"] == [])
+        }
+    }
+
+    @Test("S1: persist refuses what it cannot change", arguments: ["socket", "data_dir"])
+    func refusedPersist(key: String) async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let refusal = try await client.refusal("config.set", ["patch": [key: "/x"], "persist": true])
+            #expect(refusal.reason == "invalid_settings" && refusal.message.contains("cannot be persisted"))
+            #expect(try await client.call("config.get", ["layer": "programmatic"]) == [:])
+        }
+    }
+
+    @Test("S2: a name that is twice in a patch is refused")
+    func doubledName() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let patch = #"{"patch":{"limits":{},"limits":{}}}"#
+            await client.send(#"{"jsonrpc":"2.0","id":900,"method":"config.set","params":\#(patch)}"#)
+            let answer = try await client.message(to: 900)
+            #expect(answer["error"]["message"].get(as: String.self)?.contains("has `limits` twice") == true)
+        }
+    }
+
+    @Test("S2: with each limit at its least config.set still works, and undoes it", arguments: leastLimits)
+    func floors(key: String, least: Int, refused: Int) async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let patch = { (value: DataItem) -> DataObject in ["patch": ["limits": .object(DataObject([(key, value)]))]] }
+            let below = try await client.refusal("config.set", patch(.number(DataNumber(refused))))
+            #expect(below.reason == "invalid_settings")
+            try await client.call("config.set", patch(.number(DataNumber(least))))
+            #expect(try await client.call("config.get")["limits"][key] == .number(DataNumber(least)))
+            try await client.call("config.set", patch(.null))
+            #expect(try await client.call("config.get", ["layer": "programmatic"])["limits"] == [:])
+        }
+    }
+
+    /// Each limit, the least that it takes, and one less.
+    static let leastLimits = [
+        ("max_line_bytes", 1024, 1023), ("max_depth", 8, 7), ("max_connections", 1, 0),
+        ("max_connections_per_uid", 1, 0),
+        ("max_unanswered", 1, 0), ("max_unanswered_bytes", 1, 0), ("max_output_bytes", 1, 0),
+        ("slow_reader_timeout_ms", 1, 0),
+    ]
+
     @Test("P2: collectors that are switched off add nothing from then on")
     func collectors() async throws {
         try await ServiceStage.run { stage in
@@ -169,7 +239,7 @@ struct ProgrammaticLimitTests {
         "X2: what config.set has added up to is bounded; what is refused changes nothing, and what is taken out makes room"
     )
     func bounded() async throws {
-        try await ServiceStage.run { stage in
+        try await ServiceStage.run(["lenient": true]) { stage in
             let client = try await stage.client()
             let text = DataItem.string(String(repeating: "x", count: 1_000_000))
             for number in 1...4 { try await client.call("config.set", ["patch": ["note\(number)": text]]) }

@@ -18,10 +18,10 @@ struct SettingsFaultTests {
             (#""durability": "always""#, ["durability: must be one of: full, normal, memory"]),
             (#""durability": true"#, ["durability: must be one of: full, normal, memory"]),
             (#""limits": 1"#, ["limits: must be an object"]),
-            (#""limits": {"max_depth": 0}"#, ["limits.max_depth: must be a whole number from 1 to 1024"]),
-            (#""limits": {"max_depth": 1.5}"#, ["limits.max_depth: must be a whole number from 1 to 1024"]),
-            (#""limits": {"max_depth": "64"}"#, ["limits.max_depth: must be a whole number from 1 to 1024"]),
-            (#""limits": {"max_depth": 1e400}"#, ["limits.max_depth: must be a whole number from 1 to 1024"]),
+            (#""limits": {"max_depth": 0}"#, ["limits.max_depth: must be a whole number from 8 to 1024"]),
+            (#""limits": {"max_depth": 1.5}"#, ["limits.max_depth: must be a whole number from 8 to 1024"]),
+            (#""limits": {"max_depth": "64"}"#, ["limits.max_depth: must be a whole number from 8 to 1024"]),
+            (#""limits": {"max_depth": 1e400}"#, ["limits.max_depth: must be a whole number from 8 to 1024"]),
             (
                 #""access": {"observe": {"uids": [1000, -1, "root", 4294967295]}}"#,
                 [1, 2, 3].map { "access.observe.uids[\($0)]: must be a whole number from 0 to 4294967294" }
@@ -61,7 +61,7 @@ struct SettingsFaultTests {
         #expect(reading.settings == nil)
     }
 
-    @Test("S2: an unknown key is a warning, wherever it is")
+    @Test("S2: an unknown key is a fault, wherever it is, which names the closest known key")
     func unknownKeys() throws {
         let reading = try SettingsReading.of(
             #"""
@@ -71,16 +71,48 @@ struct SettingsFaultTests {
             """#)
         #expect(
             reading.findings.lines == [
-                "limits.max_dept: warning: unknown key, ignored",
-                "access.serve.users: warning: unknown key, ignored",
-                "access.track: warning: unknown key, ignored",
-                "dispatchers.d.backoff.base: warning: unknown key, ignored",
-                "dispatchers.d.gzip: warning: unknown key, ignored",
-                "barriers.BatchingBarrier.configuration.size: warning: unknown key, ignored",
-                "barriers.BatchingBarrier.scope: warning: unknown key, ignored",
-                "dispatcher: warning: unknown key, ignored",
+                "limits.max_dept: unknown key; the closest known key is `max_depth`",
+                "access.serve.users: unknown key; the closest known key is `uids`",
+                "access.track: unknown key; the closest known key is `serve`",
+                "dispatchers.d.backoff.base: unknown key; the closest known key is `base_ms`",
+                "dispatchers.d.gzip: unknown key; the closest known key is `keep`",
+                "barriers.BatchingBarrier.configuration.size: unknown key; the closest known key is `batch_size`",
+                "barriers.BatchingBarrier.scope: unknown key; the closest known key is `scopes`",
+                "dispatcher: unknown key; the closest known key is `dispatchers`",
             ])
-        #expect(reading.settings != nil)
+        #expect(reading.settings == nil)
+    }
+
+    @Test("S2: an unknown key is a warning with `lenient`, and where only the remote layer has it")
+    func forgivenKeys() throws {
+        let lenient = try SettingsReading.of(#"{"lenient": true, "dispatchers": {}, "limits": {"max_dept": 9}}"#)
+        #expect(lenient.settings != nil && lenient.warnings.map(\.path).contains("limits.max_dept"))
+        let check = SettingsCheck(vocabulary: .builtIn, environment: [:])
+        var layers = SettingsLayers()
+        layers[.file] = ["dispatchers": ["d": ["kind": "file", "path": "f"]]]
+        layers[.remote] = [
+            "dispatchers": ["d": ["next": 1]], "transformations": [["scopes": [], "remove": [], "undo": 1]],
+        ]
+        let forgiven = check.read(layers)
+        #expect(forgiven.settings != nil)
+        #expect(
+            forgiven.warnings.map(\.path).filter { $0 != "transformations[0].id" } == [
+                "dispatchers.d.next", "transformations[0].undo",
+            ])
+        layers[.programmatic] = ["dispatchers": ["d": ["next": 2]]]
+        #expect(check.read(layers).faults.map(\.path) == ["dispatchers.d.next"])
+    }
+
+    @Test(
+        "S2: the closest known key: fewest letters to change, and an abbreviation first",
+        arguments: [
+            ("per_sec", ["burst", "per_second", "flushable"], "per_second"),
+            ("start_hours", ["end_hour", "start_hour"], "start_hour"),
+            ("keep", ["base", "keel"], "keel"), ("dsipatchers", ["dispatchers", "barriers"], "dispatchers"),
+        ])
+    func closestName(name: String, known: [String], closest: String) {
+        #expect(ClosestName.of(name, among: known) == closest)
+        #expect(ClosestName.of(name, among: [String]()) == nil)
     }
 
     @Test("A null counts as absent")

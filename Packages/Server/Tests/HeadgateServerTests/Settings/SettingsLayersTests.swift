@@ -1,4 +1,3 @@
-import Foundation
 import HeadgateData
 import Testing
 
@@ -61,37 +60,6 @@ struct SettingsLayersTests {
         var layers = layers
         layers[.remote] = ["dispatchers": ["b": nil]]
         #expect(Settings.read(layers.effective).settings?.dispatcherIDs == ["a"])
-    }
-
-    @Test("S2: a change with a fault changes nothing")
-    func change() throws {
-        var layers = layers
-        let refused = layers.change { $0.patch(["durability": "full", "dispatchers": ["a": ["keep": -1]]]) }
-        #expect(refused.faults.map(\.path) == ["dispatchers.a.keep"])
-        #expect(layers == self.layers)
-        let taken = layers.change { $0.patch(["durability": "full"]) }
-        #expect(taken.settings?.durability == .full)
-        #expect(layers.effective["durability"] == "full")
-    }
-
-    @Test("S3: a reload reads the file again and keeps the other layers")
-    func reload() throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).json").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        var layers = SettingsLayers()
-        #expect(layers.load(file: nil, environment: [:]).settings?.dispatcherIDs == ["collect"])
-        layers.patch(["durability": "memory"])
-        try #"{"dispatchers": {"x": {"kind": "file", "path": "x"}}, "durability": "normal"}"#
-            .write(toFile: path, atomically: true, encoding: .utf8)
-        let reloaded = layers.load(file: path, environment: [:])
-        #expect(reloaded.settings?.dispatcherIDs == ["x"])
-        #expect(reloaded.settings?.durability == .memory)
-        try #"{"dispatchers": }"#.write(toFile: path, atomically: true, encoding: .utf8)
-        let before = layers
-        #expect(
-            layers.load(file: path, environment: [:]).findings.lines
-                == ["\(path): line 1, column 17: expected a value"])
-        #expect(layers == before)
     }
 
     @Test("S3: a reload tells which places changed")

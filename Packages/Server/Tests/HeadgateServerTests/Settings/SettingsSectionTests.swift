@@ -55,8 +55,8 @@ struct SettingsSectionTests {
     /// Nothing in it is at its default.
     static let full = """
         {
-          "socket": "/run/h.sock", "data_dir": "/data", "durability": "memory", "shutdown_timeout_ms": 0,
-          "limits": {"max_line_bytes": 64, "max_depth": 12, "max_connections": 13, "max_connections_per_uid": 14,
+          "socket": "/run/h.sock", "data_dir": "/data", "durability": "memory", "lenient": true, "shutdown_timeout_ms": 0,
+          "limits": {"max_line_bytes": 1025, "max_depth": 12, "max_connections": 13, "max_connections_per_uid": 14,
                      "max_unanswered": 15, "max_unanswered_bytes": 16, "max_output_bytes": 17,
                      "slow_reader_timeout_ms": 18},
           "access": {"observe": {"uids": [1000], "gids": [50, 51]}, "control": {"uids": [0], "gids": []},

@@ -36,6 +36,19 @@ struct SettingsTextTests {
         #expect(throws: SettingsFault(path: "", message: message)) { try SettingsText.parse(Array(text.utf8)) }
     }
 
+    @Test(
+        "S2: a name that is there twice is a fault at its place",
+        arguments: [
+            (#"{"a": 1, "b": 2, "a": 3}"#, "a"),
+            (#"{"dispatchers": {"c": {}, "d": {"x": 1, "\u0078": 2}}}"#, "dispatchers.d.x"),
+            (#"{"transformations": [{}, {"id": 1, "id": 1}]}"#, "transformations[1].id"),
+        ])
+    func repeated(text: String, path: String) {
+        #expect(throws: SettingsFault(path: path, message: "is there twice")) {
+            try SettingsText.parse(Array(text.utf8))
+        }
+    }
+
     @Test("Texts that are no configuration are told apart")
     func kinds() {
         #expect(throws: SettingsFault(path: "", message: "must be an object: { … }")) {

@@ -6,6 +6,9 @@ final class EventFile: @unchecked Sendable {
     private let settings: FileSettings
     private let clock: @Sendable () -> Int64
     private var file: OpenFile?
+    /// The file to which the settings' path leads, resolved when it is first needed: if that is a symbolic link, the file is
+    /// written, and rotated, where its target is.
+    private lazy var path = Self.resolved(settings.path)
 
     /// - Parameter clock: Nanoseconds of the monotonic clock.
     init(_ settings: FileSettings, clock: @escaping @Sendable () -> Int64) {
@@ -35,17 +38,23 @@ final class EventFile: @unchecked Sendable {
         let file = try currentFile()
         guard file.isRegular, try isDue(file, before: count) else { return file }
         close()
-        try Rotation(path: settings.path, keep: settings.keep).run()
+        try Rotation(path: path, keep: settings.keep).run()
         return try currentFile()
     }
 
     private func currentFile() throws(FileFault) -> OpenFile {
-        if let file, file.isStill(at: settings.path) { return file }
+        if let file, file.isStill(at: path) { return file }
         // Closed first: a lock would be in its own successor's way.
         close()
-        let opened = try OpenFile(path: settings.path, now: clock())
+        let opened = try OpenFile(path: path, now: clock())
         file = opened
         return opened
+    }
+
+    /// Pipes and devices have no place beside which anything is rotated, and links in `/dev` and `/proc` lead to no name.
+    private static func resolved(_ path: String) -> String {
+        let kind = CanonicalPath.kind(of: path)
+        return kind == nil || kind == S_IFREG ? CanonicalPath.of(path) : path
     }
 
     private func isDue(_ file: OpenFile, before count: Int) throws(FileFault) -> Bool {
@@ -54,54 +63,6 @@ final class EventFile: @unchecked Sendable {
         if let most = settings.rotateBytes, size + count > most { return true }
         guard let oldest = settings.rotateAge else { return false }
         return file.ageAtOpening + .nanoseconds(clock() - file.openedAt) >= oldest
-    }
-}
-
-/// Moves a full file out of the way: `events.ndjson` becomes `events.ndjson.1`, which is always the newest of the
-/// rotated ones, and the others move up by one (Behaviour K2).
-struct Rotation {
-    let path: String
-    /// How many rotated files stay; with none the file is removed.
-    let keep: Int
-
-    /// Afterwards there is no file at the path. It can be broken off at any point without a file being lost, and be run
-    /// again.
-    func run() throws(FileFault) {
-        if keep > 0 {
-            try moveUp()
-        } else {
-            guard unlink(path) == 0 else { throw .last }
-        }
-        removeSurplus()
-        try ParentDirectory(of: path).sync()
-    }
-
-    private func moveUp() throws(FileFault) {
-        // A gap ends the move: what lies behind it need not make room.
-        let last = (1..<keep).first { !exists($0) } ?? keep
-        for place in stride(from: last, to: 1, by: -1) {
-            try move(name(place - 1), to: name(place))
-        }
-        try move(path, to: name(1))
-    }
-
-    /// Those that stayed from a time with a larger `keep`.
-    private func removeSurplus() {
-        var place = max(0, keep) + 1
-        while unlink(name(place)) == 0 { place += 1 }
-    }
-
-    private func name(_ place: Int) -> String {
-        "\(path).\(place)"
-    }
-
-    private func exists(_ place: Int) -> Bool {
-        access(name(place), F_OK) == 0
-    }
-
-    /// Whatever has the new name is replaced.
-    private func move(_ old: String, to new: String) throws(FileFault) {
-        guard rename(old, new) == 0 else { throw .last }
     }
 }
 

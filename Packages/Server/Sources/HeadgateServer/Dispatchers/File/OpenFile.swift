@@ -1,5 +1,7 @@
 import CUV
 import Glibc
+import HeadgateData
+import HeadgateWire
 
 /// A file that is open for appending whole lines. It is closed with its last owner.
 ///
@@ -143,11 +145,28 @@ private struct LastLine {
         let start = try beginning()
         guard start < size else { return }
         // What is no event was not written here, and is only ended.
-        let isEvent = try read(start..<start + 1).first == UInt8(ascii: "{")
-        let isRepaired = isEvent ? ftruncate(descriptor, off_t(start)) == 0 : write(descriptor, "\n", 1) == 1
+        let isTorn = try isTornEvent(start..<size)
+        let isRepaired = isTorn ? ftruncate(descriptor, off_t(start)) == 0 : write(descriptor, "\n", 1) == 1
         // Or, after a power cut, what was cut away could stand between parts of what is written in its place.
         guard isRepaired, fdatasync(descriptor) == 0 else { throw .last }
     }
+
+    /// Returns true if the line is the beginning of an event: it opens an object and is no whole JSON (Behaviour K2). A whole
+    /// line, and one that no dispatcher wrote, only lacks its end.
+    private func isTornEvent(_ range: Range<Int>) throws(FileFault) -> Bool {
+        guard try read(range.prefix(1)).first == UInt8(ascii: "{") else { return false }
+        // No event is as long.
+        guard range.count <= Self.longest else { return false }
+        let line = try read(range)
+        do throws(JSONFault) {
+            _ = try DataItem(parsing: line, maxDepth: JSONScanner.greatestDepth)
+            return false
+        } catch {
+            return error == .notJSON || error == .notUTF8
+        }
+    }
+
+    private static let longest = 64 << 20
 
     /// Where it begins: behind the last LF; at the end of a file that ends with one.
     private func beginning() throws(FileFault) -> Int {

@@ -165,10 +165,10 @@ struct HTTPSettings: Sendable, Equatable {
     /// Where a header's value comes from. All but text are secrets (Behaviour X4).
     enum HeaderValue: Sendable, Equatable {
         case text(String)
-        /// A file, read again for each request (``RequestFiles``), one line end at its end cut off.
-        case file(String)
-        /// An environment variable.
-        case environment(String)
+        /// A file behind a prefix, read again for each request (``RequestFiles``), one line end at its end cut off.
+        case file(String, prefix: String = "")
+        /// An environment variable, behind a prefix.
+        case environment(String, prefix: String = "")
         /// A member of what the board before the dispatcher put out (Behaviour A9), behind a prefix.
         case output(String, prefix: String)
     }
@@ -222,21 +222,30 @@ extension SettingsReader {
     private func referredValue(_ name: String) -> HTTPSettings.HeaderValue? {
         var values: [HTTPSettings.HeaderValue] = []
         section(name) { source in
-            if let path = source.readFile("file") { values.append(.file(path)) }
-            if let variable = source.environmentVariable("env") { values.append(.environment(variable)) }
-            if let value = source.output() { values.append(value) }
+            let prefix = source.headerPrefix()
+            if let path = source.readFile("file") { values.append(.file(path, prefix: prefix)) }
+            if let variable = source.environmentVariable("env") {
+                values.append(.environment(variable, prefix: prefix))
+            }
+            if let value = source.output(prefix) { values.append(value) }
             let sources = ["file", "env", "output"].count { source.item($0) != nil }
             if sources != 1 { source.fault(SettingsReader.headerKinds) }
         }
         return values.first
     }
 
-    /// What the board before the dispatcher put out, with something before it (Behaviour A9).
-    private func output() -> HTTPSettings.HeaderValue? {
-        guard item("output") != nil else { return nil }
-        let (name, prefix) = (string("output"), string("prefix") ?? "")
-        if name == "" { fault("output", "", "must be the name of a member of the board's output") }
+    /// The text before a value that is read from elsewhere, like `Bearer `.
+    private func headerPrefix() -> String {
+        let prefix = string("prefix") ?? ""
         if !prefix.isHeaderText { fault("prefix", "", SettingsReader.mustBeHeaderText) }
+        return prefix
+    }
+
+    /// A member of the output of the board before the dispatcher (Behaviour A9).
+    private func output(_ prefix: String) -> HTTPSettings.HeaderValue? {
+        guard item("output") != nil else { return nil }
+        let name = string("output")
+        if name == "" { fault("output", "", "must be the name of a member of the board's output") }
         return .output(name ?? "", prefix: prefix)
     }
 

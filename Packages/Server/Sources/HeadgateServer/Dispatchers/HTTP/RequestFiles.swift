@@ -88,7 +88,7 @@ extension HTTPSettings {
     /// The files that each request needs.
     var files: Set<String> {
         let secrets = headers.compactMap { header in
-            if case .file(let path) = header.value { path } else { nil }
+            if case .file(let path, _) = header.value { path } else { nil }
         }
         return Set(secrets + [tls.caFile, tls.certFile, tls.keyFile].compactMap(\.self))
     }

@@ -17,7 +17,8 @@ struct ResolvedHeaders {
             let field = try header.field(output: output, files: files)
             fields.append(field)
             if header.isSecret { secrets += HeaderSecrets.forms(of: field.value) }
-            if case .output(let name, _) = header.value { secrets += [output.outputText(name)].compactMap(\.self) }
+            // The prefix is no secret; a server may repeat the value without it.
+            if let prefix = header.prefix { secrets.append(String(field.value.dropFirst(prefix.count))) }
         }
     }
 
@@ -39,6 +40,14 @@ extension HTTPSettings.Header {
         return field
     }
 
+    /// The text before a value that comes from elsewhere; nil if the settings have the whole value.
+    var prefix: String? {
+        switch value {
+        case .text: nil
+        case .file(_, let prefix), .environment(_, let prefix), .output(_, let prefix): prefix
+        }
+    }
+
     /// Whether its value is kept from logs, answers and so on (Behaviour X4): all that is not written in the settings,
     /// and what is written there under a name that speaks of a secret.
     var isSecret: Bool {
@@ -49,8 +58,8 @@ extension HTTPSettings.Header {
     private func currentValue(_ output: DataObject, _ files: RequestFiles.Contents) throws(HeaderFault) -> String {
         switch value {
         case .text(let text): text
-        case .environment(let variable): try environmentValue(variable)
-        case .file(let path): try fileValue(files[path])
+        case .environment(let variable, let prefix): prefix + (try environmentValue(variable))
+        case .file(let path, let prefix): prefix + (try fileValue(files[path]))
         case .output(let name, let prefix): prefix + (try outputValue(name, output))
         }
     }

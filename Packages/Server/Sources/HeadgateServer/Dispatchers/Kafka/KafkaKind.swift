@@ -16,8 +16,9 @@ struct KafkaKind: DispatcherKind {
             tls.read(section)
             settings.tls = tls
         }
-        entry.milliseconds("timeout_ms", into: &settings.timeout)
-        entry.milliseconds("connect_timeout_ms", into: &settings.connectTimeout)
+        // In less than a second no batch is acknowledged; more than this does not fit librdkafka's numbers.
+        entry.milliseconds("timeout_ms", atLeast: 1000, atMost: Int(Int32.max), into: &settings.timeout)
+        entry.milliseconds("connect_timeout_ms", atMost: Int(Int32.max), into: &settings.connectTimeout)
         entry.word("on_unauthorized", of: [.retry, .pause], into: &settings.onUnauthorized)
         let most = common.dispatchLimit.multipliedReportingOverflow(by: common.inFlight)
         settings.mostEvents =

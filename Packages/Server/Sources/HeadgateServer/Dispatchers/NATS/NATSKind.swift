@@ -21,8 +21,9 @@ struct NATSKind: DispatcherKind {
             settings.tls = tls
         }
         settings.credentialsFile = entry.readFile("credentials_file")
-        entry.milliseconds("timeout_ms", into: &settings.timeout)
-        entry.milliseconds("connect_timeout_ms", into: &settings.connectTimeout)
+        // More does not fit the numbers by which libnats waits.
+        entry.milliseconds("timeout_ms", atMost: Int(Int32.max), into: &settings.timeout)
+        entry.milliseconds("connect_timeout_ms", atMost: Int(Int32.max), into: &settings.connectTimeout)
         return settings
     }
 

@@ -1,0 +1,33 @@
+/// Finds the known name that somebody may have meant.
+public enum ClosestName {
+    /// The name with the fewest letters to insert, delete, replace or swap; nil if there is no name to choose from. Of names
+    /// equally close the first in alphabetical order.
+    public static func of(_ name: String, among known: some Sequence<String>) -> String? {
+        known.map { (distance: distance(name, $0), name: $0) }
+            .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
+    }
+
+    /// The edits from one name to the other (optimal string alignment). A name that begins with the other counts as one
+    /// edit away: people abbreviate.
+    private static func distance(_ one: String, _ other: String) -> Int {
+        // Long names are cut: they come from settings of any length, and the table grows with their product.
+        let (one, other) = (Array(one.utf8.prefix(longest)), Array(other.utf8.prefix(longest)))
+        if !one.isEmpty, other.starts(with: one) || one.starts(with: other) { return 1 }
+        var rows = [Array(0...other.count)]
+        for (row, letter) in one.enumerated() {
+            var line = [row + 1]
+            for (column, candidate) in other.enumerated() {
+                var best = min(rows[row][column + 1], line[column]) + 1
+                best = min(best, rows[row][column] + (letter == candidate ? 0 : 1))
+                if row > 0, column > 0, letter == other[column - 1], one[row - 1] == candidate {
+                    best = min(best, rows[row - 1][column - 1] + 1)
+                }
+                line.append(best)
+            }
+            rows.append(line)
+        }
+        return rows[one.count][other.count]
+    }
+
+    private static let longest = 64
+}

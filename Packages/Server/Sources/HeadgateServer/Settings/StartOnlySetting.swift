@@ -1,0 +1,30 @@
+import HeadgateData
+
+/// A setting that only a start can change: it stays in force as the start found it (Behaviour S2).
+enum StartOnlySetting: String, CaseIterable {
+    case socket
+    case dataDirectory = "data_dir"
+    case durability
+    case storeKind = "store.kind"
+
+    /// The settings of this kind that differ.
+    static func changed(from old: Settings, to new: Settings) -> [StartOnlySetting] {
+        allCases.filter { $0.value(in: old) != $0.value(in: new) }
+    }
+
+    /// A patch that sets it as some settings have it; null removes what they do not have.
+    func patch(of settings: Settings) -> DataObject {
+        let value = value(in: settings).map { DataItem.string($0) } ?? .null
+        let names = rawValue.split(separator: ".").map(String.init)
+        return names.dropLast().reversed().reduce([names[names.count - 1]: value]) { [$1: .object($0)] }
+    }
+
+    private func value(in settings: Settings) -> String? {
+        switch self {
+        case .socket: settings.socket
+        case .dataDirectory: settings.dataDirectory
+        case .durability: settings.durability.rawValue
+        case .storeKind: settings.storeKind.rawValue
+        }
+    }
+}

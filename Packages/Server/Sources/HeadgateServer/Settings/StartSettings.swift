@@ -1,0 +1,88 @@
+import HeadgateData
+
+/// Merges all layers for a start, before anything is opened. Of the persisted settings only the parts at fault are left out
+/// (Behaviour S1).
+struct StartSettings {
+    let check: SettingsCheck
+    /// The configuration file, or what stands for it.
+    var file: DataObject
+    /// The settings of the program around the service.
+    var program: DataObject
+    /// The copy of the remote layer; nil if there is none.
+    var remote: DataObject?
+    /// The settings that `config.set` persisted.
+    var persisted: DataObject
+
+    /// The layers that a start can use, and what had to be left out of them.
+    struct Outcome {
+        var layers: SettingsLayers
+        var reading: SettingsReading
+        var leftOut: [LeftOutSettings] = []
+        /// The remote settings, if they were refused.
+        var refusedRemote: DataObject?
+        /// Warnings of all that was left out.
+        var warnings: [SettingsFault] = []
+    }
+
+    /// Leaves out as little as possible: parts of what was persisted first, the remote copy if that is not enough.
+    func resolve() -> Outcome {
+        let whole = trimmed(remote: remote ?? [:])
+        guard whole.reading.settings == nil, let remote else { return whole }
+        var outcome = trimmed(remote: [:])
+        guard outcome.reading.settings != nil else { return outcome }
+        outcome.refusedRemote = remote
+        let faults = whole.reading.faults.map(\.description).joined(separator: "; ")
+        outcome.warnings.append(
+            SettingsFault(path: "", message: "the copy of the remote settings is left out: \(faults)"))
+        return outcome
+    }
+
+    /// Leaves out parts of what was persisted until the rest can be used, or nothing is left of it.
+    private func trimmed(remote: DataObject) -> Outcome {
+        var kept = persisted
+        var leftOut: [LeftOutSettings] = []
+        while true {
+            let layers = layers(remote, kept)
+            let reading = check.read(layers)
+            guard reading.settings == nil, !kept.isEmpty else {
+                return Outcome(
+                    layers: layers, reading: reading, leftOut: leftOut, warnings: leftOut.map(\.warning))
+            }
+            let cut = StartSettings.cut(&kept, reading.faults)
+            leftOut += cut.isEmpty ? StartSettings.cutAll(&kept, reading.faults) : cut
+        }
+    }
+
+    private func layers(_ remote: DataObject, _ kept: DataObject) -> SettingsLayers {
+        var layers = SettingsLayers()
+        layers[.file] = file
+        layers[.remote] = remote
+        layers[.programmatic] = program.patched(with: kept)
+        return layers
+    }
+
+    /// Takes out the parts to which faults lead.
+    private static func cut(_ kept: inout DataObject, _ faults: [SettingsFault]) -> [LeftOutSettings] {
+        faults.compactMap { fault in
+            guard let part = SettingsPart(of: kept, at: fault.path), let patch = part.patch(in: kept) else {
+                return nil
+            }
+            kept = part.removed(from: kept)
+            // A section that has nothing left says nothing.
+            if case .object([:])? = kept[part.names[0]] { kept[part.names[0]] = nil }
+            return LeftOutSettings(part: part, patch: patch, fault: fault.description)
+        }
+    }
+
+    /// Takes out everything: no fault leads to a part of it.
+    private static func cutAll(_ kept: inout DataObject, _ faults: [SettingsFault]) -> [LeftOutSettings] {
+        let fault = faults.map(\.description).joined(separator: "; ")
+        defer { kept = [:] }
+        return kept.compactMap { name, _ in
+            guard let part = SettingsPart(of: [name: .null], at: name), let patch = part.patch(in: kept) else {
+                return nil
+            }
+            return LeftOutSettings(part: part, patch: patch, fault: fault)
+        }
+    }
+}

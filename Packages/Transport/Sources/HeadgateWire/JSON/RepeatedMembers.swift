@@ -1,0 +1,23 @@
+extension JSONView {
+    /// The key path of the first member whose name its object has a second time, like `dispatchers.collect`; nil if there is
+    /// none. For texts that people write: it copies every name.
+    public var repeatedMember: String? {
+        repeatedMember(at: "")
+    }
+
+    private func repeatedMember(at path: String) -> String? {
+        if let elements {
+            return elements.enumerated().lazy.compactMap { $1.repeatedMember(at: "\(path)[\($0)]") }.first
+        }
+        guard let members else { return nil }
+        var seen: Set<[UInt8]> = []
+        for (key, value) in members {
+            var name: [UInt8] = []
+            key.appendExact(to: &name)
+            let place = path.isEmpty ? key.string ?? "" : "\(path).\(key.string ?? "")"
+            if !seen.insert(name).inserted { return place }
+            if let inside = value.repeatedMember(at: place) { return inside }
+        }
+        return nil
+    }
+}
