@@ -54,9 +54,11 @@ import Testing
             }
         }
         if !word.isEmpty { words.append(word) }
-        // Synopses, and placeholders for any command.
+        // Synopses, placeholders for any command, and what `headgate --version` prints.
+        let first = words.first?.first
         let isPattern =
-            words.contains { $0.contains("[") || $0.contains("…") } || words.first?.first?.isUppercase == true
+            words.contains { $0.contains("[") || $0.contains("…") } || first?.isUppercase == true
+            || first?.isNumber == true
         return words.isEmpty || isPattern ? nil : words
     }
 
