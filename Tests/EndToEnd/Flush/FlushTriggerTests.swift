@@ -20,6 +20,25 @@ import Testing
         }
     }
 
+    @Test("F5: a flush of the start lasts over a Retry-After that is longer than any usual timeout")
+    func startAndOutage() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(configuration(collector, ["shutdown": false]))
+            let ids = try await daemon.track(1...3)
+            try await daemon.killNow()
+            collector.answerNext(ScriptedAnswer(status: 503, headers: ["Retry-After: 40"]))
+            try await daemon.start()
+            try await daemon.dispatcher(until: "a closed way") {
+                $0["blocked_by"].strings.contains("BackoffBarrier:collect")
+            }
+            let flushing = try await daemon.dispatcher()
+            #expect(flushing["flushing"] == true)
+            _ = try await daemon.ask("dispatcher.retry", ["id": "collect"])
+            #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
+        }
+    }
+
     @Test("F5: an orderly shutdown empties a BatchingBarrier, unless it is switched off", arguments: [true, false])
     func shutdown(isOn: Bool) async throws {
         try await withScene { scene in

@@ -205,21 +205,25 @@ final class FarSide: Sender {
             }
         }
         if patience.mostAge != nil, record.oneIn(4) {
-            return .refused(.init(.again, cause: "HTTP 429", retryAfter: .seconds(2), status: 429))
+            return .refused(.init(.again, cause: "HTTP 500", retryAfter: .seconds(2), status: 500))
         }
-        if isBusy { return .refused(.init(.again, cause: "HTTP 503", status: 503)) }
+        if isBusy { return .refused(.init(.again, cause: "HTTP 503", isCharged: false, status: 503)) }
         // Often it says the same again.
-        lastWord = record.oneIn(3) ? lastWord : record.number(0...13)
+        lastWord = record.oneIn(3) ? lastWord : record.number(0...15)
         switch lastWord {
         case 0...3: return .delivered
-        case 4...5: return .refused(.init(.again, cause: "HTTP 503", status: 503))
-        case 6: return .refused(.init(.again, cause: "HTTP 503", retryAfter: .seconds(2), status: 503))
+        case 4...5: return .refused(.init(.again, cause: "HTTP 500", status: 500))
+        case 6: return .refused(.init(.again, cause: "HTTP 500", retryAfter: .seconds(2), status: 500))
         case 7: return .refused(.init(.never, cause: "HTTP 400", status: 400))
         case 8: return .refused(.init(.tooLarge, cause: "HTTP 413", isCharged: false, status: 413))
         case 9: return .refused(.init(.notAllowed, cause: "HTTP 401", isCharged: false, status: 401))
         case 10:
             record.count(.answerLost)
             return .noAnswer(cause: "connection reset")
+        case 11: return .unsendable(cause: "too long")
+        case 12:
+            let wait = record.oneIn(2) ? Duration.seconds(2) : nil
+            return .refused(.init(.again, cause: "HTTP 503", isCharged: false, retryAfter: wait, status: 503))
         default: return .each(batch.events.map { _ in outcome() })
         }
     }
@@ -269,14 +273,16 @@ final class FarSide: Sender {
         case .each(let outcomes):
             record.count(.toldApart)
             for (number, outcome) in zip(events, outcomes) { charges.account(number, outcome, at: scheduler.now) }
-        case .noAnswer, .returned, .interrupted: break
+        case .unsendable:
+            record.count(.neverTaken)
+            events.forEach(lane.died)
+        case .noAnswer, .lost, .returned, .interrupted: break
         }
     }
 
     private func account(_ events: [SequenceNumber], _ refusal: SendResult.Refusal) {
         switch refusal.meaning {
-        case .again:
-            for number in events { charges.charge(number, at: scheduler.now) }
+        case .again: if refusal.isCharged { for number in events { charges.charge(number, at: scheduler.now) } }
         case .tooLarge where events.count > 1: record.count(.split)
         case .notAllowed: break
         default:
@@ -287,22 +293,23 @@ final class FarSide: Sender {
 }
 
 extension SendResult {
-    /// Whether the destination said something of the events (decision 27).
+    /// True if the destination judged the events: that it is away or overloaded is no judgement (decision 27, D9).
     fileprivate var says: Bool {
         switch self {
-        case .delivered, .refused: true
+        case .delivered: true
+        case .refused(let refusal): refusal.isCharged
         case .each(let outcomes): outcomes.contains { if case .retry(_, charged: false) = $0 { false } else { true } }
-        case .noAnswer, .returned, .interrupted: false
+        case .noAnswer, .lost, .returned, .unsendable, .interrupted: false
         }
     }
 
     /// For how long the dispatcher waits at least, where what was said makes it wait.
     fileprivate var wait: Duration? {
         switch self {
-        case .refused(let refusal): refusal.meaning == .again ? refusal.retryAfter ?? .zero : nil
+        case .refused(let refusal): says && refusal.meaning == .again ? refusal.retryAfter ?? .zero : nil
         case .each(let outcomes):
             says && outcomes.contains { if case .retry = $0 { true } else { false } } ? .zero : nil
-        case .delivered, .noAnswer, .returned, .interrupted: nil
+        case .delivered, .noAnswer, .lost, .returned, .unsendable, .interrupted: nil
         }
     }
 }

@@ -12,6 +12,9 @@ struct Patience {
     /// What a dispatcher has whose events are given up for their attempts.
     static let usual = Patience(mostAttempts: 2, mostAge: nil, longestWait: .seconds(4))
 
+    /// What a dispatcher of workers has: some attempts more, so that batches which are lost again and again come to be halved.
+    static let ofWorkers = Patience(mostAttempts: 6, mostAge: nil, longestWait: .seconds(4))
+
     /// With waits of a millisecond the model knows to the millisecond for how long an event was tried.
     init(_ record: Record) {
         guard record.oneIn(4) else {

@@ -100,8 +100,8 @@ final class StreamSide: SenderWitness {
         switch result {
         case .delivered: batch.events.map { _ in .delivered }
         case .each(let outcomes): outcomes
-        case .noAnswer(let cause): batch.events.map { _ in .retry(cause: cause, charged: false) }
-        case .refused, .returned, .interrupted: []
+        case .noAnswer(let cause, _): batch.events.map { _ in .retry(cause: cause, charged: false) }
+        case .refused, .lost, .returned, .unsendable, .interrupted: []
         }
     }
 

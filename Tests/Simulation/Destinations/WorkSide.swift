@@ -26,6 +26,9 @@ final class WorkSide: SenderWitness {
     private let scheduler: any Scheduler
     private var charges: Charges
     private var order: OrderCheck
+    /// How many workers in a row were lost with an event, and the most events that a batch with it may have since.
+    private var losses: [SequenceNumber: Int] = [:]
+    private var shares: [SequenceNumber: Int] = [:]
 
     /// What its dispatcher's settings promise.
     struct Terms {
@@ -46,13 +49,14 @@ final class WorkSide: SenderWitness {
         self.terms = terms
         self.record = record
         self.scheduler = scheduler
-        charges = Charges(lane, record)
+        charges = Charges(lane, record, .ofWorkers)
         order = OrderCheck(isWhole: terms.inFlight == 1)
     }
 
     func lifeEnded() {
         (jobs, ended) = ([], [])
-        charges = Charges(lane, record)
+        (losses, shares) = ([:], [:])
+        charges = Charges(lane, record, .ofWorkers)
         order = OrderCheck(isWhole: terms.inFlight == 1)
     }
 
@@ -65,6 +69,10 @@ final class WorkSide: SenderWitness {
         record.note("\(lane.id) gives \(numbers)")
         record.expect(closing() == nil, "\(lane.id) gives \(numbers), and \(closing() ?? "") is closed")
         record.expect(numbers.count <= terms.dispatchLimit, "\(lane.id) gives a batch of \(numbers.count)")
+        let bounds = numbers.compactMap { shares[$0] }
+        let isHalf = bounds.count == numbers.count && numbers.count <= bounds.min() ?? 0
+        record.expect(
+            bounds.isEmpty || isHalf, "\(lane.id) gives \(numbers), whose workers were lost in larger batches")
         record.expect(jobs.count < terms.inFlight, "\(lane.id) gives more batches at once than it may")
         record.expect(jobs.count < mostAtOnce(), "\(lane.id) gives more than its workers take")
         for event in batch.events {
@@ -88,30 +96,39 @@ final class WorkSide: SenderWitness {
         }
         let job = jobs.remove(at: place)
         ended.append(job)
-        let isInTime = scheduler.now <= job.begin + terms.lease * 2
-        record.expect(isInTime, "\(lane.id) waits longer for a batch than two leases")
+        let isInTime = scheduler.now <= job.begin + terms.lease
+        record.expect(isInTime, "\(lane.id) waits longer for a batch than a lease")
         switch result {
         case .delivered:
             settle(job, (before..<delivered()).map { _ in .delivered })
         case .each(let outcomes):
             record.count(.toldApart)
             settle(job, outcomes)
-        case .returned(let cause):
+        case .lost(let cause):
             let isDue = scheduler.now >= job.begin + terms.lease || departed() > 0
             record.expect(isDue, "\(lane.id) has a batch back without need: \(cause)")
+            lose(job)
         case .interrupted: break
-        case .refused, .noAnswer: record.expect(false, "\(lane.id) has \(result) of a worker")
+        case .refused, .noAnswer, .returned, .unsendable: record.expect(false, "\(lane.id) has \(result) of a worker")
         }
     }
 
-    /// What became too old before it was given to another is in nobody's answer.
+    /// A lost worker is charged, and from the third in a row on its batch goes in halves.
+    private func lose(_ job: Job) {
+        for event in job.batch.events {
+            losses[event.sequenceNumber, default: 0] += 1
+            if losses[event.sequenceNumber, default: 0] >= 3 {
+                record.count(.workHalved)
+                shares[event.sequenceNumber] = (job.batch.events.count + 1) / 2
+            }
+            charges.charge(event.sequenceNumber, at: scheduler.now)
+        }
+    }
+
     private func settle(_ job: Job, _ outcomes: [EventOutcome]) {
         let numbers = job.batch.events.map(\.sequenceNumber)
         let words = outcomes.map(WorkerWord.init)
-        guard !words.isEmpty else {
-            record.count(.workOutdated)
-            return record.expect(numbers.allSatisfy(lane.ages.isOver), "\(lane.id) lets go of \(numbers)")
-        }
+        for number in numbers { (losses[number], shares[number]) = (nil, nil) }
         guard let loan = job.loans.last(where: { $0.answer == words && counts($0, job) }) else {
             return record.expect(
                 false, "\(lane.id) has \(words) of \(numbers), which no worker answered in its time")
@@ -122,37 +139,25 @@ final class WorkSide: SenderWitness {
         }
     }
 
-    /// Whether a loan may be the one that counts: who had the batch first has lost it when the lease is over. That is certain
-    /// where nobody went away, since then nobody else got it before.
+    /// True if a loan may be the one that counts: the lease is not over.
     private func counts(_ loan: Loan, _ job: Job) -> Bool {
-        let end = job.begin + terms.lease
-        return departed() > 0 || scheduler.now <= end || loan.readAt >= end
+        departed() > 0 || scheduler.now <= job.begin + terms.lease
     }
 
     // MARK: The workers' end
 
     /// A worker has read a batch. It may have ended already, and be on its way once more.
     func read(_ loan: Loan) {
-        loan.mayHaveEnded = ended.contains { isAll(loan, of: $0) || isRest(loan, of: $0) }
-        let place = jobs.firstIndex { isAll(loan, of: $0) } ?? jobs.firstIndex { isRest(loan, of: $0) }
-        guard let place else { return }
+        loan.mayHaveEnded = ended.contains { isAll(loan, of: $0) }
+        guard let place = jobs.firstIndex(where: { isAll(loan, of: $0) }) else { return }
         let events = jobs[place].batch.events
-        let isSame = events.map(\.plainId) == loan.ids || isRest(loan, of: jobs[place])
-        record.expect(isSame, "\(lane.id) gives \(loan.ids) as another batch")
-        if !jobs[place].loans.isEmpty { record.count(.workTakenOver) }
-        if loan.ids.count < events.count { record.count(.workShortened) }
+        record.expect(events.map(\.plainId) == loan.ids, "\(lane.id) gives \(loan.ids) as another batch")
+        if events.contains(where: { losses[$0.sequenceNumber] != nil }) { record.count(.workTakenOver) }
         jobs[place].loans.append(loan)
     }
 
     private func isAll(_ loan: Loan, of job: Job) -> Bool {
         job.batch.idempotencyKey == loan.batch && job.batch.attempt == loan.attempt
-    }
-
-    /// Whether a worker was given what of a batch is not too old by now.
-    private func isRest(_ loan: Loan, of job: Job) -> Bool {
-        let events = job.batch.events
-        return events.map(\.plainId).filter(loan.ids.contains) == loan.ids
-            && events.allSatisfy { loan.ids.contains($0.plainId) || lane.ages.isOver($0.sequenceNumber) }
     }
 
     /// After how long a part of what somebody has read is too old, and the rest not; nil: never, or nobody waits for it.

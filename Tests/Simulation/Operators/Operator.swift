@@ -74,7 +74,8 @@ final class Operator: Actor {
     }
 
     private func operate(_ connection: SimulatedClient, _ side: FarSide) {
-        switch record.number(0...6) {
+        switch record.number(0...7) {
+        case 7: connection.ask("dispatcher.retry", #"{"id":"\#(side.id)"}"#, .other)
         case 6: QueueLook(record, side).begin(connection)
         case 0: connection.ask("queue.purge", #"{"dispatcher":"\#(side.id)"}"#, .purge)
         case 1...2:

@@ -135,7 +135,7 @@ struct Scene {
 
     private static func dispatcher(_ terms: WorkSide.Terms) -> DataObject {
         let limits = FarSide.Terms(dispatchLimit: terms.dispatchLimit, inFlight: terms.inFlight)
-        return Scene.limits(limits).patched(with: Patience.usual.settings).patched(
+        return Scene.limits(limits).patched(with: Patience.ofWorkers.settings).patched(
             with: ["kind": "worked", "lease_ms": .number(DataNumber(Int(terms.lease.wholeMilliseconds)))])
     }
 

@@ -38,7 +38,7 @@ public final class RecordingSender: Sender {
             case .delivered: batch.events.map(\.sequenceNumber)
             case .each(let outcomes):
                 zip(batch.events, outcomes).filter(\.1.isDelivery).map(\.0.sequenceNumber)
-            case .refused, .noAnswer, .returned, .interrupted: []
+            case .refused, .noAnswer, .lost, .returned, .unsendable, .interrupted: []
             }
         }
     }
@@ -81,10 +81,11 @@ extension SendResult {
         _ status: Int, _ meaning: Refusal.Meaning? = nil, retryAfter: Duration? = nil
     ) -> SendResult {
         let isFinal = [400, 401, 403, 410, 422].contains(status)
+        let outage: Set<Int> = [408, 413, 429, 502, 503, 504]
         let usual: Refusal.Meaning = status == 413 ? .tooLarge : isFinal ? .never : .again
         return .refused(
             Refusal(
-                meaning ?? usual, cause: "HTTP \(status)", isCharged: status != 413, retryAfter: retryAfter,
+                meaning ?? usual, cause: "HTTP \(status)", isCharged: !outage.contains(status), retryAfter: retryAfter,
                 isUnauthorized: status == 401, status: status))
     }
 }

@@ -89,7 +89,7 @@ final class Service {
             scheduler: scheduler, store: store.store, state: consume state, limits: settings.store,
             surroundings: .ofService(boards: boards, groups: groups, builtAt: builtAt, chance: chance))
         programBoards = ProgramBoards(boards, gate: gate)
-        workforces = Workforces(gate: gate)
+        workforces = Workforces(gate: gate, log: log)
         sessions = SessionRegistry(scheduler: scheduler, limits: settings.limits)
         watches = Watches(WatchSources(gate: gate, sessions: sessions))
         statuses = AnnouncedStatuses(gate: gate)
@@ -171,7 +171,7 @@ final class Service {
             throw StartFault("\(error)")
         }
         isReady = true
-        if settings.flushOn.start { _ = gate.flush(timeout: FlushMethods.usualTimeout) { _ in } }
+        if settings.flushOn.start { gate.flushAutomatically() }
     }
 
     /// Takes on a client, unless there are too many (Behaviour X2).

@@ -54,7 +54,7 @@ public enum AttemptOutcome: Int, CounterList {
         switch result {
         case .delivered: self = .delivered
         case .interrupted: self = .interrupted
-        case .refused, .noAnswer, .returned, .each:
+        case .refused, .noAnswer, .lost, .returned, .unsendable, .each:
             if orders.contains(where: \.isAgain) {
                 self = .retry
             } else {

@@ -9,7 +9,8 @@ public struct DeadLetter: Sendable, Equatable {
     public var status: Int?
     /// A piece of the destination's last answer.
     public var answer: String?
-    /// Attempts that were charged, the last included if it was: a network error and a 413 charge none (Behaviour D9).
+    /// The attempts that were charged (Behaviour D9), and the one after which the event was given up; 0 if the event was never
+    /// sent.
     public var attempts: Int
     /// When the event failed for the first time since the start, by the wall clock.
     public var firstFailedAt: Timestamp
@@ -38,6 +39,8 @@ public struct DeadLetter: Sendable, Equatable {
         case transformation
         /// Refused by a worker, or by a topic of Kafka though alone (Behaviour K3, K6).
         case refused
+        /// No request could be made of it: its URL would be longer than any that can be sent (Behaviour K1, method GET).
+        case unsendable
     }
 
     public init(

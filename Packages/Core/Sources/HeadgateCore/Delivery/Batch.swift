@@ -171,23 +171,6 @@ extension Batch {
     var sequenceNumbers: SequenceSet {
         SequenceSet(events.lazy.map(\.sequenceNumber))
     }
-
-    /// What is left of it without some of its events, laid as before.
-    func without(_ gone: SequenceSet) -> Batch {
-        guard let first = events.first, let last = events.last else { return self }
-        let separator = events.dropFirst().first.map { body[first.range.upperBound..<$0.range.lowerBound] } ?? []
-        var rest = self
-        rest.events.removeAll { gone.contains($0.sequenceNumber) }
-        rest.body = Array(body[..<first.range.lowerBound])
-        for index in rest.events.indices {
-            if index > 0 { rest.body += separator }
-            let start = rest.body.count
-            rest.body += body[rest.events[index].range]
-            rest.events[index].range = start..<rest.body.count
-        }
-        rest.body += body[last.range.upperBound...]
-        return rest
-    }
 }
 
 extension Batch.Event {

@@ -3,7 +3,7 @@ import HeadgateData
 /// Lays events into one body, as many as the limits allow (Behaviour D1). Pure.
 struct BatchBuilder {
     private let format: BatchFormat
-    private let mostEvents: Int
+    private var mostEvents: Int
     private let byteLimit: Int
     /// The most bytes of several events, and of one.
     private let room: (bytes: Int, mostBytes: Int)
@@ -34,6 +34,16 @@ struct BatchBuilder {
     /// Whether the only event is over the limit by itself (Behaviour D2).
     private(set) var isOversize = false
 
+    /// Returns true if an event may join those of the batch. Halves of a batch that was lost with its workers go without
+    /// others, and an event's share of such a batch bounds the whole (Behaviour K3).
+    func mayTake(_ progress: Progress) -> Bool {
+        guard let isOfHalf else { return true }
+        return isOfHalf == (progress.mostInBatch != nil) && events.count < Int(progress.mostInBatch ?? .max)
+    }
+
+    /// True if the batch is a half of one that was lost with its workers; nil while it is empty.
+    private var isOfHalf: Bool?
+
     /// Adds an event if it fits. The first always does: over the limit it goes alone.
     /// - Parameter transformed: the event's JSON when it is not sent as it is stored (Behaviour P4, K1).
     /// - Returns: whether the event is in.
@@ -41,7 +51,8 @@ struct BatchBuilder {
         _ entry: consuming QueueEntry, annotation: QueuedAnnotation?, transformed: [UInt8]? = nil
     ) -> Bool {
         let attempt = entry.progress.attempts + 1
-        guard hasRoom else { return false }
+        let share = entry.progress.mostInBatch
+        guard hasRoom, mayTake(entry.progress) else { return false }
         let id = ids == nil ? nil : entry.event.id.plainText
         if let id, ids?.contains(id) == true { return false }
         let before = body.bytes.count
@@ -59,6 +70,8 @@ struct BatchBuilder {
             return false
         }
         isOversize = isOver
+        isOfHalf = share != nil
+        if let share { mostEvents = min(mostEvents, Int(share)) }
         if let id { ids?.insert(id) }
         events.append(Batch.Event((consume entry).event, attempt: attempt, range: start..<body.bytes.count))
         return true

@@ -81,11 +81,7 @@ struct DeliveryMachine {
 
     /// What an attempt failed of, by the events of its batch that it failed for.
     func failures(of number: Int, _ result: SendResult) -> [(events: SequenceSet, cause: String)] {
-        guard let batch = flights[number]?.batch else { return [] }
-        guard case .each(let outcomes) = result else { return result.cause.map { [(batch.sequenceNumbers, $0)] } ?? [] }
-        return batch.parts(by: outcomes).compactMap { part in
-            part.outcome.cause.map { (part.batch.sequenceNumbers, $0) }
-        }
+        flights[number]?.batch.failures(result) ?? []
     }
 
     /// Events queued and not in flight.
@@ -104,8 +100,11 @@ struct DeliveryMachine {
         return unsettled.bytes - flights.bytes < settings.byteLimit
     }
 
-    /// What waits at most in one batch: a part of a batch that was too large needs no company (Behaviour D6).
-    var dispatchLimit: Int { limit.isHalf(queue.oldestWaiting) ? 1 : limit.most }
+    /// The most events that one batch may have: a part of a batch that was too large, or lost with its workers, needs no
+    /// company (Behaviour D6, K3).
+    var dispatchLimit: Int {
+        limit.isHalf(queue.oldestWaiting) || queue.firstWaiting?.progress.mostInBatch != nil ? 1 : limit.most
+    }
 
     /// When something in hand becomes too old, on the age scale; nil when nothing does.
     mutating func firstEnd(maxAge: Int64) -> Int64? { queue.firstEnd(maxAge: maxAge) }
@@ -327,6 +326,7 @@ struct DeliveryMachine {
     /// - Parameter last: the one that this told before for the same batch; nil to begin.
     mutating func next(behind last: SequenceNumber?, for builder: BatchBuilder, in room: BatchRoom) -> QueueEntry? {
         guard builder.hasRoom, let entry = queue.nextCandidate(behind: last, in: room) else { return nil }
+        guard builder.mayTake(entry.progress) else { return nil }
         return limit.mayGo(entry.sequenceNumber, with: builder.firstSequenceNumber) ? entry : nil
     }
 
@@ -351,18 +351,6 @@ struct DeliveryMachine {
         let batch = flights.begin(&builder, under: opening, at: now)
         queue.markInFlight(batch.sequenceNumbers)
         return [.send(batch), .tellDepth]
-    }
-
-    /// What is left of a batch on its way without the events that are too old to go out once more; nil when it is not on
-    /// its way (Behaviour K3).
-    mutating func recheck(_ number: Int, _ isTooOld: (StoredEvent) -> Bool) -> (rest: Batch, orders: [Order])? {
-        guard let batch = flights[number]?.batch else { return nil }
-        let old = queue.entries(of: batch.sequenceNumbers).filter { isTooOld($0.event) }
-        guard !old.isEmpty else { return (batch, []) }
-        let expired = SequenceSet(old.map(\.sequenceNumber))
-        let rest = batch.without(expired)
-        flights.shrink(number, to: rest)
-        return (rest, [.settle(expired, as: .expired)])
     }
 
     // MARK: After an attempt
@@ -404,12 +392,28 @@ struct DeliveryMachine {
         case .hold(let cause):
             state = isStopping ? .stopping(wasHeld: true) : .held
             return [.hold(cause: cause)]
+        case .reassign(let cause): return reassign(judged, cause, LastAnswer(result), moment)
         case .retry(let cause, let charged):
             let again = sendAgain(judged, charged: charged, LastAnswer(result), moment)
             let wait = backOff(
                 cause: cause, retryAfter: result.retryAfter, isAnswered: result.isAnswer, at: moment)
             return again + [wait]
         }
+    }
+
+    /// Has another worker get the events of one that was lost: at once for the first time, then after a short wait, which a
+    /// worker that dies at every start needs to do no harm. A lost worker is no failure of the destination, so the row of
+    /// failures stays as it is (Behaviour K3, decision 62).
+    private mutating func reassign(
+        _ batch: Batch, _ cause: String, _ answer: LastAnswer, _ moment: DeliveryMoment
+    ) -> [Order] {
+        queue.takeBack(batch.sequenceNumbers) { $0.lost(inBatchOf: batch.events.count) }
+        let orders = sendAgain(batch, charged: true, answer, moment)
+        guard queue.entries(of: batch.sequenceNumbers).contains(where: { $0.progress.losses > 1 }) else {
+            return orders
+        }
+        let wait = min(settings.backoffBase, settings.backoffCap) * moment.chance
+        return orders + [.wait(until: moment.now + wait, cause: cause)]
     }
 
     /// Where a destination tells the events of a batch apart, what was taken is settled though the rest was not; the rest
@@ -428,7 +432,12 @@ struct DeliveryMachine {
         counters.count(.failed)
         (lastError, lastErrorAt) = (first.outcome.cause, moment.wall)
         // This is another answer than a 401 (Behaviour A9).
-        for failure in failures { queue.takeBack(failure.batch.sequenceNumbers) { $0.wasUnauthorized = false } }
+        for failure in failures {
+            queue.takeBack(failure.batch.sequenceNumbers) { progress in
+                progress.wasUnauthorized = false
+                progress.heard()
+            }
+        }
         var cause: String?
         for (outcome, part) in failures {
             switch Verdict(outcome, isOversize: part.isOversize, settings: settings) {
@@ -436,7 +445,7 @@ struct DeliveryMachine {
                 orders += sendAgain(part, charged: charged, LastAnswer(outcome), moment)
                 cause = cause ?? why
             case .dead(let reason): orders += bury(part, reason, LastAnswer(outcome), moment)
-            case .delivered, .halve, .hold, .keep: break
+            case .delivered, .halve, .hold, .keep, .reassign: break
             }
         }
         guard let cause else { return orders }
@@ -467,7 +476,10 @@ struct DeliveryMachine {
     private mutating func takeBack(_ flight: Flights.Flight, after result: SendResult) -> (Batch, [Order]) {
         let (batch, sequenceNumbers) = (flight.batch, flight.batch.sequenceNumbers)
         guard hasBoard, let opening = flight.opening, result.isUnauthorized else {
-            queue.takeBack(sequenceNumbers) { $0.wasUnauthorized = false }
+            queue.takeBack(sequenceNumbers) { progress in
+                progress.wasUnauthorized = false
+                if result.isAnswer { progress.heard() }
+            }
             return (batch, [])
         }
         let wereUnauthorized = queue.entries(of: sequenceNumbers).filter(\.progress.wasUnauthorized)
@@ -491,11 +503,8 @@ struct DeliveryMachine {
             progress.firstCharge = progress.firstCharge ?? heard
         }
         let failed = queue.entries(of: batch.sequenceNumbers)
-        let worn = failed.filter { charged && $0.progress.attempts >= settings.maxAttempts }
-        let old = failed.filter { entry in
-            charged && entry.progress.attempts < settings.maxAttempts
-                && entry.progress.firstCharge.map { heard - $0 >= settings.maxRetryAge } ?? false
-        }
+        let worn = failed.filter { charged && $0.progress.exhaustion(settings, heard: heard) == .maxAttempts }
+        let old = failed.filter { charged && $0.progress.exhaustion(settings, heard: heard) == .maxRetryAge }
         let retried = failed.count - worn.count - old.count
         counters.count(.retried, retried)
         return bury(worn, .maxAttempts, answer, moment) + bury(old, .maxRetryAge, answer, moment)
@@ -531,7 +540,7 @@ struct DeliveryMachine {
         _ batch: Batch, _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
         let sequenceNumbers = batch.sequenceNumbers
-        if answer.chargesAttempt { queue.takeBack(sequenceNumbers) { $0.attempts += 1 } }
+        if answer.wasSent { queue.takeBack(sequenceNumbers) { $0.attempts += 1 } }
         return bury(queue.entries(of: sequenceNumbers), reason, answer, moment)
     }
 

@@ -205,6 +205,16 @@ final class Dispatcher {
         machine.holdReplaced()
     }
 
+    /// Ends the wait after a failure now. The row of failures stays as it is, so that the next failure waits as long as it would
+    /// have anyway (Behaviour D5).
+    /// - Returns: true if the dispatcher was waiting.
+    func endBackoff() -> Bool {
+        guard backoff.retryAt != nil else { return false }
+        backoff.open()
+        perform(machine.readingRested())
+        return true
+    }
+
     /// It takes no more batches (Behaviour D11).
     func stop() {
         machine.stop()
@@ -253,14 +263,6 @@ final class Dispatcher {
         surroundings.trace.expiredEarlier(events, of: number, at: surroundings.scheduler.wall)
         settled(events.map { SettledEvent($0, sends: 0) }, as: .expired)
         surroundings.turn.look(id)
-    }
-
-    /// Lets go of the events of a batch on its way that are too old for it to go out once more.
-    /// - Returns: the batch as it is from now on; nil when it is not on its way.
-    func recheck(_ number: Int) -> Batch? {
-        guard let (rest, orders) = machine.recheck(number, surroundings.events.isTooOld) else { return nil }
-        perform(orders)
-        return rest
     }
 
     // MARK: Orders

@@ -4,7 +4,7 @@ import HeadgateData
 struct Flights {
     /// A batch on its way.
     struct Flight {
-        var batch: Batch
+        let batch: Batch
         /// Under which opening of the ActivationGate it was sent; nil where none stood there.
         let opening: Int?
     }
@@ -53,11 +53,6 @@ struct Flights {
         batch.origin = origin
         all[lastNumber] = Flight(batch: batch, opening: opening?.generation)
         return batch
-    }
-
-    /// Some events of a batch are no part of it any more.
-    mutating func shrink(_ number: Int, to rest: Batch) {
-        all[number]?.batch = rest
     }
 
     /// A batch has come to its end; nil when it is not on its way.

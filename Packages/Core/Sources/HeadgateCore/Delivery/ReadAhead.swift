@@ -55,6 +55,8 @@ struct ReadAhead {
         return .read
     }
 
-    /// The wait is over after which the store may be asked again.
-    mutating func rested() { state = .idle }
+    /// Ends the wait after which the store may be asked again.
+    mutating func rested() {
+        if case .resting = state { state = .idle }
+    }
 }

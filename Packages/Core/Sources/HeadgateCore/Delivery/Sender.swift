@@ -10,9 +10,7 @@ public protocol Sender: AnyObject {
     var capacity: SenderCapacity { get }
     /// Sends a batch; `then` is called on the scheduler with what came of it: exactly once, and never before `send` returns.
     ///
-    /// One that is ``Batch/isOversize`` must not be tried again on the way, not even by a library (Behaviour D2). It is no
-    /// second try when one who took it went away without a word and it is given to another (Behaviour K3). Before a batch
-    /// is given to another, ``Headgate/recheck(_:of:)`` says what of it may still go.
+    /// Once the destination has answered, a sender does not send the batch again: what follows is the dispatcher's decision.
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void)
     /// Gives up all that is in flight: each batch ends with `interrupted`, later.
     func interrupt()
@@ -52,23 +50,29 @@ public enum SendResult: Sendable, Equatable {
     case delivered
     /// The destination answered, and did not take the batch.
     case refused(Refusal)
-    /// No whole answer came; the cause is in a few words for people, like `connection refused`. Charges no attempt
-    /// (Behaviour D9).
-    case noAnswer(cause: String)
-    /// Who took it went away, or was silent for too long, and there is nobody to give it to now. Nothing was said of the
-    /// events, so they go again, also one that is oversize. Charges no attempt (Behaviour K3).
+    /// No whole answer came from the destination; the cause is in a few words for people, like `connection refused`.
+    /// Charges no attempt (Behaviour D9). `retryAfter` is how long a proxy before the destination asked to wait.
+    case noAnswer(cause: String, retryAfter: Duration? = nil)
+    /// The worker that took the batch went away, or did not answer in time. Charges an attempt, and another worker gets the
+    /// events (Behaviour K3).
+    case lost(cause: String)
+    /// The batch was not sent, because nobody can take it now. Charges no attempt.
     case returned(cause: String)
+    /// No request can be made of this event, whatever the destination would say: the event is given up.
+    case unsendable(cause: String)
     /// The destination told the events apart: what came of each, in the order of the batch (Behaviour K3, K4). One that
     /// has no outcome goes again.
     case each([EventOutcome])
     /// Given up because the dispatcher is being stopped.
     case interrupted
 
-    /// Whether the destination said something of the events: what it said may charge an attempt (Behaviour D9).
+    /// True if the destination judged the events. An answer that only says that the destination is away or overloaded is
+    /// none: such time is an outage (Behaviour D9).
     var isAnswer: Bool {
         switch self {
-        case .delivered, .refused: true
-        case .noAnswer, .returned, .interrupted: false
+        case .delivered: true
+        case .refused(let refusal): refusal.isCharged
+        case .noAnswer, .lost, .returned, .unsendable, .interrupted: false
         case .each(let outcomes): outcomes.contains(where: \.isAnswer)
         }
     }
@@ -82,16 +86,19 @@ public enum SendResult: Sendable, Equatable {
     var cause: String? {
         switch self {
         case .delivered, .interrupted: nil
-        case .noAnswer(let cause), .returned(let cause): cause
+        case .noAnswer(let cause, _), .lost(let cause), .returned(let cause), .unsendable(let cause): cause
         case .refused(let refusal): refusal.cause
         case .each(let outcomes): outcomes.lazy.compactMap(\.cause).first
         }
     }
 
-    /// How long the destination asked to wait.
+    /// How long the destination, or a proxy before it, asked to wait.
     var retryAfter: Duration? {
-        guard case .refused(let refusal) = self else { return nil }
-        return refusal.retryAfter
+        switch self {
+        case .refused(let refusal): refusal.retryAfter
+        case .noAnswer(_, let retryAfter): retryAfter
+        default: nil
+        }
     }
 
     /// A destination's answer that is no success.
@@ -170,6 +177,14 @@ extension EventOutcome {
 }
 
 extension Batch {
+    /// The causes of an attempt's failure, each with the events that it failed for.
+    func failures(_ result: SendResult) -> [(events: SequenceSet, cause: String)] {
+        guard case .each(let outcomes) = result else { return result.cause.map { [(sequenceNumbers, $0)] } ?? [] }
+        return parts(by: outcomes).compactMap { part in
+            part.outcome.cause.map { (part.batch.sequenceNumbers, $0) }
+        }
+    }
+
     /// The events with the same outcome together, in the order of the first of each. One that nothing was said of goes
     /// again, as after no answer.
     func parts(by outcomes: [EventOutcome]) -> [(outcome: EventOutcome, batch: Batch)] {

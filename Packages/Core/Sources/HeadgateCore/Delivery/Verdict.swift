@@ -5,6 +5,8 @@ enum Verdict: Equatable {
     case delivered
     /// All events wait and are sent again. `charged`: the attempt counts (Behaviour D9).
     case retry(cause: String, charged: Bool)
+    /// The worker that had the batch is lost: the attempt counts, and another worker gets the events (Behaviour K3).
+    case reassign(cause: String)
     /// All events are dead.
     case dead(DeadLetter.Reason)
     /// The batch was too large for the destination: halves are sent at once, no attempt charged (Behaviour D6).
@@ -23,10 +25,12 @@ enum Verdict: Equatable {
         case .interrupted: self = .keep
         // Such a result has a verdict for each event.
         case .each: self = .keep
-        case .noAnswer(let cause):
-            self = Verdict.giveUp(isOversize: isOversize, settings) ?? .retry(cause: cause, charged: false)
-        case .returned(let cause):
+        // The size of an event is judged by an answer alone (Behaviour D2).
+        case .noAnswer(let cause, _):
             self = Verdict.giveUp(isOversize: false, settings) ?? .retry(cause: cause, charged: false)
+        case .lost(let cause): self = Verdict.giveUp(isOversize: false, settings) ?? .reassign(cause: cause)
+        case .returned(let cause): self = .retry(cause: cause, charged: false)
+        case .unsendable: self = .dead(.unsendable)
         case .refused(let refusal):
             self = Verdict.giveUp(isOversize: isOversize, settings) ?? Verdict(refusal, events: events)
         }
@@ -37,7 +41,8 @@ enum Verdict: Equatable {
         switch outcome {
         case .delivered, .duplicate: self = .delivered
         case .retry(let cause, let charged):
-            self = Verdict.giveUp(isOversize: isOversize, settings) ?? .retry(cause: cause, charged: charged)
+            let isJudged = isOversize && outcome.isAnswer
+            self = Verdict.giveUp(isOversize: isJudged, settings) ?? .retry(cause: cause, charged: charged)
         case .dead(let reason, _):
             self = Verdict.giveUp(isOversize: isOversize, settings) ?? .dead(reason)
         }
@@ -58,34 +63,30 @@ enum Verdict: Equatable {
     }
 }
 
-/// What an attempt brought for events that may have to be given up (Behaviour D10).
+/// The outcome of an attempt, for the dead letters of events that it was the last attempt for (Behaviour D10).
 struct LastAnswer {
     /// The destination's status code, where it has such codes.
     var status: Int?
-    /// A piece of what it said.
+    /// A piece of the destination's answer, or the cause of the failure.
     var text: String?
-    /// Whether the attempt counts for `max_attempts`: without an answer, or where only the size was wrong, it does not
-    /// (Behaviour D9).
-    var chargesAttempt = false
+    /// False if the event was never sent: no attempt was made that could be counted.
+    var wasSent = true
 
     /// The fault that kept an event from being sent at all.
     init(unsent fault: String) {
-        text = fault
+        (text, wasSent) = (fault, false)
     }
 
     init(_ result: SendResult) {
-        guard case .refused(let refusal) = result else { return }
-        status = refusal.status
-        text = refusal.answer
-        chargesAttempt = refusal.isCharged
+        switch result {
+        case .refused(let refusal): (status, text) = (refusal.status, refusal.answer)
+        case .lost(let cause): text = cause
+        case .unsendable(let cause): (text, wasSent) = (cause, false)
+        case .delivered, .noAnswer, .returned, .each, .interrupted: break
+        }
     }
 
     init(_ outcome: EventOutcome) {
         text = outcome.cause
-        switch outcome {
-        case .delivered, .duplicate: break
-        case .retry(_, let charged): chargesAttempt = charged
-        case .dead: chargesAttempt = true
-        }
     }
 }

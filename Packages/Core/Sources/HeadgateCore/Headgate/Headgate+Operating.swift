@@ -19,6 +19,12 @@ extension Headgate {
         setPause(of: id, ManualBarrier.Setting(), then)
     }
 
+    /// Ends the wait of a dispatcher that backs off after a failure, `Retry-After` included: it sends again now (Behaviour D5).
+    /// - Returns: true if there was such a wait; nil when there is no such dispatcher.
+    public func endBackoff(of id: String) -> Bool? {
+        dispatchers[id]?.endBackoff()
+    }
+
     private func setPause(
         of id: String, _ setting: ManualBarrier.Setting, _ then: @escaping (StoreFault?) -> Void
     ) -> Bool {

@@ -16,8 +16,8 @@ public final class Headgate {
     public let clientStatuses = StateSubject(ClientStatuses())
     /// The barriers that clients registered (Behaviour B29).
     public let remoteBarriers: RemoteBarriers
-    /// How long a flush may last that begins with the network's return (Behaviour F5); nil: none begins.
-    public var flushOnReturn: Duration?
+    /// True if the network's return begins a flush (Behaviour F5).
+    public var flushesOnReturn = false
 
     let surroundings: GateSurroundings
     let turn: TurnRecord
@@ -39,8 +39,7 @@ public final class Headgate {
     private let barrierFailureSubject = PulseSubject<BarrierFailure>()
     private let changeSubject = PulseSubject<GateChange>()
     private var networkReturn = NetworkReturn()
-    /// The flush that began with the network's return, while it is under way.
-    private var returnFlush: String?
+    private let automaticFlushes = AutomaticFlushes()
     /// The orderly stop under way.
     @exclusivity(unchecked) private var stopping: OrderlyStop?
     /// What the gate follows for as long as it lives.
@@ -203,14 +202,6 @@ public final class Headgate {
         turn.look(id)
     }
 
-    /// What of a batch may go out once more, when its sender is about to give it to another who can take it: what has
-    /// become too old meanwhile is let go of, and is no part of the batch any more (Behaviour Q4).
-    /// - Returns: nil when nothing is left. Such a batch ends with `.each([])`.
-    public func recheck(_ batch: Batch, of dispatcherId: String) -> Batch? {
-        let rest = dispatchers.there(dispatcherId)?.recheck(batch.number)
-        return rest?.events.isEmpty == false ? rest : nil
-    }
-
     // MARK: Routes
 
     /// The route of an event that all dispatchers want.
@@ -262,19 +253,24 @@ public final class Headgate {
     private func networkChanged(to state: NetworkState) {
         // Why a barrier is closed may have changed alone, which no way tells.
         barriersChanged()
-        guard networkReturn.isReturn(to: state), let flushOnReturn, !isStopping else { return }
-        flushBehindConnectivity(timeout: flushOnReturn)
+        guard networkReturn.isReturn(to: state), flushesOnReturn else { return }
+        // The ConnectivityBarriers hear of the same change in this turn, some of them after the gate.
+        scheduler.atEndOfTurn(.facts) { [weak self] in self?.flushBehindOpenConnectivity() }
     }
 
-    /// Flushes what the dispatchers behind ConnectivityBarriers have queued by now (Behaviour F5). It covers all that the
-    /// former flush of this kind did, which nobody waits for: a network that comes and goes has one flush, not thousands.
-    private func flushBehindConnectivity(timeout: Duration) {
-        let barriers = barrierSummaries.filter { $0.identity.kind == ConnectivityBarrier.id }
-        let behind = Set(barriers.flatMap { $0.states.map(\.dispatcher) })
-        guard !behind.isEmpty else { return }
-        if let returnFlush { _ = cancelFlush(returnFlush) }
-        let start = flush(dispatchers: behind.sorted(), timeout: timeout) { [weak self] _ in self?.returnFlush = nil }
-        if case .success(let id) = start { returnFlush = id }
+    /// Flushes the dispatchers that stand behind ConnectivityBarriers, all of which are open now (Behaviour F5): the return of
+    /// a connection of the wrong kind flushes nothing.
+    private func flushBehindOpenConnectivity() {
+        guard !isStopping else { return }
+        let states = barrierSummaries.filter { $0.identity.kind == ConnectivityBarrier.id }.flatMap(\.states)
+        let closed = Set(states.filter { $0.state != .open }.map(\.dispatcher))
+        flushAutomatically(Set(states.map(\.dispatcher)).subtracting(closed).sorted())
+    }
+
+    /// Begins a flush that nobody waits for: it lasts until everything it covers is settled (Behaviour F5).
+    /// - Parameter dispatchers: the dispatchers' ids; nil is all.
+    public func flushAutomatically(_ dispatchers: [String]? = nil) {
+        automaticFlushes.begin(dispatchers ?? dispatcherIds, of: self)
     }
 
     // MARK: Stopping

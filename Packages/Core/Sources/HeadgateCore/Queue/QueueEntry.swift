@@ -24,6 +24,36 @@ struct Progress {
     /// How long it has been tried, by the dispatcher's clock of answers, when its first attempt was charged; nil before
     /// (Behaviour D9).
     var firstCharge: Duration?
+    /// How many workers in a row were lost that had the event (Behaviour K3).
+    var losses: UInt32 = 0
+    /// The most events that a batch with this one may have; nil: as many as any. See ``lost(inBatchOf:)``.
+    var mostInBatch: UInt32?
+}
+
+extension Progress {
+    /// Returns why the event is given up after an attempt that was charged; nil while it is to be sent again (Behaviour D9).
+    /// - Parameter heard: the dispatcher's clock of answers.
+    func exhaustion(_ settings: DispatcherSettings, heard: Duration) -> DeadLetter.Reason? {
+        if attempts >= settings.maxAttempts { return .maxAttempts }
+        guard let firstCharge, heard - firstCharge >= settings.maxRetryAge else { return nil }
+        return .maxRetryAge
+    }
+
+    /// With so many losses in a row the batch is halved.
+    private static let lossesBeforeHalves: UInt32 = 3
+
+    /// Notes that a worker was lost that had the event in a batch of so many. From the third loss in a row on, the event goes
+    /// in batches of half the size, so that an event that kills its workers is found alone (Behaviour K3).
+    mutating func lost(inBatchOf count: Int) {
+        losses += 1
+        if losses >= Progress.lossesBeforeHalves { mostInBatch = UInt32(clamping: (count + 1) / 2) }
+    }
+
+    /// Notes that something else came of the event than a lost worker.
+    mutating func heard() {
+        losses = 0
+        mostInBatch = nil
+    }
 }
 
 /// What is counted of an event that a dispatcher has done with.

@@ -36,7 +36,8 @@ import Testing
         "O1: an attempt is what came of it",
         arguments: [
             (.delivered, .delivered), (.status(503), .retry), (.status(400), .dead), (.status(413), .retry),
-            (.noAnswer(cause: "refused"), .retry), (.returned(cause: "gone"), .retry), (.interrupted, .interrupted),
+            (.noAnswer(cause: "refused"), .retry), (.returned(cause: "nobody"), .retry), (.lost(cause: "gone"), .retry),
+            (.unsendable(cause: "too long"), .dead), (.interrupted, .interrupted),
             (.each([.delivered, .delivered]), .delivered),
             (.each([.delivered, .retry(cause: "x", charged: true)]), .retry),
             (.each([.delivered, .dead(.refused, cause: "x")]), .dead),

@@ -215,9 +215,9 @@ struct RequeueTests {
     }
 
     @Test(
-        "D9: attempts in a letter are those that were charged",
+        "D10: the attempts in a letter count the one after which the event was given up",
         arguments: [
-            (SendResult.status(400), DeadLetter.Reason.refusedStatus, 1), (.status(413), .tooLarge, 0),
+            (SendResult.status(400), DeadLetter.Reason.refusedStatus, 1), (.status(413), .tooLarge, 1),
         ])
     func attempts(_ result: SendResult, _ reason: DeadLetter.Reason, _ attempts: Int) {
         bench.track(1)

@@ -87,7 +87,7 @@ struct BatchTests {
         #expect(others.sender.sent == [[1, 2, 3, 4, 5, 6, 7]])
     }
 
-    @Test("D2: an event over byte_limit goes alone, in its turn, and is never retried")
+    @Test("D2: an event over byte_limit goes alone, in its turn, and is not retried after an answer")
     func oversize() throws {
         let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 2000))"}"#)
         let bench = GateBench { $0.byteLimit = 1000 }
@@ -104,11 +104,28 @@ struct BatchTests {
         #expect(bench.counters[.dead] == 1)
     }
 
+    @Test("D2: without an answer it waits at the head like any other, however often that happens, and charges nothing")
+    func oversizeInOutage() {
+        let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 2000))"}"#)
+        let bench = GateBench { $0.byteLimit = 1000 }
+        for draft in [large, EventDraft()] { bench.track(draft) }
+        bench.settle()
+        for _ in 0..<20 {
+            bench.sender.answer(.noAnswer(cause: "connection refused"))
+            bench.advance(by: .seconds(300))
+        }
+        #expect(bench.sender.sent == Array(repeating: [1], count: 21) && bench.counters[.dead] == 0)
+        #expect(bench.sender.batches.allSatisfy { $0.attempt == 1 })
+        for _ in 1...2 {
+            bench.sender.answer()
+            bench.settle()
+        }
+        #expect(bench.sender.delivered == [1, 2])
+    }
+
     @Test(
-        "D2: it is dead on any failure, and delivered when it is taken",
-        arguments: [
-            SendResult.noAnswer(cause: "reset"), .status(500), .status(400), .status(413), .delivered,
-        ])
+        "D2: it is dead after any answer that is no success, and delivered when it is taken",
+        arguments: [SendResult.status(503), .status(500), .status(400), .status(413), .delivered])
     func oversizeOutcome(result: SendResult) {
         let bench = GateBench { $0.byteLimit = 10 }
         bench.track(1)

@@ -131,7 +131,7 @@ import Testing
     func attempt() {
         let bench = GateBench()
         bench.track(1)
-        bench.sender.answer(.status(503))
+        bench.sender.answer(.status(500))
         bench.track(1)
         bench.advance(by: .seconds(1))
         #expect(bench.sender.batches.last?.events.map(\.attempt) == [2, 1])

@@ -54,7 +54,7 @@ struct DeliveredEventTests {
         let bench = GateBench()
         bench.track(1)
         let results: [SendResult] = [
-            .status(500), .noAnswer(cause: "refused"), .status(503), .noAnswer(cause: "reset"),
+            .status(500), .noAnswer(cause: "refused"), .status(501), .noAnswer(cause: "reset"),
         ]
         for result in results {
             bench.sender.answer(result)

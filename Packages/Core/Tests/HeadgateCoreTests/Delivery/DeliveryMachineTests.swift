@@ -130,6 +130,37 @@ struct DeliveryMachineTests {
         #expect(whole == 14)
     }
 
+    @Test("D1, Q2: with several batches in flight each has as many events as it may", arguments: 1...4)
+    func severalBatches(inFlight: Int) throws {
+        for limit in [1, 5, 12] {
+            var run = try machine(events: 60) {
+                $0.dispatchLimit = limit
+                $0.inFlight = inFlight
+            }
+            _ = run.look(through: .max)
+            let batches = run.inFlight.values.map { $0.events.count }
+            #expect(batches == Array(repeating: limit, count: inFlight))
+            run.answer(1, .delivered)
+            _ = run.look(through: .max)
+            #expect(run.inFlight[inFlight + 1]?.events.count == limit)
+        }
+    }
+
+    @Test("D13: events in flight are not marked as held by what holds others")
+    func inFlightIsNotHeld() throws {
+        var run = try machine(events: 7) {
+            $0.dispatchLimit = 2
+            $0.inFlight = 3
+        }
+        run.shelf.isInMemory = true
+        _ = run.look(through: .max)
+        run.answer(1, .noAnswer(cause: "reset"))
+        let marks = run.look(through: nil).filter { $0.name == "noteHeld" }
+        #expect(marks == [.noteHeld(1...2), .noteHeld(7...7)])
+        run.answer(3, .noAnswer(cause: "reset"))
+        #expect(run.look(through: nil).filter { $0.name == "noteHeld" } == [.noteHeld(1...2), .noteHeld(5...7)])
+    }
+
     @Test("D11: one that stops takes no more")
     func stopped() throws {
         var run = try machine(events: 2) { $0.dispatchLimit = 1 }

@@ -160,14 +160,17 @@ struct DeliveryRun {
 
     /// What an answer charges, by the book (Behaviour D9), and that nothing more than this is given up.
     private mutating func charge(_ batch: Batch, _ result: SendResult) {
-        for (index, event) in batch.events.enumerated() where Self.isCharged(result, index) {
+        for (index, event) in batch.events.enumerated() where Self.isCharged(result, index, of: batch) {
             charged[event.sequenceNumber, default: 0] += 1
         }
     }
 
-    private static func isCharged(_ result: SendResult, _ index: Int) -> Bool {
+    private static func isCharged(_ result: SendResult, _ index: Int, of batch: Batch) -> Bool {
         switch result {
-        case .refused(let refusal): refusal.isCharged
+        // The attempt after which an event is given up counts, whatever it was.
+        case .refused(let refusal):
+            refusal.isCharged || refusal.meaning == .never || refusal.meaning == .tooLarge && batch.events.count == 1
+        case .lost: true
         case .each(let outcomes):
             switch outcomes[index] {
             case .retry(_, let isCharged): isCharged
@@ -211,6 +214,7 @@ struct DeliveryRun {
     private func result(of number: Int, _ random: inout SeededRandom) -> SendResult {
         let results: [SendResult] = [
             .delivered, .status(503), .status(400), .status(413), .noAnswer(cause: "reset"), .interrupted,
+            .lost(cause: "went away"), .lost(cause: "went away"), .status(500), .unsendable(cause: "too long"),
             .each(
                 (inFlight[number]?.events ?? []).map { _ in
                     let outcomes: [EventOutcome] = [

@@ -23,6 +23,7 @@ struct EachOutcomeTests {
         #expect(verdict(dead, retries: false) == .dead(.retriesOff))
         #expect(verdict(later, isOversize: true) == .dead(.oversize))
         #expect(verdict(dead, isOversize: true) == .dead(.oversize))
+        #expect(verdict(.retry(cause: "x", charged: false), isOversize: true) == .retry(cause: "x", charged: false))
         #expect(verdict(dead) == .dead(.refused))
         #expect(verdict(later) == .retry(cause: "busy", charged: true))
         #expect(verdict(.retry(cause: "x", charged: false)) == .retry(cause: "x", charged: false))

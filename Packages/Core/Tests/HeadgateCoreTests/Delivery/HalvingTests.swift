@@ -93,6 +93,37 @@ struct HalvingTests {
         #expect(bench.sender.delivered.sorted() == Array(1...12))
     }
 
+    @Test("D6: two batches that were too large, refused in reverse order, both stay halves")
+    func reverseOrder() {
+        var limit = BatchLimit(8)
+        limit.halve(4, through: 8)
+        limit.halve(4, through: 4)
+        for number in 1...8 as ClosedRange<SequenceNumber> {
+            #expect(limit.isHalf(number) && !limit.mayGo(9, with: number) && limit.mayGo(8, with: number))
+        }
+        #expect(!limit.isHalf(9) && limit.mayGo(10, with: 9) && limit.mayGo(9, with: nil))
+    }
+
+    @Test("D6, B22: through a gate: the halves of both go without company, in whatever order they were refused")
+    func reverseOrderThroughGate() throws {
+        let bench = GateBench {
+            $0.dispatchLimit = 4
+            $0.inFlight = 2
+        }
+        try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 4])
+        bench.settle()
+        bench.track(8)
+        bench.sender.answer(.status(413), to: 2)
+        bench.sender.answer(.status(413), to: 1)
+        bench.settle()
+        bench.sender.reply = { _ in .delivered }
+        while !bench.sender.outstanding.isEmpty {
+            bench.sender.answer()
+            bench.settle()
+        }
+        #expect(bench.sender.delivered.sorted() == Array(1...8))
+    }
+
     @Test("D6, B6: a pause between the halves holds the second")
     func pauseHolds() {
         let bench = GateBench { $0.dispatchLimit = 4 }

@@ -128,7 +128,7 @@ struct RetryTests {
         for count in 1...3 {
             #expect(bench.sender.sent.count == count)
             #expect(bench.store.memory.deadLetters.isEmpty)
-            bench.sender.answer(.status(503))
+            bench.sender.answer(.status(500))
             bench.advance(by: .seconds(300))
         }
         #expect(bench.store.memory.deadLetters.map(\.reason) == (isExact ? [.maxRetryAge] : []))
@@ -143,18 +143,18 @@ struct RetryTests {
             $0.backoffBase = .seconds(300)
         }
         bench.track(1)
-        bench.sender.answer(.status(503))
+        bench.sender.answer(.status(500))
         for _ in 0..<1000 {
             bench.advance(by: .seconds(300))
             bench.sender.answer(.noAnswer(cause: "unreachable"))
         }
         bench.advance(by: .seconds(300))
         // The destination is back, and has been heard for no more than one wait since the first attempt.
-        bench.sender.answer(.status(503))
+        bench.sender.answer(.status(500))
         bench.settle()
         #expect(bench.store.memory.deadLetters.isEmpty)
         bench.advance(by: .seconds(300))
-        bench.sender.answer(.status(503))
+        bench.sender.answer(.status(500))
         bench.settle()
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.maxRetryAge])
         #expect(bench.store.memory.deadLetters.map(\.attempts) == [3])
@@ -167,14 +167,81 @@ struct RetryTests {
             $0.backoffBase = .seconds(300)
         }
         bench.track(1)
-        bench.sender.answer(.status(503))
+        bench.sender.answer(.status(500))
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
         bench.advance(by: .seconds(100_000))
         _ = bench.gate.resume("collect") { _ in }
         bench.settle()
-        bench.sender.answer(.status(503))
+        bench.sender.answer(.status(500))
         bench.settle()
         #expect(bench.store.memory.deadLetters.isEmpty && bench.counters[.retried] == 2)
+    }
+
+    @Test(
+        "D9: a destination that says that it is away or overloaded charges nothing, however long",
+        arguments: [408, 429, 502, 503, 504])
+    func outageByAnswer(status: Int) {
+        let bench = GateBench {
+            $0.maxAttempts = 2
+            $0.maxRetryAge = .seconds(600)
+        }
+        bench.track(1)
+        bench.sender.answer(.status(500))
+        for _ in 0..<300 {
+            bench.advance(by: .seconds(300))
+            bench.sender.answer(.status(status))
+        }
+        bench.settle()
+        #expect(bench.sender.sent.count == 301 && bench.store.memory.deadLetters.isEmpty)
+        #expect(bench.sender.batches.last?.attempt == 2)
+        bench.advance(by: .seconds(300))
+        bench.sender.answer(.status(500))
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [.maxAttempts])
+    }
+
+    @Test("D9: time in which the destination answers that it is away does not count for max_retry_age")
+    func outageDoesNotAge() {
+        let bench = GateBench { $0.maxRetryAge = .seconds(600) }
+        bench.track(1)
+        bench.sender.answer(.status(500))
+        for _ in 0..<30 {
+            bench.advance(by: .seconds(300))
+            bench.sender.answer(.status(503))
+        }
+        bench.advance(by: .seconds(300))
+        bench.sender.answer(.status(500))
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.isEmpty)
+    }
+
+    @Test("D10: the attempt after which an event is given up counts, whatever the destination said")
+    func lastAttemptCounts() {
+        for (result, attempts) in [(SendResult.status(413), 1), (.status(400), 1), (.unsendable(cause: "x"), 0)] {
+            let bench = GateBench()
+            bench.track(1)
+            bench.sender.answer(result)
+            bench.settle()
+            #expect(bench.store.memory.deadLetters.map(\.attempts) == [attempts])
+        }
+    }
+
+    @Test("D5: an operator's retry ends the wait, Retry-After included, and leaves the row of failures as it is")
+    func operatorsRetry() {
+        let bench = GateBench()
+        bench.track(1)
+        #expect(bench.gate.endBackoff(of: "collect") == false && bench.gate.endBackoff(of: "none") == nil)
+        bench.sender.answer(.status(503, retryAfter: .seconds(600)))
+        bench.settle()
+        #expect(bench.summary().retryAt != nil)
+        #expect(bench.gate.endBackoff(of: "collect") == true)
+        bench.settle()
+        #expect(bench.sender.sent.count == 2 && bench.summary().retryAt == nil)
+        bench.sender.answer(.status(503))
+        bench.advance(by: .milliseconds(999))
+        #expect(bench.sender.sent.count == 2, "the second failure in a row waits for a second")
+        bench.advance(by: .milliseconds(1))
+        #expect(bench.sender.sent.count == 3)
     }
 
     @Test("D9: a 413 that is retried charges nothing, and does not age an event that nothing was charged for")
@@ -201,7 +268,7 @@ struct RetryTests {
         bench.track(1)
         for _ in 0..<4 {
             for _ in 0..<2 {
-                bench.sender.answer(.status(503))
+                bench.sender.answer(.status(500))
                 bench.advance(by: .seconds(300))
             }
             try bench.restart()

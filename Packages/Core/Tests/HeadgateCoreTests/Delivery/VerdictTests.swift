@@ -24,7 +24,7 @@ struct VerdictTests {
     func retriesOff() {
         for result: SendResult in [
             .status(503), .status(413), .status(400), .status(401, .notAllowed), .noAnswer(cause: "x"),
-            .returned(cause: "x"),
+            .lost(cause: "x"),
         ] {
             for isOversize in [false, true] {
                 let verdict = verdict(result, events: 1, isOversize: isOversize) { $0.retryFailedRequests = false }
@@ -33,12 +33,25 @@ struct VerdictTests {
         }
     }
 
-    @Test("D3: an oversize event is dead before it is looked at what the answer means")
+    @Test("D2, D3: an answer that is no success makes an oversize event a dead letter, whatever the answer means")
     func oversize() {
-        for result: SendResult in [
-            .status(503), .status(413), .status(400), .status(401, .notAllowed), .noAnswer(cause: "x"),
-        ] {
+        for result: SendResult in [.status(503), .status(413), .status(400), .status(401, .notAllowed)] {
             #expect(verdict(result, events: 1, isOversize: true) == .dead(.oversize))
+        }
+    }
+
+    @Test("D2: without an answer an oversize event is tried again like any other")
+    func oversizeWithoutAnswer() {
+        let result = SendResult.noAnswer(cause: "connection refused")
+        #expect(
+            verdict(result, events: 1, isOversize: true) == .retry(cause: "connection refused", charged: false))
+    }
+
+    @Test("D3: an event of which no request can be made is dead, whatever the settings")
+    func unsendable() {
+        for retries in [true, false] {
+            #expect(
+                verdict(.unsendable(cause: "x"), events: 1) { $0.retryFailedRequests = retries } == .dead(.unsendable))
         }
     }
 
@@ -56,7 +69,8 @@ struct VerdictTests {
 
     @Test("D3, D9: what is to go again does, charged or not")
     func retried() {
-        #expect(verdict(.status(503)) == .retry(cause: "HTTP 503", charged: true))
+        #expect(verdict(.status(500)) == .retry(cause: "HTTP 500", charged: true))
+        #expect(verdict(.status(503)) == .retry(cause: "HTTP 503", charged: false))
         #expect(verdict(.status(413, .again)) == .retry(cause: "HTTP 413", charged: false))
     }
 
@@ -65,11 +79,19 @@ struct VerdictTests {
         #expect(verdict(.noAnswer(cause: "connection refused")) == .retry(cause: "connection refused", charged: false))
     }
 
-    @Test("D2, K3: what comes back unanswered is sent again, and charges nothing, also when it is oversize")
-    func returned() {
+    @Test("D2, K3: a lost worker is charged, and another gets the events, also an oversize one")
+    func lost() {
         for isOversize in [false, true] {
-            let verdict = verdict(.returned(cause: "went away"), events: 1, isOversize: isOversize)
-            #expect(verdict == .retry(cause: "went away", charged: false))
+            let verdict = verdict(.lost(cause: "went away"), events: 1, isOversize: isOversize)
+            #expect(verdict == .reassign(cause: "went away"))
+        }
+    }
+
+    @Test("K3: a batch that nobody could take was not sent: it goes again, also with retry_failed_requests off")
+    func returned() {
+        for retries in [true, false] {
+            let verdict = verdict(.returned(cause: "nobody")) { $0.retryFailedRequests = retries }
+            #expect(verdict == .retry(cause: "nobody", charged: false))
         }
     }
 

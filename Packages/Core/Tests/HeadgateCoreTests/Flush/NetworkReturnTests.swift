@@ -11,7 +11,7 @@ struct NetworkReturnTests {
     /// `remote` is behind the ConnectivityBarrier, `local` is not; both are behind a door that a flush opens.
     init() {
         bench.gate.watchNetwork()
-        bench.gate.flushOnReturn = .seconds(30)
+        bench.gate.flushesOnReturn = true
         for (id, reachesNetwork) in [("local", false), ("remote", true)] {
             bench.gate.addDispatcher(
                 DispatcherSettings(id: id), kind: "recording", sender: sender(id), reachesNetwork: reachesNetwork)
@@ -69,16 +69,37 @@ struct NetworkReturnTests {
     @Test("F5: it can be switched off, and a service that stops begins none")
     func switchedOff() {
         bench.track(1)
-        bench.gate.flushOnReturn = nil
+        bench.gate.flushesOnReturn = false
         go(.disconnected, .connected(.wifi))
         #expect(sent("remote").isEmpty && !bench.summary(of: "remote").isFlushing)
-        bench.gate.flushOnReturn = .seconds(1)
+        bench.gate.flushesOnReturn = true
         bench.gate.stop(within: .seconds(1), flushing: false) { _ in }
         go(.disconnected, .connected(.wifi))
         #expect(sent("remote").isEmpty)
     }
 
-    @Test("F5, F4: a network that comes and goes has one flush at a time, of all that was queued; it ends in its time")
+    @Test("F5, B20: with wifi_only the return of a cellular network flushes nothing, that of Wi-Fi does")
+    func wifiOnly() throws {
+        try bench.gate.updateBarrier(
+            id: ConnectivityBarrier.id, scopes: [.dispatcher(id: "remote")], configuration: ["wifi_only": true])
+        bench.track(1)
+        go(.disconnected, .connected(.cellular))
+        #expect(sent("remote").isEmpty && !bench.summary(of: "remote").isFlushing)
+        go(.disconnected, .connected(.wifi))
+        #expect(sent("remote") == [[1]])
+    }
+
+    @Test("F5: of two dispatchers the return flushes the one whose barriers are all open")
+    func oneOfTwo() throws {
+        try bench.gate.addBarrier(
+            id: "picky", kind: ConnectivityBarrier.id, scopes: [.dispatcher(id: "local")],
+            configuration: ["wifi_only": true])
+        bench.track(1)
+        go(.disconnected, .connected(.cellular))
+        #expect(sent("remote") == [[1]] && sent("local").isEmpty)
+    }
+
+    @Test("F5, F4: a network that comes and goes has one flush at a time, of all that was queued, without a timeout")
     func flapping() {
         _ = bench.gate.pause("remote", reason: nil, isFlushable: false) { _ in }
         for _ in 0..<100 {
@@ -87,9 +108,13 @@ struct NetworkReturnTests {
             bench.advance(by: .milliseconds(10))
         }
         #expect(bench.gate.flushes.table.flushes.count == 1)
-        bench.advance(by: .seconds(29))
+        bench.advance(by: .seconds(100_000))
         #expect(bench.summary(of: "remote").isFlushing)
-        bench.advance(by: .seconds(1))
-        #expect(!bench.summary(of: "remote").isFlushing)
+        _ = bench.gate.resume("remote") { _ in }
+        bench.settle()
+        senders.all["remote"]?.reply = { _ in .delivered }
+        senders.all["remote"]?.answer()
+        bench.settle()
+        #expect(senders.all["remote"]?.delivered == Array(1...100) && !bench.summary(of: "remote").isFlushing)
     }
 }

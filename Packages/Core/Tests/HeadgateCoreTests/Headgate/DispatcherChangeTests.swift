@@ -39,7 +39,7 @@ struct DispatcherChangeTests {
         let new = RecordingSender(scheduler: bench.scheduler)
         let old = bench.sender
         change(bench, to: new) { _ in }
-        old.answer(.status(503))
+        old.answer(.status(500))
         bench.advance(by: .seconds(1))
         #expect(new.sent == [[1]])
         #expect(String(decoding: new.batches[0].body, as: UTF8.self).contains(#""attempt":2"#))

@@ -71,12 +71,13 @@ final class GateModel {
             "\(dispatcher.id): \(numbers) go through a closed way")
     }
 
-    /// While a half of a batch that was too large waits, nothing needs company (Behaviour D6).
+    /// While a half of a batch that was too large, or lost with its workers, waits, nothing needs company (Behaviour D6, K3).
     func isOpen(_ dispatcher: ModelDispatcher, pending: Int) -> Bool {
         let first = dispatcher.unsettled.subtracting(dispatcher.inFlight).min() ?? 0
         let threshold = min(dispatcher.batchSize ?? 1, dispatcher.settings.dispatchLimit)
         return doors.allSatisfy { $0.lets(dispatcher.id, flushing: false) } && !dispatcher.isPaused
-            && dispatcher.waitsUntil <= now && (pending >= threshold || first <= dispatcher.halvedThrough)
+            && dispatcher.waitsUntil <= now
+            && (pending >= threshold || first <= dispatcher.halvedThrough || dispatcher.shares[first] != nil)
     }
 
     /// The newest event for which a dispatcher is flushed; 0 when it is not.
@@ -112,6 +113,9 @@ final class GateModel {
     }
 
     private func checkAttempts(_ batch: Batch, _ dispatcher: ModelDispatcher) {
+        let shares = batch.events.compactMap { dispatcher.shares[$0.sequenceNumber] }
+        expect(shares.isEmpty || shares.count == batch.events.count, "halves of a lost batch go with others")
+        expect(batch.events.count <= shares.min() ?? .max, "\(batch.events.count) go together, not \(shares)")
         for event in batch.events {
             let attempt = dispatcher.attempts[event.sequenceNumber, default: 0] + 1
             let text = String(decoding: batch.body[event.range], as: UTF8.self)

@@ -131,7 +131,7 @@ final class GateRun {
         else { return }
         var results: [SendResult] = [
             .delivered, .delivered, .delivered, .status(503), .status(400), .status(413), .noAnswer(cause: "reset"),
-            .returned(cause: "went away"),
+            .returned(cause: "nobody"), .lost(cause: "went away"), .lost(cause: "went away"), .status(500),
         ]
         if profile.tellsEventsApart { results.append(.each(batch.events.map { _ in outcome() })) }
         answer(batch, of: id, results.randomElement(using: &random) ?? .delivered)

@@ -21,6 +21,9 @@ struct ModelDispatcher {
     var isPaused = false
     var isPauseFlushable = false
     var halvedThrough: SequenceNumber = 0
+    /// How many workers in a row were lost with an event, and the most events of a batch that it may be in since.
+    var losses: [SequenceNumber: Int] = [:]
+    var shares: [SequenceNumber: Int] = [:]
     /// Since the start.
     var delivered = 0
     var dead = 0
@@ -40,9 +43,12 @@ struct ModelDispatcher {
             halvedThrough = max(halvedThrough, sequenceNumbers.max() ?? 0)
         case .refused(let refusal) where refusal.meaning != .again:
             bury(sequenceNumbers)
-        case .refused:
-            charge(sequenceNumbers)
+        case .refused(let refusal):
+            if refusal.isCharged { judged(sequenceNumbers) }
+            if refusal.isCharged { charge(sequenceNumbers) }
             wait(from: now, chance)
+        case .lost: lost(sequenceNumbers, at: now, chance)
+        case .unsendable: bury(sequenceNumbers)
         case .each(let outcomes):
             for (number, outcome) in zip(sequenceNumbers, outcomes) { answered(number, outcome) }
             if outcomes.contains(where: \.isRetry) { wait(from: now, chance) }
@@ -55,8 +61,26 @@ struct ModelDispatcher {
         switch outcome {
         case .delivered, .duplicate: deliver([sequenceNumber])
         case .dead: bury([sequenceNumber])
-        case .retry(_, let charged): if charged { charge([sequenceNumber]) }
+        case .retry(_, let charged):
+            judged([sequenceNumber])
+            if charged { charge([sequenceNumber]) }
         }
+    }
+
+    /// Behaviour K3: each loss is charged, from the third in a row on the batch goes in halves, and from the second on after a
+    /// wait.
+    private mutating func lost(_ sequenceNumbers: [SequenceNumber], at now: Instant, _ chance: Double) {
+        for number in sequenceNumbers {
+            losses[number, default: 0] += 1
+            if losses[number, default: 0] >= 3 { shares[number] = (sequenceNumbers.count + 1) / 2 }
+        }
+        let isAgain = sequenceNumbers.contains { losses[$0, default: 0] > 1 }
+        if isAgain { waitsUntil = max(waitsUntil, now + .milliseconds(500) * chance) }
+        charge(sequenceNumbers)
+    }
+
+    private mutating func judged(_ sequenceNumbers: [SequenceNumber]) {
+        for number in sequenceNumbers { (losses[number], shares[number]) = (nil, nil) }
     }
 
     private mutating func deliver(_ sequenceNumbers: [SequenceNumber]) {

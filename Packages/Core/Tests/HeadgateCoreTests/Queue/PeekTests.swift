@@ -44,7 +44,7 @@ struct PeekTests {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(4)
         #expect(try peek(bench) == [3, 4])
-        bench.sender.answer(.status(503))
+        bench.sender.answer(.status(500))
         var events: [[UInt8]] = []
         #expect(bench.gate.peek(at: "collect", limit: 4) { events = (try? $0.get())?.events ?? [] })
         bench.settle()

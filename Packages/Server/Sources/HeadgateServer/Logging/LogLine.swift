@@ -28,6 +28,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case collectorFailed = "collector_failed"
     case connectionFailed = "connection_failed"
     case dispatcherResumed = "dispatcher_resumed"
+    case dispatcherRetried = "dispatcher_retried"
     case eventsDied = "events_died"
     case eventsDuplicate = "events_duplicate"
     case eventsEvicted = "events_evicted"
@@ -55,6 +56,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case storeRenewed = "store_renewed"
     case storeUnwritten = "store_unwritten"
     case transformationFailed = "transformation_failed"
+    case workerLost = "worker_lost"
 
     var level: LogLevel { shape.level }
 
@@ -72,6 +74,8 @@ enum LogKind: String, CaseIterable, Sendable {
         case .clientDisconnected: (.notice, "{client} is disconnected: it has lost the right to {rights}")
         case .collectorFailed: (.warning, "collector {collector}: {cause}")
         case .connectionFailed: (.warning, "a connection could not be taken: {cause}")
+        case .dispatcherRetried:
+            (.notice, "dispatcher {dispatcher} sends again now: an operator ended its wait after {cause}")
         case .dispatcherResumed: (.notice, "dispatcher {dispatcher} is resumed: {reason}")
         case .eventsDied: (.warning, "dispatcher {dispatcher} gave up {events} as {reason}: {cause}; the first is {id}")
         case .eventsDuplicate:
@@ -119,6 +123,11 @@ enum LogKind: String, CaseIterable, Sendable {
                 "what was settled could not be written down, and is sent again after a restart until it can: {cause}"
             )
         case .transformationFailed: (.error, "transformations.{transformation}: {cause}")
+        case .workerLost:
+            (
+                .warning,
+                "dispatcher {dispatcher} lost {worker} with {events}: {cause}; another worker gets them (attempt {attempt}; the first is {id})"
+            )
         }
     }
 }
@@ -161,7 +170,9 @@ struct LogLine: Equatable, Sendable {
 
     private static let events = "events"
     /// What differs between lines that say the same.
-    private static let changing: Set<String> = [events, "id", "letters", "count", "cause"]
+    private static let changing: Set<String> = [
+        events, "id", "letters", "count", "cause", "worker", "attempt",
+    ]
 
     /// The same for lines that say the same of the same, whatever their numbers.
     var sameness: String {

@@ -43,7 +43,7 @@ struct SettingsInstaller {
         gate.setLimits(new.store)
         gate.trace.remembered = new.tracedEvents
         gate.eventLimits = new.limits.ofEvents
-        gate.flushOnReturn = new.flushOn.connected ? FlushMethods.usualTimeout : nil
+        gate.flushesOnReturn = new.flushOn.connected
         boards.gateways = new.gateways
         putRulesInForce(new, insteadOf: old, made)
         putDispatchersInForce(new, insteadOf: old, made)

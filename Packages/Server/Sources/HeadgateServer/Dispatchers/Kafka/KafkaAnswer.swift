@@ -110,7 +110,7 @@ extension KafkaSettings {
     /// What the outcomes of a batch's events mean for the batch.
     func judge(_ result: SendResult) -> SendResult {
         switch result {
-        case .noAnswer(let cause) where onUnauthorized == .pause && KafkaDenial.all.contains(cause):
+        case .noAnswer(let cause, _) where onUnauthorized == .pause && KafkaDenial.all.contains(cause):
             .refused(SendResult.Refusal(.notAllowed, cause: cause, isCharged: false))
         default: result
         }

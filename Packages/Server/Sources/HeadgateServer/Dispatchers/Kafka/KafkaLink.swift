@@ -169,7 +169,7 @@ extension SendResult {
     /// Why some events go again, or nil if none do.
     fileprivate var causeOfRetry: String? {
         switch self {
-        case .noAnswer(let cause): cause
+        case .noAnswer(let cause, _), .lost(let cause), .unsendable(let cause): cause
         case .each(let outcomes):
             outcomes.lazy.compactMap { if case .retry(let cause, _) = $0 { cause } else { nil } }.first
         case .delivered, .refused, .returned, .interrupted: nil

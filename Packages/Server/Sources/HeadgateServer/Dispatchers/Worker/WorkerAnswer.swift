@@ -29,7 +29,7 @@ enum WorkerAnswer {
         switch answer {
         case .success(let result): self.result(result, for: batch)
         case .failure(.refused(let error)): retry(batch, "worker: \(error.message)")
-        case .failure(.gone): .returned(cause: "the worker went away")
+        case .failure(.gone): .lost(cause: WorkerPool.wentAway)
         }
     }
 

@@ -2,15 +2,14 @@ import HeadgateCore
 
 /// Shares the batches of one dispatcher among its subscribers, by their credit (Behaviour K3).
 ///
-/// Pure: facts go in, with the time where it matters; orders come out. A batch is lent: who does not answer in time, or
-/// goes away, loses it to another who has credit, once; after that it is given up, so that a batch that takes its workers
-/// down waits as any failure does (Behaviour D4).
+/// Pure: facts go in, with the time where it matters; orders come out. A batch is lent: a subscriber that does not answer in
+/// time, or goes away, loses it. What becomes of the events of a lost batch is decided by the dispatcher.
 struct WorkerPool {
     /// A process that works for the dispatcher, by the number of its session.
     typealias Subscriber = Int
     /// Names a batch.
     typealias BatchNumber = Int
-    /// Names one lending of a batch; when the batch is lent again, that has another.
+    /// Names the lending of a batch.
     typealias Loan = Int
 
     /// What to do.
@@ -19,6 +18,8 @@ struct WorkerPool {
         case give(BatchNumber, to: Subscriber, as: Loan)
         /// Nobody works on a batch any more.
         case end(BatchNumber, SendResult)
+        /// A batch was lost by the subscriber that had it.
+        case lose(BatchNumber, by: Subscriber, cause: String)
         /// All that a subscriber had in hand when it wanted to leave is settled.
         case release(Subscriber)
     }
@@ -45,13 +46,10 @@ struct WorkerPool {
 
     private struct Lending {
         let batch: BatchNumber
-        let events: Int
         let subscriber: Subscriber
         let end: Instant
         /// How long it may be kept.
         let lease: Duration
-        /// Whether somebody else had it before.
-        let isSecond: Bool
     }
 
     /// How long a subscriber may keep a batch; for batches that are lent from now on.
@@ -129,10 +127,10 @@ struct WorkerPool {
     }
 
     /// Somebody is gone, and what it had in hand with it.
-    mutating func gone(_ subscriber: Subscriber, now: Instant) {
+    mutating func gone(_ subscriber: Subscriber) {
         guard let member = members.removeValue(forKey: subscriber) else { return }
+        for loan in member.loans.sorted() { lose(loan, cause: WorkerPool.wentAway) }
         orders.append(.release(subscriber))
-        for loan in member.loans.sorted() { lendAgain(loan, cause: "the worker went away", now) }
     }
 
     /// There is a batch to be worked on.
@@ -140,7 +138,7 @@ struct WorkerPool {
         guard let subscriber = next(taking: events)?.subscriber else {
             return orders.append(.end(batch, .returned(cause: "no worker is free")))
         }
-        lend(batch, events: events, to: subscriber, isSecond: false, now)
+        lend(batch, to: subscriber, now)
     }
 
     /// A subscriber answered.
@@ -159,8 +157,8 @@ struct WorkerPool {
     /// The time that ``nextDeadline`` told has come, or some time else.
     mutating func timePassed(_ now: Instant) {
         for (loan, lending) in lendings.sorted(by: { $0.key < $1.key }) where lending.end <= now {
+            lose(loan, cause: "no answer from a worker within \(lending.lease.wholeMilliseconds) ms")
             takeBack(loan, from: lending.subscriber)
-            lendAgain(loan, cause: "no answer from a worker within \(lending.lease.wholeMilliseconds) ms", now)
         }
     }
 
@@ -175,33 +173,33 @@ struct WorkerPool {
 
     // MARK: Lending
 
-    /// Who gets the next batch: of those who can take one, who has waited longest since the last.
-    private func next(
-        taking events: Int = 0, butNot former: Subscriber? = nil
-    ) -> (subscriber: Subscriber, mostEvents: Int)? {
-        members.filter { $0.value.free > 0 && $0.value.mostEvents >= events && $0.key != former }
-            .min { ($0.value.lastLoan, $0.key) < ($1.value.lastLoan, $1.key) }
+    /// The subscriber that gets the next batch: of those that can take one, the one that has waited longest since its last. One
+    /// that owes an answer gets nothing while another is free: so a batch goes to another worker than the one that hangs.
+    private func next(taking events: Int = 0) -> (subscriber: Subscriber, mostEvents: Int)? {
+        members.filter { $0.value.free > 0 && $0.value.mostEvents >= events }
+            .min {
+                ($0.value.overdue.count, $0.value.lastLoan, $0.key) < (
+                    $1.value.overdue.count, $1.value.lastLoan, $1.key
+                )
+            }
             .map { (subscriber: $0.key, mostEvents: $0.value.mostEvents) }
     }
 
-    private mutating func lend(
-        _ batch: BatchNumber, events: Int, to subscriber: Subscriber, isSecond: Bool, _ now: Instant
-    ) {
+    private mutating func lend(_ batch: BatchNumber, to subscriber: Subscriber, _ now: Instant) {
         lastLoan += 1
-        lendings[lastLoan] = Lending(
-            batch: batch, events: events, subscriber: subscriber, end: now + lease, lease: lease, isSecond: isSecond)
+        lendings[lastLoan] = Lending(batch: batch, subscriber: subscriber, end: now + lease, lease: lease)
         members[subscriber]?.loans.insert(lastLoan)
         members[subscriber]?.lastLoan = lastLoan
         orders.append(.give(batch, to: subscriber, as: lastLoan))
     }
 
-    /// Lends a batch that was not answered for to another, or gives it up.
-    private mutating func lendAgain(_ loan: Loan, cause: String, _ now: Instant) {
+    /// Ends the lending of a batch that was not answered for.
+    private mutating func lose(_ loan: Loan, cause: String) {
         guard let lending = lendings.removeValue(forKey: loan) else { return }
-        let heir = lending.isSecond ? nil : next(taking: lending.events, butNot: lending.subscriber)?.subscriber
-        guard let heir else { return orders.append(.end(lending.batch, .returned(cause: cause))) }
-        lend(lending.batch, events: lending.events, to: heir, isSecond: true, now)
+        orders.append(.lose(lending.batch, by: lending.subscriber, cause: cause))
     }
+
+    static let wentAway = "the worker went away"
 
     private mutating func takeBack(_ loan: Loan, from subscriber: Subscriber) {
         members[subscriber]?.loans.remove(loan)

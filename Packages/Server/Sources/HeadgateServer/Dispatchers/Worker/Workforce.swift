@@ -9,6 +9,7 @@ final class Workforce {
 
     // The gate has the senders, and they this.
     private unowned let gate: Headgate
+    private let log: Log
     private var pool: WorkerPool
     private var sessions: [WorkerPool.Subscriber: Session] = [:]
     private var work: [WorkerPool.BatchNumber: Work] = [:]
@@ -18,13 +19,13 @@ final class Workforce {
     private var alarm: (due: Instant, timer: any Disposable)?
 
     private struct Work {
-        var batch: Batch
+        let batch: Batch
         let then: (SendResult) -> Void
     }
 
-    init(dispatcher: String, lease: Duration, gate: Headgate) {
+    init(dispatcher: String, lease: Duration, gate: Headgate, log: Log) {
         self.dispatcher = dispatcher
-        self.gate = gate
+        (self.gate, self.log) = (gate, log)
         pool = WorkerPool(lease: lease)
     }
 
@@ -61,7 +62,7 @@ final class Workforce {
 
     /// A client is gone.
     func left(_ subscriber: WorkerPool.Subscriber) {
-        pool.gone(subscriber, now: gate.scheduler.now)
+        pool.gone(subscriber)
         proceed()
     }
 
@@ -110,18 +111,14 @@ final class Workforce {
         switch order {
         case .give(let number, let subscriber, let loan): give(number, to: subscriber, as: loan)
         case .end(let number, let result): end(number, result)
+        case .lose(let number, let subscriber, let cause): lose(number, by: subscriber, cause)
         case .release(let subscriber): release(subscriber)
         }
     }
 
     private func give(_ number: WorkerPool.BatchNumber, to subscriber: WorkerPool.Subscriber, as loan: WorkerPool.Loan)
     {
-        guard let taken = work[number]?.batch, let session = sessions[subscriber] else { return }
-        guard let batch = gate.recheck(taken, of: dispatcher) else {
-            pool.answered(loan)
-            return end(number, .each([]))
-        }
-        work[number]?.batch = batch
+        guard let batch = work[number]?.batch, let session = sessions[subscriber] else { return }
         let write = { (writer: inout JSONWriter) in writer.dispatch(batch, of: self.dispatcher) }
         session.ask(WorkerMethods.dispatch.name, params: write) { [weak self] answer in
             if case .failure(.gone) = answer { self?.left(subscriber) }
@@ -140,6 +137,20 @@ final class Workforce {
     private func end(_ number: WorkerPool.BatchNumber, _ result: SendResult) {
         guard let done = work.removeValue(forKey: number) else { return }
         gate.scheduler.soon { done.then(result) }
+    }
+
+    /// A worker is lost with a batch that it had (Behaviour K3, O4).
+    private func lose(_ number: WorkerPool.BatchNumber, by subscriber: WorkerPool.Subscriber, _ cause: String) {
+        if let batch = work[number]?.batch, let first = batch.events.first {
+            log.tell(
+                .workerLost,
+                [
+                    "dispatcher": .string(dispatcher), "events": .number(DataNumber(batch.events.count)),
+                    "worker": .string(sessions[subscriber]?.asOwner.name ?? "a worker"), "cause": .string(cause),
+                    "id": .string(first.plainId), "attempt": .number(DataNumber(batch.attempt)),
+                ])
+        }
+        end(number, .lost(cause: cause))
     }
 
     private func release(_ subscriber: WorkerPool.Subscriber) {
@@ -182,17 +193,18 @@ extension JSONWriter {
 final class Workforces {
     // The service has both.
     private unowned let gate: Headgate
+    private let log: Log
     private var all: [String: Workforce] = [:]
     private var configured: Set<String> = []
 
-    init(gate: Headgate) {
-        self.gate = gate
+    init(gate: Headgate, log: Log) {
+        (self.gate, self.log) = (gate, log)
     }
 
     /// Those who work, or may work, for a dispatcher.
     func workforce(of dispatcher: String, _ settings: WorkerSettings) -> Workforce {
         if let there = all[dispatcher] { return there }
-        let new = Workforce(dispatcher: dispatcher, lease: settings.lease, gate: gate)
+        let new = Workforce(dispatcher: dispatcher, lease: settings.lease, gate: gate, log: log)
         all[dispatcher] = new
         return new
     }

@@ -1,0 +1,50 @@
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Flushes that begin by themselves")
+struct AutomaticFlushTests {
+    let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
+
+    init() throws {
+        try bench.gate.addBarrier(
+            id: "b", kind: "BatchingBarrier", scopes: [.dispatcher(id: "collect")], configuration: ["batch_size": 10])
+        bench["archive"].reply = { _ in .delivered }
+        bench.settle()
+    }
+
+    @Test("F5: such a flush lasts until what it covers is settled, however long the destination is away")
+    func outage() {
+        bench.track(3)
+        bench.gate.flushAutomatically()
+        bench.settle()
+        bench["collect"].answer(.status(503, retryAfter: .seconds(40)))
+        bench.advance(by: .seconds(40))
+        #expect(bench["collect"].sent == [[1, 2, 3], [1, 2, 3]])
+        for _ in 0..<200 {
+            bench["collect"].answer(.noAnswer(cause: "connection refused"))
+            bench.advance(by: .seconds(300))
+        }
+        #expect(bench.summary().isFlushing)
+        bench["collect"].answer()
+        bench.track(1)
+        #expect(bench["collect"].delivered == [1, 2, 3] && !bench.summary().isFlushing)
+        #expect(bench["collect"].outstanding.isEmpty, "later events wait for a batch")
+    }
+
+    @Test("F5: each dispatcher has one at most, however often they begin, and a client's flush is none of them")
+    func bounded() {
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.track(1)
+        _ = bench.gate.flush(id: "mine", timeout: nil) { _ in }
+        for _ in 0..<100 {
+            bench.track(1)
+            bench.gate.flushAutomatically()
+            bench.gate.flushAutomatically(["collect"])
+            bench.settle()
+        }
+        #expect(
+            bench.gate.flushes.table.flushes.map { $0.parts.keys.sorted() } == [["archive", "collect"], ["collect"]])
+    }
+}
