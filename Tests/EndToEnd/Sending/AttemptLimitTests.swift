@@ -6,7 +6,7 @@ import Testing
     func maxAttempts() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
-            collector.answerNext(.status(503), .status(500), .status(429))
+            collector.answerNext(.status(500), .status(404), .status(501))
             let daemon = try await scene.daemon(sendingTo: collector, ["max_attempts": 3, "dispatch_limit": 1])
             try await daemon.track(1...2)
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e2"])
@@ -21,7 +21,7 @@ import Testing
     func attemptsPerEvent() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
-            collector.answerNext(ScriptedAnswer(status: 503, isHeld: true), .status(503))
+            collector.answerNext(ScriptedAnswer(status: 500, isHeld: true), .status(500))
             let daemon = try await scene.daemon(sendingTo: collector, ["max_attempts": 2, "in_flight": 1])
             try await daemon.track(1...1)
             try await collector.requests(atLeast: 1)
@@ -49,11 +49,26 @@ import Testing
         }
     }
 
+    @Test(
+        "D9: an answer that the destination is away or overloaded charges no attempt",
+        arguments: [408, 429, 502, 503, 504])
+    func outage(status: Int) async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            for _ in 1...5 { collector.answerNext(.status(status)) }
+            let daemon = try await scene.daemon(sendingTo: collector, ["max_attempts": 1])
+            try await daemon.track(1...1)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+            #expect(collector.requests.count == 6 && collector.requests.allSatisfy { $0.events[0]["attempt"] == 1 })
+            #expect(try await daemon.dispatcher()["dead"] == 0)
+        }
+    }
+
     @Test("D9: after max_retry_age an event is dead, counted from its first charged attempt")
     func maxRetryAge() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
-            collector.answerAlways(.status(503))
+            collector.answerAlways(.status(500))
             let daemon = try await scene.daemon(sendingTo: collector, ["max_retry_age_s": 1])
             let start = ContinuousClock.now
             try await daemon.track(1...1)

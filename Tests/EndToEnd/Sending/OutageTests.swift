@@ -85,8 +85,8 @@ import Testing
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
             #expect(collector.requests.map(\.status) == [503, 503, 200])
             #expect(collector.requests.map(\.ids) == [ids, ids, ids])
-            // A refusal with a status charges an attempt (D9).
-            #expect(collector.requests.map { $0.events[0]["attempt"] } == [1, 2, 3])
+            // The destination says that it is away, which charges no attempt (D9).
+            #expect(collector.requests.map { $0.events[0]["attempt"] } == [1, 1, 1])
             try await daemon.dispatcher(until: "an empty queue") { $0["sent"].int == 3 && $0["pending"].int == 0 }
         }
     }

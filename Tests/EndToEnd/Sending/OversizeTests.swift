@@ -17,13 +17,27 @@ import Testing
         }
     }
 
+    @Test("D2: without an answer it waits like any other, and those behind it wait with it")
+    func outage() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector(listening: false)
+            let daemon = try await scene.daemon(sendingTo: collector, Self.limit)
+            try await track(daemon)
+            try await daemon.dispatcher(until: "a failed attempt") { $0["failed"].int != 0 }
+            try collector.listen()
+            collector.answerNext(.accepted, ScriptedAnswer(hangsUp: true))
+            let ids = try await collector.acceptedIDs(atLeast: 4)
+            #expect(ids == ["e1", "e2", "e3", "e4"])
+            #expect(try await daemon.dispatcher()["dead"] == 0)
+        }
+    }
+
     @Test(
-        "D2: on failure it is dead and never sent again",
-        arguments: [ScriptedAnswer.status(503), ScriptedAnswer(hangsUp: true), .status(413)])
+        "D2: after an answer that is no success it is dead, and never sent again",
+        arguments: [ScriptedAnswer.status(503), .status(413)])
     func neverRetried(answer: ScriptedAnswer) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
-            // The first uses the connection: a cut that comes then is one that libcurl would repeat the request after.
             collector.answerNext(.accepted, answer)
             let daemon = try await scene.daemon(
                 sendingTo: collector, Self.limit.merging(["retry_for_status_codes": ["503": true]]))

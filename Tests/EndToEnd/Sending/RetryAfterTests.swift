@@ -22,6 +22,24 @@ import Testing
         }
     }
 
+    @Test("D5: `headgate retry` ends a wait, Retry-After included, and the log says so")
+    func operatorsRetry() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(Self.unavailable(for: "600"))
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.track(1...1)
+            try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            let retried = try await CommandLineTool.run("retry", "collect", on: daemon)
+            #expect(retried.exitCode == 0 && retried.output.contains("collect"))
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+            #expect(
+                daemon.log.contains("dispatcher collect sends again now: an operator ended its wait after HTTP 503"))
+            #expect(try await CommandLineTool.run("retry", "collect", on: daemon).exitCode == 0)
+            #expect(try await CommandLineTool.run("retry", "nowhere", on: daemon).exitCode == 1)
+        }
+    }
+
     @Test("D5: a wait always ends by itself, and then all go, in order")
     func endsByItself() async throws {
         try await withScene { scene in

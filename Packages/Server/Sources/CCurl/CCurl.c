@@ -44,6 +44,34 @@ long ccurl_connect_error(CURL *easy) {
     return curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &error) == CURLE_OK ? error : 0;
 }
 
+long ccurl_connect_status(CURL *easy) {
+    long status = 0;
+    return curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &status) == CURLE_OK ? status : 0;
+}
+
+long ccurl_request_size(CURL *easy) {
+    long size = 0;
+    return curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &size) == CURLE_OK ? size : 0;
+}
+
+curl_off_t ccurl_uploaded(CURL *easy) {
+    curl_off_t count = 0;
+    return curl_easy_getinfo(easy, CURLINFO_SIZE_UPLOAD_T, &count) == CURLE_OK ? count : 0;
+}
+
+curl_socket_t ccurl_multiplexed_socket(CURL *easy) {
+    long version = 0;
+    curl_socket_t socket = CURL_SOCKET_BAD;
+    if (curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version) != CURLE_OK) return CURL_SOCKET_BAD;
+    if (version != CURL_HTTP_VERSION_2_0) return CURL_SOCKET_BAD;
+    return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK ? socket : CURL_SOCKET_BAD;
+}
+
+CURLcode ccurl_set_closer(CURL *easy, curl_closesocket_callback closer, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, closer);
+    return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, context) : code;
+}
+
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }

@@ -27,3 +27,18 @@ size_t cgzip_compress(const void *bytes, size_t count, void *output, size_t room
     deflateEnd(&stream);
     return ended ? written : 0;
 }
+
+size_t cgzip_decompress(const void *bytes, size_t count, void *output, size_t room, int raw) {
+    z_stream stream = {0};
+    // 32 more: zlib tells the two formats apart by the header.
+    if (count > UINT_MAX || room > UINT_MAX) return 0;
+    if (inflateInit2(&stream, raw ? -MAX_WBITS : MAX_WBITS + 32) != Z_OK) return 0;
+    stream.next_in = (Bytef *)bytes;
+    stream.avail_in = (uInt)count;
+    stream.next_out = output;
+    stream.avail_out = (uInt)room;
+    int code = inflate(&stream, Z_SYNC_FLUSH);
+    size_t written = room - stream.avail_out;
+    inflateEnd(&stream);
+    return code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR ? written : 0;
+}

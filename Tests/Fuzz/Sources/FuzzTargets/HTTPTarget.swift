@@ -12,7 +12,8 @@ enum HTTPTarget {
     /// What a server sends before it closes the connection.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard input.count > 0 else { return -1 }
-        let handle = HTTPHandle(to: HTTPRequest.Target(url: "http://127.0.0.1:1/"), userAgent: "fuzz", noProxy: "*")
+        let target = HTTPRequest.Target(url: "http://127.0.0.1:1/")
+        let handle = HTTPHandle(to: target, userAgent: "fuzz", noProxy: "*", sockets: OpenSockets())
         let (outcome, mayGoOn) = outcome(of: input, by: handle)
         look(outcome, of: Array(input))
         guard mayGoOn else { return 0 }
@@ -40,9 +41,13 @@ enum HTTPTarget {
 
     private static func look(_ outcome: HTTPOutcome, of sent: [UInt8]) {
         switch outcome {
-        case .failed(let cause): precondition(!cause.isEmpty)
+        case .failed(let cause, _), .unmade(let cause): precondition(!cause.isEmpty)
+        case .refusedByProxy(let answer): preconditionFailure("no proxy is there: \(answer.status)")
         case .answered(let answer):
-            precondition((200...999).contains(answer.status) && answer.body.count <= limit, "\(answer.status)")
+            // Of a compressed body more is kept.
+            let isShort = answer.body.count <= 64 * 1024
+            precondition((200...999).contains(answer.status) && isShort, "\(answer.status)")
+            _ = AnswerText(answer, isCut: false, mostBytes: limit).excerpt(SecretMask(["secret"]), limit: limit)
             if answer.fault == nil { mustBeWhole(sent) }
             let wait = answer.headers["Retry-After"].flatMap { RetryAfter.wait($0, at: Timestamp(milliseconds: 0)) }
             precondition(wait.map { $0 >= .zero } ?? true)

@@ -33,6 +33,21 @@ long ccurl_status(CURL *easy);
 /// The errno of the last failed connect; 0 if there was none.
 long ccurl_connect_error(CURL *easy);
 
+/// The status of a proxy's last answer to CONNECT; 0 if there was none.
+long ccurl_connect_status(CURL *easy);
+
+/// The number of bytes that were sent of requests, their headers alone; 0 if no request could be made.
+long ccurl_request_size(CURL *easy);
+
+/// The number of bytes of the request's body that the system has taken.
+curl_off_t ccurl_uploaded(CURL *easy);
+
+/// The socket of the transfer's connection if the connection is kept and speaks HTTP/2; CURL_SOCKET_BAD otherwise.
+curl_socket_t ccurl_multiplexed_socket(CURL *easy);
+
+/// Sets the function that closes the sockets of connections.
+CURLcode ccurl_set_closer(CURL *easy, curl_closesocket_callback closer, void *context);
+
 /// Sets an option of all transfers that takes a number.
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 

@@ -13,6 +13,8 @@ public final class SenderSurroundings {
     private let loop: EventLoop?
     /// Who works for dispatchers of kind `worker`.
     let workforces: Workforces
+    /// The threads that write the files of dispatchers of kind `file`.
+    let fileThreads = FileThreads()
     private var client: HTTPClient?
 
     init(scheduler: any Scheduler, loop: EventLoop?, dataDirectory: String, workforces: Workforces) {

@@ -70,6 +70,17 @@ enum Gzip {
         }
         return compressed.isEmpty ? nil : compressed
     }
+
+    /// Returns the first bytes, decompressed; nil if these are not in the format. They may be cut short.
+    /// - Parameter isBare: true for a deflate stream without a header.
+    static func beginning(of bytes: [UInt8], most: Int, isBare: Bool = false) -> [UInt8]? {
+        let plain = [UInt8](unsafeUninitializedCapacity: most) { output, written in
+            written = bytes.withUnsafeBytes {
+                cgzip_decompress($0.baseAddress, $0.count, output.baseAddress, most, isBare ? 1 : 0)
+            }
+        }
+        return plain.isEmpty ? nil : plain
+    }
 }
 
 /// The Zstandard format (RFC 8878).
@@ -85,6 +96,26 @@ enum Zstandard {
             written = ZSTD_isError(result) == 0 ? result : 0
         }
         return compressed.isEmpty ? nil : compressed
+    }
+
+    /// Returns the first bytes, decompressed; nil if these are not in the format. They may be cut short.
+    static func beginning(of bytes: [UInt8], most: Int) -> [UInt8]? {
+        guard let stream = ZSTD_createDStream() else { return nil }
+        defer { ZSTD_freeDStream(stream) }
+        let plain = [UInt8](unsafeUninitializedCapacity: most) { output, written in
+            bytes.withUnsafeBytes { input in
+                var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
+                var target = ZSTD_outBuffer(dst: output.baseAddress, size: most, pos: 0)
+                // Each call goes on to the end of a block at least.
+                while source.pos < source.size, target.pos < target.size {
+                    let before = (source.pos, target.pos)
+                    let code = ZSTD_decompressStream(stream, &target, &source)
+                    if ZSTD_isError(code) != 0 || before == (source.pos, target.pos) { break }
+                }
+                written = target.pos
+            }
+        }
+        return plain.isEmpty ? nil : plain
     }
 }
 

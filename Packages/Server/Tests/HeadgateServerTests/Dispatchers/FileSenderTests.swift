@@ -1,5 +1,6 @@
 import Foundation
 import HeadgateCore
+import HeadgateData
 import Testing
 
 @testable import HeadgateServer
@@ -16,6 +17,32 @@ struct FileSenderTests {
         }
         let lines = (0..<100).map { "{\"n\":\($0)}\n{\"m\":\($0)}\n" }
         #expect(folder.text(of: "events.ndjson") == lines.joined())
+    }
+
+    @Test("S3, K2: a sender that replaces another writes behind it, and neither finds the file locked")
+    func reloads() async throws {
+        let folder = try ScratchFolder()
+        let settings = FileSettings(path: folder("events.ndjson"))
+        try await SenderStage.file(FileSettings(path: folder("other"))) { stage in
+            let batches = (0..<60).map { ["{\"n\":\($0)}"] }
+            let results = try await stage.sendOverReloads(settings, batches)
+            #expect(results == Array(repeating: .delivered, count: 60))
+        }
+        #expect(folder.text(of: "events.ndjson") == (0..<60).map { "{\"n\":\($0)}\n" }.joined())
+    }
+
+    @Test("S3: reloads under load fail no attempt of a file dispatcher")
+    func reloadsUnderLoad() async throws {
+        try await ServiceStage.run { stage in
+            let (client, other) = (try await stage.client(), try await stage.client())
+            for number in 1...60 {
+                for _ in 1...5 { _ = await other.request("track", ["event": "x", "dispatchers": ["archive"]]) }
+                let patch: DataObject = ["dispatchers": ["archive": ["keep": .number(DataNumber(number))]]]
+                try await client.call("config.set", ["patch": .object(patch)])
+            }
+            while try await client.listedDispatcher("archive")["sent"] != 300 { try Task.checkCancellation() }
+            #expect(try await client.listedDispatcher("archive")["failed"] == 0)
+        }
     }
 
     @Test("Q9: the file is its owner's alone")

@@ -40,9 +40,27 @@ struct HTTPAnswerPolicyTests {
 
     @Test(
         "D3: anything else is retried",
-        arguments: [100, 301, 304, 402, 404, 405, 408, 409, 425, 429, 451, 500, 502, 503, 599])
+        arguments: [100, 301, 304, 402, 404, 405, 407, 409, 425, 451, 500, 501, 505, 599])
     func retried(status: Int) {
         #expect(refusal(status).meaning == .again && refusal(status).isCharged)
+    }
+
+    @Test(
+        "D9: a destination that is away or overloaded charges nothing, also where settings say that it is retried",
+        arguments: [408, 429, 502, 503, 504])
+    func outage(status: Int) {
+        #expect(refusal(status).meaning == .again && !refusal(status).isCharged)
+        #expect(!refusal(status) { $0.retryForStatusCodes = [status: true] }.isCharged)
+        #expect(refusal(status) { $0.retryForStatusCodes = [status: false] }.meaning == .never)
+    }
+
+    @Test("D9: whatever a proxy says that does not connect, the events wait, and its Retry-After counts")
+    func proxy() {
+        for status in [403, 407, 503] {
+            #expect(
+                HTTPAnswerPolicy.refusalByProxy(status: status, retryAfter: .seconds(7))
+                    == .noAnswer(cause: "proxy: HTTP \(status)", retryAfter: .seconds(7)))
+        }
     }
 
     @Test("D7: with on_unauthorized pause, 401 and 403 hold the dispatcher", arguments: [401, 403])

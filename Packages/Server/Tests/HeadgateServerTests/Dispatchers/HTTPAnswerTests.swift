@@ -172,6 +172,16 @@ struct HTTPAnswerTests {
         #expect(try await result(of: .status("400 No", body: long)) == .http(400, answer: kept))
     }
 
+    @Test("D10: a refusal that the server compressed is told as text, however long it is", arguments: ["gzip", "zstd"])
+    func compressed(coding: String) async throws {
+        let text = (0..<5_000).map { "fault \($0 &* 2_654_435_761)\n" }.joined()
+        let bytes = Array(text.utf8)
+        let body = try #require(coding == "gzip" ? Gzip.compressed(bytes) : Zstandard.compressed(bytes))
+        let head = "HTTP/1.1 400 No\r\nContent-Encoding: \(coding)\r\nContent-Length: \(body.count)\r\n\r\n"
+        let answer = String(text.prefix(512))
+        #expect(try await result(of: .raw(Array(head.utf8) + body)) == .http(400, answer: answer))
+    }
+
     @Test("D9: nobody listens: connection refused")
     func connectionRefused() async throws {
         let endpoint = "http://127.0.0.1:\(try TestSocket.unusedPort())/"

@@ -56,7 +56,7 @@ struct HTTPCompressionTests {
             async let results = stage.sendTogether([["{\"n\":1}"], ["{\"n\":2}"]])
             await encoder.begins()
             // This turn is one of the loop's.
-            await stage.makeOversize()
+            await stage.putOut([:])
             encoder.goOn(times: 2)
             #expect(await results == [.delivered, .delivered])
         }

@@ -35,18 +35,6 @@ struct HTTPOnceTests {
         #expect(server.requests.map(\.connection) == [0, 0, 1])
     }
 
-    @Test("D2: an event over byte_limit is sent once, too")
-    func oversize() async throws {
-        let server = try Self.hasty()
-        defer { server.stop() }
-        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
-            #expect(await stage.send(#"{"a":1}"#) == .delivered)
-            await stage.makeOversize()
-            #expect(await stage.send(#"{"b":2}"#) == .noAnswer(cause: "connection closed without an answer"))
-        }
-        #expect(server.requests.map(\.connection) == [0, 1])
-    }
-
     @Test("D9: retry_failed_requests of the settings comes to the request, and no connection is kept for nobody")
     func settings() async throws {
         let server = try Self.hasty()

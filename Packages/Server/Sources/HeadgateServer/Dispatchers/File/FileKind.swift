@@ -23,7 +23,7 @@ struct FileKind: DispatcherKind {
     ) throws -> any Sender {
         var settings = settings
         if !settings.path.hasPrefix("/") { settings.path = "\(surroundings.dataDirectory)/\(settings.path)" }
-        return try FileSender(settings, loop: surroundings.requireLoop())
+        return try FileSender(settings, loop: surroundings.requireLoop(), threads: surroundings.fileThreads)
     }
 }
 

@@ -4,13 +4,13 @@ import HeadgateTransport
 /// The way out of a dispatcher of kind `file`: batches are appended to a file, one after the other, in the order in
 /// which they are sent, each synced before it settles (Behaviour K2).
 ///
-/// The disk is waited for on a thread of the sender's own: neither the loop nor another dispatcher waits for it.
+/// The disk is waited for on the file's own thread: neither the loop nor another dispatcher waits for it.
 // Unchecked: it crosses to the file's thread as a reference only. Its state is touched on the loop alone.
 final class FileSender: Sender, @unchecked Sendable {
     let format = BatchFormat.ndjson
 
     private let loop: EventLoop
-    private let fileLoop: EventLoop
+    private let thread: FileThread
     private let file: EventFile
     private var waiting: [Write] = []
     private var current: Write?
@@ -23,13 +23,17 @@ final class FileSender: Sender, @unchecked Sendable {
         var then: (SendResult) -> Void
     }
 
-    /// - Parameter settings: With an absolute path, or one relative to the working directory.
-    init(_ settings: FileSettings, loop: EventLoop) throws(TransportError) {
+    /// - Parameters:
+    ///   - settings: With an absolute path, or one relative to the working directory.
+    ///   - threads: shared by all senders that may write to the same file.
+    init(
+        _ settings: FileSettings, loop: EventLoop, threads: FileThreads = FileThreads()
+    ) throws(TransportError) {
         loop.preconditionCurrent()
         ProgramStart.ignoreWriteSignals()
         self.loop = loop
-        fileLoop = try EventLoop.onNewThread(named: "headgate-file")
-        file = EventFile(settings) { [fileLoop] in fileLoop.monotonicNow }
+        thread = try threads.thread(for: settings.path)
+        file = EventFile(settings) { [clock = thread.loop] in clock.monotonicNow }
     }
 
     deinit {
@@ -54,16 +58,15 @@ final class FileSender: Sender, @unchecked Sendable {
     func close() {
         guard !isClosed else { return }
         isClosed = true
-        fileLoop.submit { [file] in file.close() }
-        fileLoop.stop()
+        thread.close(file)
     }
 
     private func writeNext() {
         guard current == nil, !waiting.isEmpty else { return }
         let next = waiting.removeFirst()
         current = next
-        fileLoop.submit { [self, lines = next.lines, round] in
-            let result = Self.append(lines, to: file)
+        thread.append(next.lines, to: file) { [self, round] fault in
+            let result = fault.map { SendResult.noAnswer(cause: $0.cause) } ?? .delivered
             loop.submit { [self] in didWrite(result, round) }
         }
     }
@@ -73,14 +76,5 @@ final class FileSender: Sender, @unchecked Sendable {
         current = nil
         writeNext()
         ended.then(result)
-    }
-
-    private static func append(_ lines: [UInt8], to file: EventFile) -> SendResult {
-        do throws(FileFault) {
-            try file.append(lines)
-            return .delivered
-        } catch {
-            return .noAnswer(cause: error.cause)
-        }
     }
 }

@@ -29,7 +29,7 @@ extension HTTPSettings {
     ) -> HTTPRequest {
         var headers = headers
         var request = HTTPRequest(target: target)
-        request.target.isSentOnce = batch.isOversize || !isRepeated
+        request.target.isSentOnce = !isRepeated
         headers.addDefault("Idempotency-Key", batch.idempotencyKey)
         switch method {
         case .get: request.target.url = EventURL(endpoint: endpoint, event: batch.body).text

@@ -1,7 +1,7 @@
 import HeadgateCore
 
-/// What an answer that is no success means for the events of a batch: Behaviour D3 and D7 for destinations of kind `http`,
-/// first match wins. That `retry_failed_requests` is off, or a batch oversize, goes before all of it, for every kind.
+/// The one place where HTTP statuses are judged: Behaviour D3, D7 and D9 for destinations that speak HTTP, first match wins.
+/// `retry_failed_requests` and `oversize` go before all of it, for every kind of dispatcher.
 struct HTTPAnswerPolicy: Sendable, Equatable {
     /// Status codes that are retried (true) or given up (false) against the rule.
     var retryForStatusCodes: [Int: Bool] = [:]
@@ -19,12 +19,22 @@ struct HTTPAnswerPolicy: Sendable, Equatable {
     /// Statuses that say that the events will never be taken.
     private static let finalStatuses: Set<Int> = [400, 401, 403, 410, 422]
 
-    /// A refusal by its status.
+    /// Statuses by which the destination says that it is away or overloaded, and 413, where only the size was wrong: they
+    /// charge no attempt (Behaviour D9).
+    private static let unchargedStatuses: Set<Int> = [408, 413, 429, 502, 503, 504]
+
+    /// Returns what a status means that is no success.
     func refusal(status: Int, retryAfter: Duration? = nil, answer: String? = nil) -> SendResult.Refusal {
-        // Where only the size was wrong no attempt is charged (Behaviour D9).
         SendResult.Refusal(
-            meaning(of: status), cause: "HTTP \(status)", isCharged: status != 413, retryAfter: retryAfter,
+            meaning(of: status), cause: "HTTP \(status)",
+            isCharged: !HTTPAnswerPolicy.unchargedStatuses.contains(status), retryAfter: retryAfter,
             isUnauthorized: status == 401, status: status, answer: answer)
+    }
+
+    /// Returns what it means that a proxy refuses to connect, whatever its status: the destination said nothing, so the events
+    /// wait as after any network error.
+    static func refusalByProxy(status: Int, retryAfter: Duration?) -> SendResult {
+        .noAnswer(cause: "proxy: HTTP \(status)", retryAfter: retryAfter)
     }
 
     private func meaning(of status: Int) -> SendResult.Refusal.Meaning {

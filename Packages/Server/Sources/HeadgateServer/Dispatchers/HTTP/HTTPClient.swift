@@ -17,7 +17,10 @@ final class HTTPClient {
     private var timer: LoopTimer?
 
     private let userAgent: String
-    private let noProxy = ProxyExceptions.ofEnvironment
+    private let noProxy = ProxyExceptions.ofEnvironment.text
+    private let sockets = OpenSockets()
+    /// True if a request was added that libcurl has not begun.
+    private var hasNew = false
     private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
     /// Handles of requests that have ended well, the last behind the others.
     private var idle: [HTTPHandle] = []
@@ -49,11 +52,12 @@ final class HTTPClient {
         transfers[handle.easy] = transfer
         transfer.prepare()
         guard handle.optionError == CURLE_OK else {
-            end(transfer, cause: handle.optionError.cause(connectError: 0))
+            end(transfer, handle.optionOutcome)
             return transfer
         }
+        hasNew = true
         let code = curl_multi_add_handle(multi, handle.easy)
-        if code != CURLM_OK { end(transfer, cause: String(cString: curl_multi_strerror(code))) }
+        if code != CURLM_OK { end(transfer, .failed(cause: String(cString: curl_multi_strerror(code)))) }
         transfer.timer = LoopTimer(on: loop) { [weak self, weak transfer] in
             if let transfer { self?.timedOut(transfer) }
         }
@@ -105,16 +109,17 @@ final class HTTPClient {
             let code = message.pointee.data.result
             guard let transfer = transfers.removeValue(forKey: easy) else { continue }
             let outcome = transfer.outcome(code)
+            sockets.ended(easy)
             curl_multi_remove_handle(multi, easy)
             keep(transfer.handle, after: code)
             transfer.then(outcome)
         }
     }
 
-    private func end(_ transfer: HTTPTransfer, cause: String) {
+    private func end(_ transfer: HTTPTransfer, _ outcome: HTTPOutcome) {
         loop.atEndOfTurn { [weak self] in
             guard self?.remove(transfer) == true else { return }
-            transfer.then(.failed(cause: cause))
+            transfer.then(outcome)
         }
     }
 
@@ -125,7 +130,7 @@ final class HTTPClient {
 
     private func takeHandle(to target: HTTPRequest.Target) -> HTTPHandle {
         guard let place = idle.lastIndex(where: { $0.target == target }) else {
-            return HTTPHandle(to: target, userAgent: userAgent, noProxy: noProxy)
+            return HTTPHandle(to: target, userAgent: userAgent, noProxy: noProxy, sockets: sockets)
         }
         return idle.remove(at: place)
     }
@@ -158,6 +163,8 @@ final class HTTPClient {
 
     private func perform(_ socket: curl_socket_t, _ events: Int32) {
         guard let multi else { return }
+        if hasNew { sockets.shutDownUnclean { watches[$0] != nil } }
+        hasNew = false
         var running: Int32 = 0
         curl_multi_socket_action(multi, socket, events, &running)
         settleEnded()
@@ -168,6 +175,7 @@ final class HTTPClient {
             watches.removeValue(forKey: socket)?.close()
             return
         }
+        sockets.opened(socket)
         let known = watches[socket]
         let watch = known ?? SocketWatch(socket, on: loop) { [weak self] events in self?.perform(socket, events) }
         watches[socket] = watch
@@ -201,6 +209,8 @@ final class HTTPClient {
 private final class SocketWatch {
     private let handle: UnsafeMutablePointer<uv_poll_t>
     private let action: (Int32) -> Void
+    /// What libcurl waits for, in its own bits.
+    private var wanted: Int32 = 0
 
     /// Watches nothing yet; nil when the loop does not take the socket. `action` gets libcurl's event bits.
     init?(_ socket: curl_socket_t, on loop: EventLoop, _ action: @escaping (Int32) -> Void) {
@@ -218,11 +228,15 @@ private final class SocketWatch {
     /// Watches for what libcurl asks for, `CURL_POLL_IN`, `_OUT` or `_INOUT`, and no longer for anything else.
     func watch(for wanted: Int32) {
         guard uv_is_closing(base) == 0 else { return }
+        self.wanted = wanted
         var events: UInt32 = 0
         if wanted & CURL_POLL_IN != 0 { events |= UV_READABLE.rawValue }
         if wanted & CURL_POLL_OUT != 0 { events |= UV_WRITABLE.rawValue }
         uv_poll_start(handle, Int32(events)) { handle, status, events in
-            SocketWatch.of(handle).action(SocketWatch.bits(status, events))
+            let watch = SocketWatch.of(handle)
+            watch.action(SocketWatch.bits(status, events))
+            // libuv stops watching after an error; libcurl may have read only a part of what came before it.
+            if status != 0 { watch.watch(for: watch.wanted) }
         }
     }
 
@@ -248,20 +262,32 @@ private final class SocketWatch {
         Unmanaged<SocketWatch>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
     }
 
+    /// libcurl's bits for what libuv reports. libcurl always reads before it writes: a server that has answered early and closed
+    /// the connection is heard before the connection counts as lost (Behaviour D6).
     private static func bits(_ status: Int32, _ events: Int32) -> Int32 {
-        guard status == 0 else { return CURL_CSELECT_ERR }
-        let readable = UInt32(events) & UV_READABLE.rawValue != 0
+        guard status == 0 else { return CURL_CSELECT_IN | CURL_CSELECT_ERR }
         let writable = UInt32(events) & UV_WRITABLE.rawValue != 0
-        return (readable ? CURL_CSELECT_IN : 0) | (writable ? CURL_CSELECT_OUT : 0)
+        return CURL_CSELECT_IN | (writable ? CURL_CSELECT_OUT : 0)
     }
 }
 
-/// The hosts that are reached without a proxy.
-private enum ProxyExceptions {
-    /// Those of the environment, and always this machine itself. In libcurl's form.
-    static var ofEnvironment: String {
-        let given = environment("no_proxy") ?? environment("NO_PROXY")
-        return [given, "localhost,127.0.0.0/8,::1"].compactMap { $0 }.joined(separator: ",")
+/// The hosts that are reached without a proxy: those that `no_proxy` or `NO_PROXY` names, read as curl reads them, and always
+/// this machine itself.
+struct ProxyExceptions: Equatable {
+    /// The list in libcurl's form.
+    let text: String
+
+    /// - Parameters:
+    ///   - lowercase: the value of `no_proxy`; an empty one counts as absent.
+    ///   - uppercase: the value of `NO_PROXY`.
+    init(_ lowercase: String?, _ uppercase: String?) {
+        let given = [lowercase, uppercase].compactMap(\.self).first { !$0.isEmpty }
+        // libcurl takes an asterisk for all hosts only where it stands alone.
+        text = given == "*" ? "*" : [given, "localhost,127.0.0.0/8,::1"].compactMap(\.self).joined(separator: ",")
+    }
+
+    static var ofEnvironment: ProxyExceptions {
+        ProxyExceptions(environment("no_proxy"), environment("NO_PROXY"))
     }
 
     private static func environment(_ name: String) -> String? {

@@ -5,21 +5,26 @@ import HeadgateCore
 /// there as well: to tell it all of that takes longer than a small batch.
 final class HTTPHandle {
     let easy: UnsafeMutableRawPointer
+    /// Closes the sockets of the handle's connections. It is kept so that it outlives them.
+    private let sockets: OpenSockets
     /// Where all its requests go.
     let target: HTTPRequest.Target
     /// The first option that libcurl did not take.
     private(set) var optionError = CURLE_OK
+    /// True if the URL is what libcurl did not take.
+    private var isURLRefused = false
     private var lines: UnsafeMutablePointer<curl_slist>?
     /// What is being sent; libcurl has a pointer to it.
     private var body: [UInt8] = []
     /// Bytes of a body that libcurl hands over in one turn of the loop.
     private var piece = HTTPHandle.usualPiece
 
-    init(to target: HTTPRequest.Target, userAgent: String, noProxy: String) {
-        self.target = target
+    init(to target: HTTPRequest.Target, userAgent: String, noProxy: String, sockets: OpenSockets) {
+        (self.target, self.sockets) = (target, sockets)
         // Nil only when there is no memory, with which Swift cannot go on either.
         easy = curl_easy_init()!
         set(CURLOPT_USERAGENT, userAgent)
+        set(sockets.follow)
         setPlace(noProxy: noProxy)
         setLimits()
         setTLS()
@@ -34,8 +39,8 @@ final class HTTPHandle {
     /// Tells libcurl of a request to the target.
     func prepare(_ request: HTTPRequest) {
         for field in request.fields { add(field.line) }
-        // libcurl would ask for leave before it sends a large body, and wait for an answer that few servers give.
-        add("Expect:")
+        // By itself libcurl would ask for leave before each large body, and wait for an answer that few servers give.
+        add(request.asksFirst ? "Expect: 100-continue" : "Expect:")
         set { ccurl_set_list($0, CURLOPT_HTTPHEADER, lines) }
         if target.method == .post { setBody(request.body) }
     }
@@ -55,6 +60,11 @@ final class HTTPHandle {
     ) {
         set { ccurl_set_reader($0, body, context) }
         set { ccurl_set_header_reader($0, header, context) }
+    }
+
+    /// The outcome of a request for which libcurl did not take an option.
+    var optionOutcome: HTTPOutcome {
+        isURLRefused ? .unmade(cause: HTTPOutcome.longURL) : .failed(cause: optionError.cause(connectError: 0))
     }
 
     // MARK: Options
@@ -111,6 +121,7 @@ final class HTTPHandle {
 
     private func setPlace(noProxy: String) {
         set(CURLOPT_URL, target.url)
+        isURLRefused = optionError != CURLE_OK
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_NOPROXY, target.unixSocket == nil && !target.isLoopback ? noProxy : "*")
         guard let path = target.unixSocket else { return }

@@ -5,6 +5,8 @@ struct HTTPRequest {
     var fields: [HTTPField] = []
     /// What a POST sends, as it is.
     var body: [UInt8] = []
+    /// True if the server is asked before the body is sent (`Expect: 100-continue`).
+    var asksFirst = false
     /// The headers of the answer that are wanted.
     var answerHeaders: [String] = []
     /// How many bytes of the answer's body are kept; what comes behind them is read and forgotten.
@@ -71,7 +73,14 @@ enum HTTPOutcome: Equatable {
     /// An answer, at least as far as its status.
     case answered(HTTPAnswer)
     /// No answer; the cause is in a few words for people, always the same ones for the same cause, and without secrets.
-    case failed(cause: String)
+    /// `isLost`: the connection was lost while the request's body was being sent.
+    case failed(cause: String, isLost: Bool = false)
+    /// A proxy refused to connect to the server; with its answer.
+    case refusedByProxy(HTTPAnswer)
+    /// libcurl could not make the request.
+    case unmade(cause: String)
+
+    static let longURL = "the URL with the event is longer than any that can be sent"
 }
 
 /// An answer to a request.

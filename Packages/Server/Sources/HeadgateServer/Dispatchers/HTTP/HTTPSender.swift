@@ -15,6 +15,7 @@ final class HTTPSender: Sender {
     private let compressor: BodyCompressor?
     /// Nil when no request needs any.
     private let files: RequestFiles?
+    private var losses = LostBodies()
     private var inFlight: [Int: Flight] = [:]
     private var nextFlight = 0
 
@@ -105,11 +106,13 @@ final class HTTPSender: Sender {
         let mask = SecretMask(headers.secrets + endpointSecrets)
         var request = settings.request(for: batch, body, headers: headers, to: target)
         request.target.tls = try TLSFiles(settings.tls, contents)
-        request.answerHeaders = [Self.retryAfter]
+        request.asksFirst = losses.include(batch)
+        request.answerHeaders = [Self.retryAfter, AnswerText.codingHeader]
         // One byte more shows whether the excerpt would end inside a character.
         request.answerLimit = Self.excerptLimit + max(1, mask.longest)
         let limit = request.answerLimit
         inFlight[flight]?.transfer = client.send(request) { outcome in
+            self.losses.ended(batch, outcome)
             self.end(flight, self.result(of: outcome, mask, keptAtMost: limit))
         }
     }
@@ -128,24 +131,54 @@ final class HTTPSender: Sender {
 
     private func result(of outcome: HTTPOutcome, _ mask: SecretMask, keptAtMost limit: Int) -> SendResult {
         switch outcome {
-        case .failed(let cause):
-            return .noAnswer(cause: cause)
+        case .failed(let cause, _): return .noAnswer(cause: cause)
+        case .unmade(let cause): return .unsendable(cause: cause)
+        case .refusedByProxy(let answer):
+            return HTTPAnswerPolicy.refusalByProxy(status: answer.status, retryAfter: retryAfter(of: answer))
         case .answered(let answer) where answer.isSuccess:
-            return answer.fault.map(SendResult.noAnswer) ?? .delivered
+            return answer.fault.map { SendResult.noAnswer(cause: $0) } ?? .delivered
         case .answered(let answer):
-            let isCut = answer.fault != nil || answer.body.count == limit
-            let excerpt = mask.excerpt(of: answer.body, isCut: isCut, limit: Self.excerptLimit)
-            let retryAfter = answer.headers[Self.retryAfter].flatMap { RetryAfter.wait($0, at: client.loop.wallNow) }
+            let isCut = answer.fault != nil || answer.body.count >= limit
+            let text = AnswerText(answer, isCut: isCut, mostBytes: limit).excerpt(mask, limit: Self.excerptLimit)
             return .refused(
-                settings.answers.refusal(
-                    status: answer.status, retryAfter: retryAfter, answer: excerpt.isEmpty ? nil : excerpt))
+                settings.answers.refusal(status: answer.status, retryAfter: retryAfter(of: answer), answer: text))
         }
+    }
+
+    private func retryAfter(of answer: HTTPAnswer) -> Duration? {
+        answer.headers[Self.retryAfter].flatMap { RetryAfter.wait($0, at: client.loop.wallNow) }
     }
 
     private static let retryAfter = "Retry-After"
     private static let lateFiles = "the files for headers and TLS could not be read in time"
     /// How many bytes of an answer are kept for people.
     private static let excerptLimit = 512
+}
+
+/// The batches whose connection was lost while their bodies were being sent, perhaps by a server that answered early and closed. The
+/// next attempt for each asks the server before it sends the body (Behaviour D6).
+struct LostBodies {
+    /// The first events of such batches.
+    private var firsts: Set<SequenceNumber> = []
+
+    /// More than this many are forgotten: a batch whose events expire is never sent again.
+    private static let most = 1024
+
+    /// Returns true if a batch begins with an event that was lost.
+    func include(_ batch: Batch) -> Bool {
+        !firsts.isEmpty && batch.events.contains { firsts.contains($0.sequenceNumber) }
+    }
+
+    /// Notes what came of an attempt.
+    mutating func ended(_ batch: Batch, _ outcome: HTTPOutcome) {
+        switch outcome {
+        case .answered: if !firsts.isEmpty { firsts.subtract(batch.events.map(\.sequenceNumber)) }
+        case .failed(_, isLost: true):
+            if firsts.count >= LostBodies.most { firsts = [] }
+            if let first = batch.events.first { firsts.insert(first.sequenceNumber) }
+        case .failed, .refusedByProxy, .unmade: break
+        }
+    }
 }
 
 /// The `Retry-After` header: seconds, or an HTTP date (RFC 9110, 10.2.3). Anything else is ignored (Behaviour D5).

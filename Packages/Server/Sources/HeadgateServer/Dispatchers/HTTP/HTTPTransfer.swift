@@ -15,6 +15,8 @@ final class HTTPTransfer {
     private var received = 0
     private var headerReceived = 0
     private var head = AnswerHead()
+    /// True if the server says that the body is compressed.
+    private var isCompressed = false
 
     /// - Parameter handle: libcurl's side of it, which no other request has now.
     init(_ request: HTTPRequest, by handle: HTTPHandle, _ then: @escaping (HTTPOutcome) -> Void) {
@@ -34,14 +36,20 @@ final class HTTPTransfer {
     /// counts; of any other answer the beginning will do.
     private func take(_ piece: UnsafeRawBufferPointer) -> Bool {
         received += piece.count
-        let room = max(0, request.answerLimit - kept.count)
+        let room = max(0, mostKept - kept.count)
         kept.append(contentsOf: piece.prefix(room))
         return received <= Self.longestRefusal || (200..<300).contains(ccurl_status(easy))
+    }
+
+    /// The most bytes of the body that are kept. Of a compressed one a few bytes may tell nothing.
+    private var mostKept: Int {
+        isCompressed && request.answerLimit > 0 ? max(request.answerLimit, Self.longestRefusal) : request.answerLimit
     }
 
     /// Takes a line of the answer's header, interim answers' among them; false ends the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         head.take(line)
+        isCompressed = isCompressed || AnswerText.isCodingHeader(line)
         headerReceived += line.count
         return headerReceived <= Self.longestHeader
     }
@@ -50,22 +58,35 @@ final class HTTPTransfer {
     func outcome(_ code: CURLcode) -> HTTPOutcome {
         let status = ccurl_status(easy)
         let fault = code == CURLE_OK ? head.fault : code.cause(connectError: ccurl_connect_error(easy))
-        guard status >= 200, head.isSound else { return .failed(cause: fault ?? "not an HTTP answer") }
-        return .answered(HTTPAnswer(status: status, headers: answerHeaders, body: kept, fault: fault))
+        guard status >= 200, head.isSound else { return failure(code, fault ?? "not an HTTP answer") }
+        let headers = answerHeaders(CURLH_HEADER)
+        return .answered(HTTPAnswer(status: status, headers: headers, body: kept, fault: fault))
     }
 
-    private var answerHeaders: [String: String] {
+    private func failure(_ code: CURLcode, _ cause: String) -> HTTPOutcome {
+        let proxyStatus = ccurl_connect_status(easy)
+        if code == CURLE_RECV_ERROR, proxyStatus >= 300 {
+            let headers = answerHeaders(CURLH_CONNECT)
+            return .refusedByProxy(HTTPAnswer(status: proxyStatus, headers: headers, body: []))
+        }
+        // libcurl's word for a request that is longer than it makes any.
+        let isUnmade = code == CURLE_OUT_OF_MEMORY && ccurl_request_size(easy) == 0
+        if isUnmade, handle.target.method == .get { return .unmade(cause: HTTPOutcome.longURL) }
+        return .failed(cause: cause, isLost: code.isLoss && ccurl_uploaded(easy) < request.body.count)
+    }
+
+    private func answerHeaders(_ origin: Int32) -> [String: String] {
         var found: [String: String] = [:]
         for name in request.answerHeaders {
-            found[name] = answerHeader(name)
+            found[name] = answerHeader(name, origin)
         }
         return found
     }
 
-    private func answerHeader(_ name: String) -> String? {
+    private func answerHeader(_ name: String, _ origin: Int32) -> String? {
         var header: UnsafeMutablePointer<curl_header>?
         let ofLastAnswer: Int32 = -1
-        let code = curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), ofLastAnswer, &header)
+        let code = curl_easy_header(easy, name, 0, UInt32(origin), ofLastAnswer, &header)
         guard code == CURLHE_OK else { return nil }
         return header.map { String(cString: $0.pointee.value) }
     }
@@ -92,6 +113,14 @@ final class HTTPTransfer {
 }
 
 extension CURLcode {
+    /// True if the connection was lost.
+    fileprivate var isLoss: Bool {
+        switch self {
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM: true
+        default: false
+        }
+    }
+
     /// The failure in a few words for people. It never holds more than these words, so no secret can get into it.
     /// - Parameter connectError: the `errno` of the last failed connect.
     func cause(connectError: Int) -> String {

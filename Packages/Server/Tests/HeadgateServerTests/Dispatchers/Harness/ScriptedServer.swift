@@ -26,6 +26,14 @@ final class ScriptedServer: Sendable {
     var requests: [ReceivedRequest] { state.withLock { $0.requests } }
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
+    /// Says something that nobody has asked for on every connection, and closes it.
+    func interrupt(saying text: String) {
+        for socket in state.withLock({ $0.connections }) {
+            _ = TestConnection(socket).send(.last(text))
+            shutdown(socket, Int32(SHUT_RDWR))
+        }
+    }
+
     func stop() {
         let open = state.withLock { state in
             state.isStopped = true
@@ -65,6 +73,8 @@ enum ScriptedReply: Sendable {
     case bytes(String)
     /// Sends these bytes and closes the connection.
     case last(String)
+    /// Sends bytes that are no text and keeps the connection.
+    case raw([UInt8])
     /// Sends the first and then the second, over and over.
     case endless(String, again: String)
     /// Says nothing until the client goes.

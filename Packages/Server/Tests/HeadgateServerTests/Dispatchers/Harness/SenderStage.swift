@@ -10,7 +10,6 @@ actor SenderStage {
     private var client: HTTPClient?
     private var sender: (any Sender)?
     private var output = DataObject()
-    private var isOversize = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
@@ -74,6 +73,24 @@ actor SenderStage {
         }
     }
 
+    /// What came of batches of which each went to a new sender of kind `file` with the same settings, as after a reload: the one
+    /// before is closed once it is done.
+    func sendOverReloads(_ settings: FileSettings, _ batches: [[String]]) async throws -> [SendResult] {
+        let threads = FileThreads()
+        let senders = try batches.map { _ in try FileSender(settings, loop: loop, threads: threads) }
+        return await withCheckedContinuation { continuation in
+            var results: [Int: SendResult] = [:]
+            for (index, events) in batches.enumerated() {
+                senders[index].send(Batch(of: events, in: senders[index].format)) { result in
+                    senders[index].close()
+                    results[index] = result
+                    guard results.count == batches.count else { return }
+                    continuation.resume(returning: batches.indices.compactMap { results[$0] })
+                }
+            }
+        }
+    }
+
     /// Hands over a batch and tells what comes of it to `then`, without waiting.
     func start(_ events: String..., then: @escaping @Sendable (SendResult) -> Void) {
         hand(over: events, then)
@@ -82,11 +99,6 @@ actor SenderStage {
     /// What the board before the dispatcher has put out.
     func putOut(_ output: DataObject) {
         self.output = output
-    }
-
-    /// From now on batches are of one event that is too large (Behaviour D2).
-    func makeOversize() {
-        isOversize = true
     }
 
     /// - Parameter then: runs in the same turn of the loop, which waits for it.
@@ -106,7 +118,6 @@ actor SenderStage {
         var hasReturned = false
         var batch = Batch(of: events, in: sender.format)
         batch.output = output
-        batch.isOversize = isOversize
         sender.send(batch) { result in
             precondition(hasReturned)
             then(result)

@@ -86,6 +86,8 @@ struct TestConnection {
         switch reply {
         case .bytes(let text):
             return send(text)
+        case .raw(let bytes):
+            return send(bytes)
         case .last(let text):
             _ = send(text)
             return false
@@ -100,7 +102,11 @@ struct TestConnection {
     }
 
     private func send(_ text: String) -> Bool {
-        var rest = Array(text.utf8)[...]
+        send(Array(text.utf8))
+    }
+
+    private func send(_ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             guard count > 0 else { return false }

@@ -1,0 +1,54 @@
+/// The beginning of an answer's body as text for people, decompressed if the server compressed it (Behaviour D10).
+struct AnswerText {
+    /// The name of the header that says how a body is compressed.
+    static let codingHeader = "Content-Encoding"
+
+    /// Returns true if a line of a header names a coding.
+    static func isCodingHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+        let name = Array("content-encoding:".utf8)
+        return line.count > name.count && zip(line, name).allSatisfy { $0 == $1 || $0 | 0x20 == $1 }
+    }
+
+    /// The bytes, as far as they are known.
+    private var bytes: [UInt8]
+    /// True if there is more behind the bytes.
+    private var isCut: Bool
+    /// The coding that the server named.
+    private let coding: String
+
+    /// - Parameters:
+    ///   - isCut: true if the body is longer than what was kept of it.
+    ///   - mostBytes: the most bytes that are wanted of the text.
+    init(_ answer: HTTPAnswer, isCut: Bool, mostBytes: Int) {
+        coding = answer.headers[AnswerText.codingHeader] ?? ""
+        (bytes, self.isCut) = (answer.body, isCut)
+        guard let plain = AnswerText.decompressed(answer.body, coding, mostBytes) else { return }
+        (bytes, self.isCut) = (plain, isCut || plain.count == mostBytes)
+    }
+
+    /// Returns the first `limit` bytes with secrets blanked, or words that say that the body is no text; nil if it is empty.
+    func excerpt(_ mask: SecretMask, limit: Int) -> String? {
+        guard !bytes.isEmpty else { return nil }
+        guard bytes.allSatisfy(AnswerText.isOfText) else {
+            let name = String(decoding: coding.utf8.filter { 0x20..<0x7F ~= $0 }.prefix(40), as: UTF8.self)
+            return name.isEmpty ? "(not text)" : "(not text; Content-Encoding: \(name))"
+        }
+        return mask.excerpt(of: bytes, isCut: isCut, limit: limit)
+    }
+
+    /// Returns the beginning of a body without its compression; nil if it has none, or one that is not known here.
+    private static func decompressed(_ body: [UInt8], _ coding: String, _ most: Int) -> [UInt8]? {
+        switch coding.lowercased() {
+        case "gzip", "x-gzip": Gzip.beginning(of: body, most: most)
+        // RFC 9110 means the zlib format by this word; some servers send a bare stream.
+        case "deflate": Gzip.beginning(of: body, most: most) ?? Gzip.beginning(of: body, most: most, isBare: true)
+        case "zstd": Zstandard.beginning(of: body, most: most)
+        default: nil
+        }
+    }
+
+    /// Control characters stand in no text but for tabs, line ends and form feeds.
+    private static func isOfText(_ byte: UInt8) -> Bool {
+        byte >= 0x20 ? byte != 0x7F : [0x09, 0x0A, 0x0C, 0x0D].contains(byte)
+    }
+}

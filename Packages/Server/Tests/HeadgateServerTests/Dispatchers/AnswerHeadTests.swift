@@ -1,0 +1,53 @@
+import Testing
+
+@testable import HeadgateServer
+
+/// Answers' heads, line by line.
+@Suite("http dispatcher: heads of answers")
+struct AnswerHeadTests {
+    private func head(_ lines: String...) -> AnswerHead {
+        var head = AnswerHead()
+        for line in lines { Array(line.utf8).withUnsafeBytes { head.take($0) } }
+        return head
+    }
+
+    @Test("D3: a status line, headers and a blank line are a whole head, however the lines end")
+    func whole() {
+        for end in ["\r\n", "\n"] {
+            let head = head("HTTP/1.1 200 OK" + end, "Server: x" + end, end)
+            #expect(head.isSound && head.fault == nil)
+        }
+        #expect(head("HTTP/2 200\r\n", "\r\n").isSound && head("HTTP/1.0 200 \r\n", "\r\n").fault == nil)
+    }
+
+    @Test("D3: nothing, or no status line first, is no answer")
+    func noAnswer() {
+        #expect(!head().isSound && head().fault == "answer cut short")
+        #expect(!head("\r\n").isSound && head("\r\n").fault != nil)
+        #expect(!head("Server: x\r\n", "HTTP/1.1 200 OK\r\n", "\r\n").isSound)
+    }
+
+    @Test("D3: a head without its blank line is cut short")
+    func cut() {
+        let head = head("HTTP/1.1 200 OK\r\n", "Server: x\r\n")
+        #expect(head.isSound && head.fault == "answer cut short")
+    }
+
+    @Test(
+        "D3: a status line that is none is not made good by a sound one behind it",
+        arguments: ["HTTP/x 200 OK", "HTTP/1.1 20 OK", "HTTP/1.1", "HTTP/1.1 2000", "HTTP/1.1.1 200 OK", "HTTP/ 200"])
+    func brokenStaysBroken(line: String) {
+        #expect(!head(line + "\r\n", "\r\n").isSound)
+        #expect(!head(line + "\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n").isSound)
+        #expect(!head(line + "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n").isSound)
+        #expect(!head("HTTP/1.1 200 OK\r\n", "\r\n", line + "\r\n", "\r\n").isSound)
+    }
+
+    @Test("D3: behind an interim answer there comes another, and behind a body there may be a trailer")
+    func several() {
+        let interim = head("HTTP/1.1 100 Continue\r\n", "\r\n", "HTTP/1.1 200 OK\r\n")
+        #expect(interim.isSound && interim.fault != nil)
+        let trailer = head("HTTP/1.1 200 OK\r\n", "\r\n", "X-Checksum: 1\r\n")
+        #expect(trailer.isSound && trailer.fault == nil)
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import HeadgateCore
+import HeadgateTransport
+import Testing
+
+@testable import HeadgateServer
+
+/// Servers that answer, or go, before they have read a request's body.
+@Suite("http dispatcher: early answers", .timeLimit(.minutes(5)))
+struct HTTPEarlyAnswerTests {
+    private static let large = "\"" + String(repeating: "x", count: 900_000) + "\""
+
+    @Test(
+        "D6, D3: what a server says before it has read the body is heard, though it closes the connection at once",
+        arguments: [413, 400, 401, 302, 500])
+    func heard(status: Int) async throws {
+        let answer = "HTTP/1.1 \(status) X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        let server = try EarlyServer { _ in answer }
+        defer { server.stop() }
+        // Unsafe: the stage counts before its call returns, and nobody reads it earlier.
+        nonisolated(unsafe) var lost = 0
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            for _ in 1...20 {
+                var result = await stage.send(Self.large)
+                // The connection may be lost between the look for an answer and the next piece of the body.
+                if result == .noAnswer(cause: "connection lost") {
+                    lost += 1
+                    result = await stage.send(Self.large)
+                }
+                #expect(result == .http(status))
+            }
+        }
+        #expect(lost < 10)
+    }
+
+    @Test("D6: after a loss in the middle of a body the next attempt for that batch asks first, and no other does")
+    func asksFirst() async throws {
+        let server = try EarlyServer { $0.number == 0 ? "" : "HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n" }
+        defer { server.stop() }
+        // More than any buffer of the system takes while the server reads nothing.
+        let endless = "\"" + String(repeating: "x", count: 30_000_000) + "\""
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            guard case .noAnswer = await stage.send(endless) else {
+                Issue.record("answered")
+                return
+            }
+            #expect(await stage.send(endless) == .http(413))
+            #expect(await stage.send("{}") == .http(413))
+        }
+        let expectations = server.heads.map { $0.lowercased().contains("expect: 100-continue") }
+        #expect(expectations == [false, true, false])
+    }
+
+    @Test("D6: a batch is remembered until it is answered, and only if it was lost in its body")
+    func lostBodies() {
+        let (batch, other) = (Batch(of: ["1", "2"], in: .jsonArray), Batch(of: [], in: .jsonArray))
+        let answer = HTTPOutcome.answered(HTTPAnswer(status: 500, headers: [:], body: []))
+        var losses = LostBodies()
+        losses.ended(batch, .failed(cause: "x"))
+        #expect(!losses.include(batch))
+        losses.ended(batch, .failed(cause: "x", isLost: true))
+        #expect(losses.include(batch) && !losses.include(other))
+        losses.ended(other, answer)
+        losses.ended(batch, .failed(cause: "connection refused"))
+        #expect(losses.include(batch))
+        losses.ended(batch, answer)
+        #expect(!losses.include(batch))
+    }
+
+    @Test("D9: an answer that came before its request is none", arguments: ["408 Request Timeout", "400 Bad Request"])
+    func beforeTheRequest(line: String) async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            #expect(await stage.send("1") == .delivered)
+            server.interrupt(saying: "HTTP/1.1 \(line)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            #expect(await stage.send("2") == .delivered)
+            #expect(await stage.send("3") == .delivered)
+        }
+        #expect(server.requests.map(\.text) == ["[1]", "[2]", "[3]"])
+        #expect(server.requests.map(\.connection) == [0, 1, 1])
+    }
+
+    @Test("D3: an event of which no request can be made is told as such", arguments: [1_100_000, 9_000_000])
+    func unsendable(size: Int) async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, method: .get)) { stage in
+            let result = await stage.send(String(repeating: "1", count: size))
+            #expect(result == .unsendable(cause: "the URL with the event is longer than any that can be sent"))
+            #expect(await stage.send("{}") == .delivered)
+        }
+    }
+
+    @Test(
+        "no_proxy is read as curl reads it: an empty one is none, and an asterisk alone is all",
+        arguments: [
+            (nil, nil, "localhost,127.0.0.0/8,::1"), ("a.example", "b.example", "a.example,localhost,127.0.0.0/8,::1"),
+            ("", "b.example", "b.example,localhost,127.0.0.0/8,::1"), ("*", nil, "*"), ("", "*", "*"),
+            ("", "", "localhost,127.0.0.0/8,::1"), ("*.example", nil, "*.example,localhost,127.0.0.0/8,::1"),
+        ] as [(String?, String?, String)])
+    func noProxy(lowercase: String?, uppercase: String?, text: String) {
+        #expect(ProxyExceptions(lowercase, uppercase).text == text)
+    }
+}
+
+/// A server that reads the head of a request and no more, answers, and closes the connection.
+private final class EarlyServer: Sendable {
+    struct Request {
+        /// Counts the connections from 0.
+        let number: Int
+        let head: String
+    }
+
+    private let listening: Int32
+    private let answer: @Sendable (Request) -> String
+    private let received = Guarded([String]())
+
+    /// - Parameter answer: what is said; nothing where it is empty.
+    init(_ answer: @escaping @Sendable (Request) -> String) throws {
+        listening = try TestSocket.loopback()
+        self.answer = answer
+        Thread.detachNewThread { self.accept() }
+    }
+
+    var url: String { "http://127.0.0.1:\(TestSocket.port(of: listening))/events" }
+
+    var heads: [String] { received.withLock { $0 } }
+
+    func stop() { shutdown(listening, Int32(SHUT_RDWR)) }
+
+    private func accept() {
+        while case let socket = Glibc.accept(listening, nil, nil), socket >= 0 {
+            if let head = head(socket) {
+                let request = received.withLock { heads in
+                    heads.append(head)
+                    return Request(number: heads.count - 1, head: head)
+                }
+                let bytes = Array(answer(request).utf8)
+                _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            }
+            // What was not read makes the system reset the connection.
+            close(socket)
+        }
+        close(listening)
+    }
+
+    private func head(_ socket: Int32) -> String? {
+        var bytes: [UInt8] = []
+        while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+            var byte: UInt8 = 0
+            guard recv(socket, &byte, 1, 0) == 1 else { return nil }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
