@@ -2665,6 +2665,12 @@ bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer
     return ask(client, "status", &params, deadline_ms, answer, error);
 }
 
+bool headgate_retry(headgate *client, const char *id, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "id", id);
+    return ask(client, "dispatcher.retry", &params, deadline_ms, NULL, error);
+}
+
 bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
                      headgate_error *error) {
     bytes params = params_begin();

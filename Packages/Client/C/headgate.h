@@ -235,6 +235,8 @@ bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms
 bool headgate_flushes(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* How things stand: what a person asks first. */
 bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+/* Ends a dispatcher's backoff: its next attempt begins now. */
+bool headgate_retry(headgate *client, const char *id, long deadline_ms, headgate_error *error);
 /* The settings in force, or those of one layer; secrets are blanked. */
 bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
                      headgate_error *error);

@@ -52,6 +52,7 @@ CALLS = {
     "flush.cancel": lambda client, values: client.cancel_flush(**values),
     "flush.list": lambda client, values: member("flushes", client.flushes(**values)),
     "status": lambda client, values: client.status(**values),
+    "dispatcher.retry": lambda client, values: client.retry(**values),
     "config.get": lambda client, values: client.config(**values),
     "config.set": lambda client, values: client.set_config(**values),
     "config.reload": lambda client, values: member("changed", client.reload_config(**values)),

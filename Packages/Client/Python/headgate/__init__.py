@@ -1937,6 +1937,10 @@ class Client:
         """How things stand: what a person asks first."""
         return self.call("status", None, deadline)
 
+    def retry(self, id: str, deadline: Optional[float] = None) -> None:
+        """Ends a dispatcher's backoff: its next attempt begins now."""
+        self.call("dispatcher.retry", {"id": id}, deadline)
+
     def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
         """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
         return self.call("config.get", _given(layer=layer), deadline)

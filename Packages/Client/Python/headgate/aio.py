@@ -248,6 +248,10 @@ class Client:
         """How things stand: what a person asks first."""
         return await self.call("status", None, deadline)
 
+    async def retry(self, id: str, deadline: Optional[float] = None) -> None:
+        """Ends a dispatcher's backoff: its next attempt begins now."""
+        await self.call("dispatcher.retry", {"id": id}, deadline)
+
     async def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
         """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
         return await self.call("config.get", headgate._given(layer=layer), deadline)

@@ -121,6 +121,7 @@ struct Calls {
         case "flush.cancel": try await client.cancelFlush(given["flush"] ?? "")
         case "flush.list": return ["flushes": items(try await client.flushes())]
         case "status": return try await client.status()
+        case "dispatcher.retry": try await client.retry(given["id"] ?? "")
         case "config.get": return try await client.settings(given.word("layer"))
         case "config.set": try await client.changeSettings(given["patch"] ?? [:], persist: given["persist"] ?? false)
         case "config.reload": return ["changed": items(try await client.reloadSettings())]

@@ -36,6 +36,13 @@ extension HeadgateClient {
         try await object("status", [:], deadline)
     }
 
+    /// Ends a dispatcher's backoff: its next attempt begins now.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `not_found` when the daemon refuses it.
+    public func retry(_ id: String, deadline: Duration? = nil) async throws {
+        _ = try await object("dispatcher.retry", ["id": .string(id)], deadline)
+    }
+
     /// The settings in force, or those of one layer; secrets are blanked.
     /// - Parameters:
     ///   - layer: only what it says.

@@ -32,8 +32,9 @@ enum ExitCode: Int32, Sendable {
 /// All commands, in the order in which the help shows them.
 enum CommandTable {
     static let all: [Command] = [
-        .send, .status, .metrics, .watch, .flush, .barriers, .dispatchers, .clients, .pause, .resume, .worker,
-        .peek, .export, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet,
+        .send, .status, .metrics, .watch, .flush, .barriers, .dispatchers, .clients, .pause, .resume, .retry,
+        .worker, .peek, .export, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate,
+        .configGet,
         .configSet, .configReload, .configCheck, .doctor, .completions,
     ]
 

@@ -78,6 +78,17 @@ extension Command {
         return .success
     }
 
+    /// `headgate retry`.
+    static let retry = Command(
+        name: "retry", summary: "End a dispatcher's wait after a failure: its next attempt begins now.",
+        operands: [Operand("ID")], options: [.json], notes: "Without such a wait nothing happens."
+    ) { invocation in
+        let id = invocation.arguments.operands[0]
+        let answer = try invocation.ask([Question(method: "dispatcher.retry", params: ["id": .string(id)])])[0]
+        try invocation.show(answer, else: "\(id) waits no longer: its next attempt begins now.\n")
+        return .success
+    }
+
     private static let wait = Option("--wait", "wait for the end and tell what was sent; exit 1 unless all is settled")
     private static let timeout = Option(
         "--timeout", value: "S", "give up after so many seconds; 0 is never (default: 30)")

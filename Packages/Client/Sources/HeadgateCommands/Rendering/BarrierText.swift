@@ -154,8 +154,9 @@ public struct BarrierText {
 
     private func backoff(_ ids: [String]) -> String {
         let retries = dispatchers.filter { ids.contains($0.id) }.compactMap(\.retryAt)
-        guard let next = retries.min() else { return "opens at the next attempt" }
-        return "tries again at \(clock.text(next)) (in \(Quantity.time(clock.wait(until: next))))"
+        let now = "`headgate retry \(ids.first ?? "ID")` retries now"
+        guard let next = retries.min() else { return "opens at the next attempt; \(now)" }
+        return "next attempt at \(clock.text(next)) (in \(Quantity.time(clock.wait(until: next)))); \(now)"
     }
 
     private func connectivity(_ configuration: DataObject) -> String {

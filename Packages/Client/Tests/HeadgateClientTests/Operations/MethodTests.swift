@@ -50,6 +50,7 @@ import Testing
         "flush.cancel": { _ = try await $0.cancelFlush("a") },
         "flush.list": { _ = try await $0.flushes() },
         "status": { _ = try await $0.status() },
+        "dispatcher.retry": { _ = try await $0.retry("a") },
         "config.get": { _ = try await $0.settings(HeadgateClient.SettingsLayer.allCases[0]) },
         "config.set": { _ = try await $0.changeSettings([:], persist: true) },
         "config.reload": { _ = try await $0.reloadSettings() },

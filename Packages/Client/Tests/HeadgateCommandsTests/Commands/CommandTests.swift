@@ -15,6 +15,7 @@ import Testing
                 ["id": "collect", "reason": "why", "flushable": true]
             ),
             (["resume", "collect"], "dispatcher.resume", ["id": "collect"]),
+            (["retry", "collect"], "dispatcher.retry", ["id": "collect"]),
             (["flush"], "flush", [:]),
             (["flush", "a", "b", "--timeout", "1.5"], "flush", ["dispatchers": ["a", "b"], "timeout_ms": 1_500]),
             (["config", "get"], "config.get", [:]),

@@ -28,7 +28,10 @@ import Testing
                 "opens once 50 events or a whole batch are pending, or the oldest has waited 5 s"
             ),
             ("batching", [:], "12 of 1 event are pending", "opens once 1 event or a whole batch are pending"),
-            ("backoff", [:], "it waits after why", "tries again at 12:01:30 (in 90 s)"),
+            (
+                "backoff", [:], "it waits after why",
+                "next attempt at 12:01:30 (in 90 s); `headgate retry collect` retries now"
+            ),
             ("connectivity", [:], "why", "opens when there is a network connection"),
             ("connectivity", ["wifi_only": true], "why", "opens when there is Wi-Fi or Ethernet"),
             ("schedule", [:], "why", "opens from 0:00 to 24:00"),

@@ -35,7 +35,7 @@ enum Route: Equatable, Sendable {
 
         /// What is done.
         enum Act: String, CaseIterable, Sendable {
-            case pause, resume, flush, purge
+            case pause, resume, retry, flush, purge
             case requeue = "dead-letters/requeue"
             case bury = "dead-letters/purge"
         }

@@ -77,7 +77,7 @@ struct ConsoleOptions: Equatable, Sendable {
           --socket PATH      the daemon's socket (default: $HEADGATE_SOCKET, or the usual place)
           --token-file FILE  the token that opens the pages; it is made where it is missing. SIGHUP reads it again.
                              Without the option each start has a token of its own
-          --allow-control    lets the pages pause, resume, flush, requeue and purge
+          --allow-control    lets the pages pause, resume, retry, flush, requeue and purge
           --host NAME        another name by which browsers may call it, as behind a proxy; any number of them
           --help, --version  explain, or tell the version
 

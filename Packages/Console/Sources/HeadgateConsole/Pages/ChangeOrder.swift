@@ -32,7 +32,7 @@ struct ChangeOrder: Equatable, Sendable {
             if let reason = form["reason"], !reason.isEmpty { params["reason"] = .string(reason) }
             if form["flushable"] == "yes" { params["flushable"] = true }
             return params
-        case .resume: return ["id": id]
+        case .resume, .retry: return ["id": id]
         case .flush: return ["dispatchers": .array([id])]
         case .purge, .requeue, .bury: return ["dispatcher": id]
         }

@@ -9,7 +9,7 @@ struct Controls {
     var html: HTML {
         """
         <section aria-labelledby="controls-title"><h2 id="controls-title">What you can do</h2>
-        <div class="controls">\(pause)\(resume)\(flush)\(requeue)\(purge)\(bury)</div></section>
+        <div class="controls">\(pause)\(resume)\(retry)\(flush)\(requeue)\(purge)\(bury)</div></section>
 
         """
     }
@@ -25,6 +25,10 @@ struct Controls {
 
     private var resume: HTML {
         form(.resume, "Resume", "Opens its ManualBarrier.", "")
+    }
+
+    private var retry: HTML {
+        form(.retry, "Retry now", "End the wait after a failure: the next attempt begins now.", "")
     }
 
     private var flush: HTML {
@@ -73,6 +77,7 @@ extension Route.Change.Act {
         switch self {
         case .pause: "dispatcher.pause"
         case .resume: "dispatcher.resume"
+        case .retry: "dispatcher.retry"
         case .flush: "flush"
         case .purge: "queue.purge"
         case .requeue: "dead_letters.requeue"
@@ -86,6 +91,7 @@ extension Route.Change.Act {
         switch self {
         case .pause: "Paused."
         case .resume: "Resumed."
+        case .retry: "The wait is over: the next attempt begins now."
         case .flush: "The flush has begun."
         case .purge: "\(Quantity.counted(count, "event")) purged."
         case .requeue: "\(Quantity.counted(count, "event")) sent again."

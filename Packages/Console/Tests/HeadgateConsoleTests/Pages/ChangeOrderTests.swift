@@ -31,6 +31,7 @@ struct ChangeOrderTests {
         let pause = try order(.pause, "reason=the+disk&flushable=yes")
         #expect(pause.params == ["id": "my web", "reason": "the disk", "flushable": true])
         #expect(try order(.resume).params == ["id": "my web"])
+        #expect(try order(.retry).params == ["id": "my web"] && order(.retry).method == "dispatcher.retry")
         #expect(try order(.flush).params == ["dispatchers": ["my web"]])
         #expect(try order(.requeue).params == ["dispatcher": "my web"])
         #expect(try order(.purge, "confirm=my+web").params == ["dispatcher": "my web"])

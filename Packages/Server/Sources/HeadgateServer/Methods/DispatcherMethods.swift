@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `dispatcher.list`, `dispatcher.pause` and `dispatcher.resume`.
+/// `dispatcher.list`, `dispatcher.pause`, `dispatcher.resume` and `dispatcher.retry`.
 enum DispatcherMethods {
     private static let list = Method(
         "dispatcher.list", .observe, "Every dispatcher, with its queue.", changesNothing: true,
@@ -37,6 +37,18 @@ enum DispatcherMethods {
         }
     }
 
+    private static let retry = Method(
+        "dispatcher.retry", .control, "Ends a dispatcher's backoff: its next attempt begins now.",
+        Field("id", .string), reasons: [.notFound]
+    ) { service, call, id throws(RPCError) in
+        let cause = service.gate.dispatcherSummaries.first { $0.id == id }?.lastError
+        guard let wasWaiting = service.gate.endBackoff(of: id) else { throw .unknownDispatcher(id) }
+        if wasWaiting {
+            service.log.tell(.dispatcherRetried, ["dispatcher": .string(id), "cause": .string(cause ?? "a failure")])
+        }
+        call.reply.answer()
+    }
+
     /// As `dispatcher.list`, `status` and the topic `dispatchers` have it.
     static let dispatcher = Schema.named("Dispatcher", .object(state + counters + lastAttempt))
 
@@ -67,7 +79,7 @@ enum DispatcherMethods {
         .required("flushing", .bool),
     ]
 
-    static let family = MethodFamily(methods: [list, pause, resume])
+    static let family = MethodFamily(methods: [list, pause, resume, retry])
 }
 
 extension Reply {
