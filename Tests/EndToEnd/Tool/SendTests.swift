@@ -71,7 +71,8 @@ import Testing
             try await daemon.pause()
             try disk.fill()
             let lines = (1...3_000).map { #"{"event":"line","id":"l\#($0)","data":{"n":"0123456789"}}"# }
-            async let run = CommandLineTool.run("send", "--stdin", on: daemon, input: lines.joined(separator: "\n"))
+            let (socket, folder, input) = (daemon.socketPath, daemon.folder, lines.joined(separator: "\n"))
+            async let run = CommandLineTool.run(["send", "--stdin", "--socket", socket], in: folder, input: input)
             try await eventually("a refusal") { try await daemon.ask("status")["counters"]["rejected"].int ?? 0 > 0 }
             try disk.makeRoom()
             let end = try await run

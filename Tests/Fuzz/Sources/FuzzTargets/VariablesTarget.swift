@@ -1,4 +1,5 @@
 import HeadgateClient
+import HeadgateData
 import HeadgateServer
 
 @testable import HeadgateTransport
@@ -53,5 +54,5 @@ enum VariablesTarget {
         precondition(places.socket == own, "\(places) and \(own)")
     }
 
-    private static let settings = Settings()
+    private static let settings: DataObject = [:]
 }

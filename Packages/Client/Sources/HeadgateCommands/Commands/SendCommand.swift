@@ -7,6 +7,8 @@ extension Command {
     private static let follow = Option("--follow", value: "FILE", "read them from a file as it grows, or a named pipe")
     private static let state = Option("--state", value: "FILE", "where --follow keeps how far it came (FILE.headgate)")
 
+    private static let follows: @Sendable (Arguments) -> Bool = { $0.has(follow) }
+
     /// `headgate send`.
     static let send = Command(
         name: "send", summary: "Track an event, or many from standard input.",
@@ -29,7 +31,7 @@ extension Command {
             a file's first 100 lines is an event, it has another format: the exit code is 1, and the position stays.
             A named pipe is followed as its writers come and go; its lines are kept in FILE.headgate-lines until they are stored.
             """,
-        runsOn: { $0.has(follow) }
+        runsOn: follows
     ) { invocation in
         let arguments = invocation.arguments
         if arguments.has(stdin) || arguments.has(follow), let option = EventOptions.given(in: arguments) {

@@ -7,6 +7,8 @@ extension Command {
         "--credit", value: "N", "run up to N commands at once, each with a batch of its own (default: 1)")
     private static let limit = Option("--limit", value: "N", "take at most N events a batch")
 
+    private static let always: @Sendable (Arguments) -> Bool = { _ in true }
+
     /// `headgate worker`.
     static let worker = Command(
         name: "worker", summary: "Run a command for each batch of a dispatcher of kind worker.",
@@ -21,7 +23,7 @@ extension Command {
             exit code 0; a second one ends the commands, too. All other signals are passed on to the commands; after SIGHUP or
             SIGQUIT the worker ends when they have. When the worker is killed, its commands get SIGTERM.
             """,
-        runsOn: { _ in true }
+        runsOn: always
     ) { invocation in
         let operands = invocation.arguments.operands
         let order = WorkOrder(

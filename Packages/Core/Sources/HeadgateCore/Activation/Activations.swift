@@ -418,7 +418,8 @@ extension Activations {
         guard let request = activations[id]?.request else { return }
         if request.timeout != nil { deadlines.remove(id) }
         activations[id]?.needsChoice = false
-        activations[id]?.barriers = [barrier].compactMap(\.self).filter { ExactName($0.board) != ExactName(request.board) }[...]
+        let held = [barrier].compactMap(\.self).filter { ExactName($0.board) != ExactName(request.board) }
+        activations[id]?.barriers = held[...]
         steps.append(.proceed(id))
     }
 

@@ -88,7 +88,10 @@ public struct EventDocument: Sendable {
         let text = text
         // A member of the event itself always has a way to it.
         _ = try? root.change(at: [member.rawValue], in: text, making: true) { node in
-            guard let value else { return node = .gone }
+            guard let value else {
+                node = .gone
+                return
+            }
             node = old.map { EventNode.merged(value, over: $0, in: text) } ?? .item(value)
         }
         root.sweep()

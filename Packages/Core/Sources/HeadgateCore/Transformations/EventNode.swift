@@ -175,7 +175,7 @@ extension DataItem {
     }
 
     /// The value to which the names lead from here; nil if there is none.
-    fileprivate func value(at names: ArraySlice<String>) -> DataItem? {
+    func value(at names: ArraySlice<String>) -> DataItem? {
         guard let name = names.first else { return self }
         return switch self {
         case .object(let object): object[name]?.value(at: names.dropFirst())

@@ -262,7 +262,8 @@ import Testing
         var answers: [Int: Int] = [:]
         var isWanted = true
         for number in 1...300 {
-            bench.gate.trace("\(number)", in: nil, isWanted: { isWanted || number <= 100 }) {
+            let isWantedNow = { isWanted || number <= 100 }
+            bench.gate.trace("\(number)", in: nil, isWanted: isWantedNow) {
                 answers[number] = (try? $0.get())?.count
             }
         }
@@ -272,7 +273,8 @@ import Testing
         #expect(bench.store.readCount - reads < 20)
         #expect(answers.count == 300)
         #expect((1...100).allSatisfy { answers[$0] == 1 } && (101...300).allSatisfy { answers[$0] == 0 })
-        bench.gate.trace("x", in: nil, isWanted: { false }) { _ in }
+        let isUnwanted = { false }
+        bench.gate.trace("x", in: nil, isWanted: isUnwanted) { _ in }
         let before = bench.store.readCount
         bench.settle()
         #expect(bench.store.readCount == before)

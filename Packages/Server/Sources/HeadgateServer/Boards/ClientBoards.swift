@@ -18,11 +18,13 @@ final class ClientProvider: BoardProvider {
     var isOverfull: Bool { session.isOverfull }
 
     func begin(_ run: BoardRun) {
-        ask(BoardMethods.run, run, { $0.run(run) }) { [weak boards] in boards?.answered(run, BoardAnswer($0)) }
+        let params = { (writer: inout JSONWriter) in writer.run(run) }
+        ask(BoardMethods.run, run, params) { [weak boards] in boards?.answered(run, BoardAnswer($0)) }
     }
 
     func chooseBarrier(for run: BoardRun) {
-        ask(BoardMethods.choice, run, { $0.choice(for: run) }) { [weak boards] in
+        let params = { (writer: inout JSONWriter) in writer.choice(for: run) }
+        ask(BoardMethods.choice, run, params) { [weak boards] in
             boards?.chose(run, BoardMethods.choice(in: $0))
         }
     }

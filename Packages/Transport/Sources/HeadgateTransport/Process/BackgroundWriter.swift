@@ -53,12 +53,14 @@ public final class BackgroundWriter: Sendable {
 
     /// Waits until everything is written, for at most the given number of milliseconds. Call it before the process ends.
     public func drain(atMost milliseconds: Int) {
-        queue.withLock(when: { $0.isEmpty && !$0.isWriting }, atMost: milliseconds) { _ in }
+        let isDone = { (queue: Queue) in queue.isEmpty && !queue.isWriting }
+        queue.withLock(when: isDone, atMost: milliseconds) { _ in }
     }
 
     /// Waits for text, and returns it. Returns nil once the writer is gone and nothing is left.
     private static func next(in queue: Guarded<Queue>, _ lossNote: (Int) -> String) -> [UInt8]? {
-        queue.withLock(when: { !$0.isEmpty || $0.isClosed }) { queue in
+        let hasNews = { (queue: Queue) in !queue.isEmpty || queue.isClosed }
+        return queue.withLock(when: hasNews) { queue in
             guard !queue.isEmpty else { return nil }
             let bytes = queue.lost == 0 ? queue.bytes : queue.bytes + lossNote(queue.lost).utf8
             (queue.bytes, queue.lost, queue.isWriting) = ([], 0, true)

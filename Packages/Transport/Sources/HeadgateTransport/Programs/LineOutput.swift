@@ -43,7 +43,8 @@ public final class LineOutput: Sendable {
     /// Waits until all lines are written, for at most so many milliseconds.
     /// - Returns: true if all lines are written.
     public func drain(atMost milliseconds: Int) -> Bool {
-        queue.withLock(when: { !$0.isWriting }, atMost: milliseconds) { !$0.isWriting }
+        let isIdle = { (queue: LineQueue) in !queue.isWriting }
+        return queue.withLock(when: isIdle, atMost: milliseconds) { !$0.isWriting }
     }
 
     private func writeAll() {
