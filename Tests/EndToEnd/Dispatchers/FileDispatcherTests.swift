@@ -126,11 +126,12 @@ import Testing
     func directory() async throws {
         try await withScene { scene in
             let path = scene.directory.path("out.ndjson")
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             let settings: JSON = [
                 "kind": "file", "path": .string(path), "backoff": ["base_ms": 20, "cap_ms": 50],
             ]
             let daemon = try await scene.daemon(["dispatchers": ["archive": settings]])
+            try? FileManager.default.removeItem(atPath: path)
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             try await daemon.track(1...3)
             try await daemon.dispatcher("archive", until: "it is told") { $0["last_error"] == "is a directory" }
             try FileManager.default.removeItem(atPath: path)

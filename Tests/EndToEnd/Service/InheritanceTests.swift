@@ -26,7 +26,7 @@ import Testing
     @Test("The tools, too, open /dev/null for closed standard descriptors", arguments: ["<&-", "2>&-", "<&- 2>&-"])
     func closedDescriptorsOfTools(closed: String) async throws {
         try await withScene { scene in
-            let daemon = try await scene.daemon([:])
+            let daemon = try await scene.daemon(["dispatchers": ["archive": ["kind": "file", "path": "a.ndjson"]]])
             let output = scene.directory.path("out")
             let tool = try BuiltProducts.path(of: "headgate")
             let process = try ChildProcess(

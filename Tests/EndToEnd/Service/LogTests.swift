@@ -13,7 +13,7 @@ import Testing
             let collector = try scene.collector()
             collector.answerAlways(.status(400))
             let daemon = try await scene.daemon([
-                "log_format": "json", "colour": "red",
+                "log_format": "json", "lenient": true, "colour": "red",
                 "dispatchers": [
                     "collect": collector.dispatcher(["dispatch_limit": 1]),
                     "archive": ["kind": "file", "path": "archive.ndjson"],

@@ -44,7 +44,9 @@ enum Help {
 
     private static func usage(of command: Command) -> String {
         let operands = command.operands.map(\.usage)
-        let options = command.options.filter { $0 != .json }.map { "[\($0.usage)]" }
+        let named = command.options.filter { $0 != .json }.map { "[\($0.usage)]" }
+        // Many options would not fit a line; they are listed below.
+        let options = named.count > 5 ? ["[OPTION …]"] : named
         return ([command.name] + operands + options).joined(separator: " ")
     }
 

@@ -67,7 +67,7 @@ import Testing
         "queue.purge": ["purged": 0], "dead_letters.list": ["dead_letters": [], "next": nil],
         "dead_letters.requeue": ["count": 0], "dead_letters.purge": ["count": 0], "board.activate": ["done": true],
         "config.reload": ["changed": []], "client.list": ["clients": []], "metrics": ["metrics": []],
-        "event.trace": ["events": []],
+        "event.trace": ["events": []], "flush.list": ["flushes": []],
     ]
 
     /// The names of the params of each method, by Docs/openrpc.json.

@@ -11,7 +11,7 @@ import Testing
 
     /// The texts in which commands are recommended, by their paths.
     private static func texts() throws -> [(path: String, text: String)] {
-        let folders = ["Packages", "Docs", "Tools/headgated", "Clients"]
+        let folders = ["Packages", "Docs", "Tools/headgated"]
         let files = try folders.flatMap { folder in
             try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)").map { "\(folder)/\($0)" }
         }

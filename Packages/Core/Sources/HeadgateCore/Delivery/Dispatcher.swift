@@ -398,7 +398,9 @@ final class Dispatcher {
     /// Has those remembered that an earlier daemon received (Behaviour O2).
     private func traceEarlier(_ sequenceNumbers: SequenceSet, _ end: DeliveryEnd) {
         let trace = surroundings.trace
-        guard let first = sequenceNumbers.stretches.first?.lowerBound, trace.isEarlier(first) else { return }
+        guard let first = sequenceNumbers.stretches.first?.lowerBound,
+            let last = sequenceNumbers.stretches.last?.upperBound, trace.hasEarlier(in: first...last)
+        else { return }
         let wall = surroundings.scheduler.wall
         for entry in machine.queue.entries(of: sequenceNumbers) where trace.isEarlier(entry.sequenceNumber) {
             trace.settledEarlier(entry.event, sends: entry.progress.sends, by: number, as: end, at: wall)

@@ -78,7 +78,13 @@ public final class EventTrace {
 
     /// Returns true if an event was received by an earlier daemon, and is to be told by ``settledEarlier(_:sends:by:as:at:)`` when
     /// it is settled.
-    func isEarlier(_ sequenceNumber: SequenceNumber) -> Bool { sequenceNumber <= lastEarlier && memory.capacity > 0 }
+    func isEarlier(_ sequenceNumber: SequenceNumber) -> Bool { hasEarlier(in: sequenceNumber...sequenceNumber) }
+
+    /// Returns true if some of these events were received by an earlier daemon and are among its newest: the others of a long
+    /// backlog cost nothing.
+    func hasEarlier(in range: ClosedRange<SequenceNumber>) -> Bool {
+        range.lowerBound <= lastEarlier && range.upperBound > lastEarlier - SequenceNumber(memory.capacity)
+    }
 
     /// A dispatcher has done with an event that an earlier daemon received.
     func settledEarlier(

@@ -3,7 +3,9 @@ import HeadgateData
 /// The built-in transformer: does what the configuration says. Every edit is independent of the others, and what is to be
 /// removed or hashed is, whatever else fails (Behaviour P4).
 public struct EditingTransformer: Transformer {
-    private var renamings: [EventEdit.Renaming] = []
+    private let renamings: [EventEdit.Renaming]
+    /// Places in the list of renamings: one inside another is taken out before it.
+    private let innermostFirst: [Int]
     private var values: [(path: EventPath, value: DataItem)] = []
     private var hashes: [EventPath] = []
     private var removals: [EventPath] = []
@@ -14,6 +16,7 @@ public struct EditingTransformer: Transformer {
     ///   - digest: SHA-256 in lower-case hexadecimal digits, which is left to a library.
     public init(_ edits: [EventEdit], digest: @escaping ([UInt8]) -> String) {
         self.digest = digest
+        var renamings: [EventEdit.Renaming] = []
         for edit in edits {
             switch edit {
             case .rename(let more): renamings += more.filter { $0.old != $0.new }
@@ -22,8 +25,8 @@ public struct EditingTransformer: Transformer {
             case .remove(let path): removals.append(path)
             }
         }
-        // One inside another is taken out before it.
-        renamings.sort { $0.old.names.count > $1.old.names.count }
+        self.renamings = renamings
+        innermostFirst = renamings.indices.sorted { renamings[$0].old.names.count > renamings[$1].old.names.count }
     }
 
     /// The event with all edits that can be done; throws the first fault of one that cannot.
@@ -37,13 +40,13 @@ public struct EditingTransformer: Transformer {
     /// - Returns: the event, and the faults of edits that could not be done.
     func edit(_ event: EventDocument, _ limits: EventLimits) -> (event: EventDocument, faults: [TransformationFault]) {
         var work = EditedEvent(event: event, limits: limits, room: limits.mostBytes - event.byteCount)
-        var moved: [EventDocument.Moved] = []
-        for renaming in renamings {
+        var taken = [EventDocument.Moved?](repeating: nil, count: renamings.count)
+        for place in innermostFirst {
             work.attempt { event throws(TransformationFault) in
-                let taken = try event.take(renaming, hashes: hashes, removals: removals, hash)
-                moved += taken.map { [$0] } ?? []
+                taken[place] = try event.take(renamings[place], hashes: hashes, removals: removals, hash)
             }
         }
+        let moved = taken.compactMap { $0 }
         for each in moved { work.place(each) }
         for (path, value) in values { work.put(value, at: path) }
         let hashed = moved.filter(\.isHashed).map(\.renaming.new)

@@ -275,6 +275,7 @@ extension EventDocument {
     private mutating func put(
         _ node: EventNode, at path: EventPath, _ limits: EventLimits
     ) throws(TransformationFault) {
+        guard path.member.isChangeable else { throw .cannotBeChanged(path.member) }
         if path.names.isEmpty, let fault = EventDocument.fault(of: node, as: path.member, in: text, limits) {
             throw fault
         }

@@ -13,7 +13,8 @@ struct BoardInput: Sendable {
     init(_ view: JSONView) {
         item = view.item
         let exact = view.exactItem
-        compared = exact == item ? nil : exact
+        // Not by `?:`, where nil would be the item null.
+        if exact != item { compared = exact }
     }
 }
 

@@ -26,6 +26,7 @@ public actor Server {
         _ = OpenSSL.staysToTheEnd
         ProgramStart.ignoreWriteSignals()
         output = LogOutput(to: configuration.logTarget)
+        output.format = configuration.writtenLogFormat
         var warnings: [SettingsFault] = []
         let loaded = try configuration.load { warnings.append($0) }
         output.format = loaded.settings.logFormat

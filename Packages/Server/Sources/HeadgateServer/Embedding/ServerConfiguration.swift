@@ -120,6 +120,12 @@ public struct ServerConfiguration {
         }
     }
 
+    /// The form of the log that the configuration file names, also if the file has faults otherwise.
+    var writtenLogFormat: LogFormat {
+        guard let path = options.configuration, let file = try? readFile(path) else { return .text }
+        return file.get(key: "log_format", as: String.self).flatMap(LogFormat.init) ?? .text
+    }
+
     private func read() -> Result<LoadedSettings, RefusedSettings> {
         let file: DataObject
         do throws(SettingsFault) { file = try options.configuration.map(readFile) ?? withoutFile } catch {

@@ -14,7 +14,7 @@ struct EndpointTests {
             ("localhost:1/x", "https://localhost:1/x", "localhost", 1),
             ("a.example/?u=http://b", "https://a.example/?u=http://b", "a.example", nil),
             ("http://[::1]:65535", "http://[::1]:65535", "::1", 65_535),
-            ("http://u:p@w@h:2", "http://u:p@w@h:2", "h", 2),
+            ("http://u:p%40w@h:2", "http://u:p%40w@h:2", "h", 2),
             ("http://bücher.example", "http://bücher.example", "bücher.example", nil),
         ] as [(String, String, String, Int?)])
     func good(given: String, text: String, host: String, port: Int?) throws {

@@ -205,6 +205,6 @@ struct EventFileTests {
         #expect(throws: FileFault(cause: "file too large")) { try file.append(line(0) + line(1)) }
         #expect(try folder.size(of: "events") == size)
         try file.append(line(1))
-        #expect(try folder.size(of: "events") == size + 8)
+        #expect(try folder.size(of: "events") == size + line(1).count)
     }
 }

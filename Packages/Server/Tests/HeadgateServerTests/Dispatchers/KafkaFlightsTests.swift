@@ -130,6 +130,19 @@ struct KafkaFlightsTests {
         #expect(produce(&flights) == [2: 1])
     }
 
+    @Test("Q2, K6: a flight of which events go again is over, also if the producer has others of them")
+    func partlyProduced() {
+        var flights = KafkaFlights()
+        _ = flights.begin(1, batch(1, 2))
+        flights.producerMade()
+        _ = flights.take(1)
+        _ = flights.begin(2, batch(3))
+        #expect(flights.end(2, cause: "timed out").ended.map(\.number) == [1, 2])
+        // The first one's message counts yet.
+        _ = flights.begin(3, batch(1, 2))
+        #expect(produce(&flights) == [2: 2])
+    }
+
     @Test("Q2, K6: beside a refused event that nobody waits for nothing goes again by itself")
     func refusedUnawaited() {
         var flights = KafkaFlights()

@@ -15,6 +15,10 @@ struct ShopBoards {
         try boards.serve("checkout", behind: ActivationBarrier(board: "login")) { task in
             task.complete(output: ["sold": task.run.input])
         }
+        let barrier = { (input: DataItem) in input == "sample" ? nil : ActivationBarrier(board: "login") }
+        try boards.serve("gift", behind: barrier) { task in
+            task.complete()
+        }
     }
 }
 

@@ -52,11 +52,10 @@ struct TransformationServiceTests {
             await client.send(
                 #"{"jsonrpc":"2.0","id":1000,"method":"track","params":{"event":"x","data":{"secret":1,\#(kept)}}}"#)
             _ = try await client.answer(to: 1000)
-            let written = kept.replacing(#"\ud83d\ude00"#, with: "😀")
             let collected = try await stage.lines(of: "collect", after: client)
-            #expect(collected.first?.hasSuffix(#""data":{"# + written + #","late":true}}"#) == true, "\(collected)")
+            #expect(collected.first?.hasSuffix(#""data":{"# + kept + #","late":true}}"#) == true, "\(collected)")
             let archived = try await stage.lines(of: "archive", after: client)
-            #expect(archived.first?.hasSuffix(#""data":{"# + written + "}}") == true, "\(archived)")
+            #expect(archived.first?.hasSuffix(#""data":{"# + kept + "}}") == true, "\(archived)")
         }
     }
 

@@ -187,7 +187,8 @@ extension Schema {
         case .number: ["1", .null]
         case .words, .time: [-1, "", .null]
         case .array(_, let least): [-1, .null] + (least > 0 ? [[]] : [])
-        case .object, .dictionary, .either: [-1, .null]
+        case .either(let schemas): schemas.contains { if case .null = $0 { true } else { false } } ? [-1] : [-1, .null]
+        case .object, .dictionary: [-1, .null]
         case .named(_, let schema): schema.wrong
         }
     }

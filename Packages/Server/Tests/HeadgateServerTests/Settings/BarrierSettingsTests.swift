@@ -197,7 +197,10 @@ struct BarrierSettingsTests {
                 #"{"ApplicationStatusBarrier": {"configuration": {"block_in_background": "yes"}}}"#,
                 ["ApplicationStatusBarrier.configuration.block_in_background: must be true or false"]
             ),
-            (#"{"RateBarrier": {"on_error": "ajar"}}"#, ["RateBarrier.on_error: must be one of: open, closed"]),
+            (
+                #"{"RateBarrier": {"on_error": "ajar", "configuration": {"per_second": 5}}}"#,
+                ["RateBarrier.on_error: must be one of: open, closed"]
+            ),
         ])
     func builtInFaults(barriers: String, lines: [String]) throws {
         #expect(try reading(barriers).faults.map(\.description) == lines.map { "barriers." + $0 })

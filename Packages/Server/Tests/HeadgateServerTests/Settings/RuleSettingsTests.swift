@@ -21,7 +21,7 @@ struct RuleSettingsTests {
             #"""
             {"dispatchers": {
                "a": {"kind": "file", "path": "a", "load_rule": {"operator": "is_defined", "path": "data.user.id"}},
-               "b": {"kind": "file", "path": "b", "load_rule": "both"}},
+               "b": {"kind": "file", "path": "b", "load_rule": "alias"}},
              "load_rules": {
                "big": {"operator": "greater_than", "path": "data.total", "value": 9007199254740993},
                "both": {"and": ["big", {"or": [{"not": "big"}, {"operator": "equals", "path": "event", "value": "X", "ignore_case": true}]}]},
@@ -38,7 +38,7 @@ struct RuleSettingsTests {
             ])
         #expect(
             settings.dispatchers.map(\.common.loadRule) == [
-                .just(try Condition(.isDefined, path: "data.user.id")), .reference("both"),
+                .just(try Condition(.isDefined, path: "data.user.id")), .reference("alias"),
             ])
     }
 
@@ -97,8 +97,16 @@ struct RuleSettingsTests {
         ])
     func faults(rules: String, lines: [String]) throws {
         let reading = try reading(rules)
-        #expect(reading.findings.lines == lines)
+        // Nothing names some of these rules, which is only a warning.
+        #expect(reading.faults.map(\.description) == lines)
         #expect(reading.settings == nil)
+    }
+
+    @Test("S5: a rule that nothing names is a warning")
+    func unnamed() throws {
+        let reading = try reading(#""a": {"not": "b"}, "b": {"or": []}"#)
+        #expect(reading.faults.isEmpty)
+        #expect(reading.warnings.map(\.path) == ["load_rules.a"])
     }
 
     @Test("S5: rules that double each other are refused, not followed")

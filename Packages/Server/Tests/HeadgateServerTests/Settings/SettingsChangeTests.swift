@@ -179,7 +179,8 @@ struct SettingsChangeTests {
     func floors(key: String, least: Int, refused: Int) async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
-            let patch = { (value: DataItem) -> DataObject in ["patch": ["limits": .object(DataObject([(key, value)]))]] }
+            let patch = { (value: DataItem) -> DataObject in ["patch": ["limits": .object(DataObject([(key, value)]))]]
+            }
             let below = try await client.refusal("config.set", patch(.number(DataNumber(refused))))
             #expect(below.reason == "invalid_settings")
             try await client.call("config.set", patch(.number(DataNumber(least))))

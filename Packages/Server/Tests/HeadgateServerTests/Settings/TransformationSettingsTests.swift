@@ -9,7 +9,7 @@ struct TransformationSettingsTests {
     private func reading(_ list: String) throws -> SettingsReading {
         try .of(
             #"""
-            {"dispatchers": {"d": {"kind": "file", "path": "f"}}, "transformations": \#(list),
+            {"dispatchers": {"d": {"kind": "file", "path": "f", "load_rule": "is_x"}}, "transformations": \#(list),
              "load_rules": {"is_x": {"operator": "equals", "path": "event", "value": "x"}}}
             """#)
     }

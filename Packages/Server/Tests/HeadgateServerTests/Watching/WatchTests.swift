@@ -120,7 +120,10 @@ struct WatchTests {
             let news = try await [client.notification(), client.notification()]
             #expect(news.first { $0["topic"] == "dispatchers" }?["removed"] == ["archive"])
             let barriers = news.first { $0["topic"] == "barriers" }
-            #expect(barriers?["removed"] == ["BackoffBarrier:archive", "DeadLettersBarrier:archive", "ManualBarrier:archive"])
+            #expect(
+                barriers?["removed"] == [
+                    "BackoffBarrier:archive", "DeadLettersBarrier:archive", "ManualBarrier:archive",
+                ])
         }
     }
 

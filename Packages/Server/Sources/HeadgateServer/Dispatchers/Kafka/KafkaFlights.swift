@@ -121,6 +121,13 @@ struct KafkaFlights {
         guard flights[number] != nil else { return Outcome() }
         var outcome = Outcome()
         if waiting[nextWaiting...].contains(where: { $0.place.flight == number }) { outcome = failWaiting(cause) }
+        if let ended = giveUp(number, cause) { outcome.ended.append(ended) }
+        return outcome
+    }
+
+    /// Ends a flight with what came of its events so far. The producer keeps its messages.
+    private mutating func giveUp(_ number: Int, _ cause: String) -> MessageFlights.Ended? {
+        guard let flight = flights.removeValue(forKey: number) else { return nil }
         for message in sent.keys where sent[message]?.place?.flight == number { sent[message]?.place = nil }
         returned = returned.map { entry in
             guard entry.sent.place?.flight == number else { return entry }
@@ -128,18 +135,23 @@ struct KafkaFlights {
             sent.place = nil
             return Returned(message: entry.message, sent: sent, report: entry.report)
         }
-        guard let flight = flights.removeValue(forKey: number) else { return outcome }
         let again = EventOutcome.retry(cause: cause, charged: false)
-        let result = SendResult(flight.outcomes.map { $0 ?? again })
-        outcome.ended.append(MessageFlights.Ended(number: number, result: result))
-        return outcome
+        return MessageFlights.Ended(number: number, result: SendResult(flight.outcomes.map { $0 ?? again }))
     }
 
     /// Has all events go again that were not produced yet: the producer cannot be had.
+    ///
+    /// Their flights are over, also if the producer has others of their events: the dispatcher has to hear of those that go
+    /// again before it sends later ones. And a message that was handed over alone stays alone until it is reported.
     mutating func failWaiting(_ cause: String) -> Outcome {
         let places = waiting[nextWaiting...].map(\.place)
-        (waiting, nextWaiting, limit, isRoundFull) = ([], 0, nil, false)
-        return Outcome(ended: places.flatMap { settle($0, .retry(cause: cause, charged: false)) })
+        (waiting, nextWaiting, limit) = ([], 0, nil)
+        isRoundFull = isRoundFull && !sent.isEmpty
+        var outcome = Outcome()
+        for place in places {
+            if let ended = giveUp(place.flight, cause) { outcome.ended.append(ended) }
+        }
+        return outcome
     }
 
     /// Forgets all flights; nobody waits for them. The producer keeps its messages.
