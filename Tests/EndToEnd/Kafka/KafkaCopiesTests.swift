@@ -21,7 +21,7 @@ import Testing
     func lostAnswer() async throws {
         try await withScene { scene in
             let broker = try await scene.strictBroker()
-            let daemon = try await scene.daemon(["dispatchers": ["collect": broker.dispatcher(["timeout_ms": 500])]])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": broker.dispatcher(["timeout_ms": 1_000])]])
             try await daemon.pause()
             try await track(25, on: daemon)
             try await broker.order("lose 1")
@@ -45,8 +45,8 @@ import Testing
     func slow() async throws {
         try await withScene { scene in
             let broker = try await scene.strictBroker()
-            try await broker.order("delay 700")
-            let settings = broker.dispatcher(["timeout_ms": 200, "dispatch_limit": 100])
+            try await broker.order("delay 3000")
+            let settings = broker.dispatcher(["timeout_ms": 1_000, "dispatch_limit": 100])
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             try await daemon.pause()
             try await track(500, on: daemon)

@@ -27,7 +27,8 @@ enum AnswersTarget {
         let other = Int(input.integer(UInt16.self) % 1000)
         policy.retryForStatusCodes = [other: input.bool()]
         let refusal = policy.refusal(status: status)
-        precondition(refusal.isCharged == (status != 413) && refusal.isUnauthorized == (status == 401))
+        precondition(refusal.isCharged != [408, 413, 429, 502, 503, 504].contains(status))
+        precondition(refusal.isUnauthorized == (status == 401))
         if let isRetried = policy.retryForStatusCodes[status] {
             precondition(refusal.meaning == (isRetried ? .again : .never))
         } else if ![400, 401, 403, 410, 413, 422].contains(status) {

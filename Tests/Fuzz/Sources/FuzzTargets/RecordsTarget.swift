@@ -101,7 +101,12 @@ enum RecordsTarget {
         precondition(stored.timeToLive.map { $0 <= lifetime ?? .zero } ?? true)
         let copy = again(stored)
         precondition(copy.key.map(Array.init) == event.key.map(Array.init))
-        let tail = Array(event.context) + Array(event.data)
-        precondition(bytes.suffix(tail.count) == tail[...] && copy.record.suffix(tail.count) == tail[...])
+        let tail = spaced(Array(event.context) + Array(event.data))
+        precondition(spaced(bytes.suffix(tail.count)) == tail && spaced(copy.record.suffix(tail.count)) == tail)
+    }
+
+    /// Bytes with spaces in place of tabs and line ends: white space between the tokens of JSON is not kept (Behaviour P6).
+    private static func spaced(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        bytes.map { [0x09, 0x0A, 0x0D].contains($0) ? 0x20 : $0 }
     }
 }
