@@ -105,8 +105,7 @@ enum RecordsTarget {
         precondition(spaced(bytes.suffix(tail.count)) == tail && spaced(copy.record.suffix(tail.count)) == tail)
     }
 
-    /// Bytes with spaces in place of tabs and line ends: white space between the tokens of JSON is not kept (Behaviour P6).
-    private static func spaced(_ bytes: some Sequence<UInt8>) -> [UInt8] {
-        bytes.map { [0x09, 0x0A, 0x0D].contains($0) ? 0x20 : $0 }
-    }
+    /// Bytes with spaces in place of tabs, line ends and other control characters, which stand between the tokens of JSON only:
+    /// there white space is not kept (Behaviour P6).
+    private static func spaced(_ bytes: some Sequence<UInt8>) -> [UInt8] { bytes.map { max($0, 0x20) } }
 }

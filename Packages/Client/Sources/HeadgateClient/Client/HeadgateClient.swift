@@ -12,7 +12,7 @@ import HeadgateWire
 /// Failures are a ``ClientError``, or `CancellationError` when the task was cancelled: it stops waiting then, while
 /// what it asked for may be done all the same.
 ///
-/// A client has a thread of its own, which ends with ``close()`` or with the client.
+/// A client has a thread of its own, which ends with ``close(within:)`` or with the client.
 public actor HeadgateClient {
     /// The path of the daemon's socket.
     public nonisolated let socketPath: String

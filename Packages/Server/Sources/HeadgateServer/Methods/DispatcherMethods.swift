@@ -39,7 +39,7 @@ enum DispatcherMethods {
 
     private static let retry = Method(
         "dispatcher.retry", .control, "Ends a dispatcher's backoff: its next attempt begins now.",
-        Field("id", .string), reasons: [.notFound]
+        Field("id", .string, "the dispatcher's id"), reasons: [.notFound]
     ) { service, call, id throws(RPCError) in
         let cause = service.gate.dispatcherSummaries.first { $0.id == id }?.lastError
         guard let wasWaiting = service.gate.endBackoff(of: id) else { throw .unknownDispatcher(id) }
