@@ -1938,7 +1938,7 @@ class Client:
         return self.call("status", None, deadline)
 
     def retry(self, id: str, deadline: Optional[float] = None) -> None:
-        """Ends a dispatcher's backoff: its next attempt begins now."""
+        """Ends a dispatcher's backoff: its next attempt begins now. (`id`: the dispatcher's id)"""
         self.call("dispatcher.retry", {"id": id}, deadline)
 
     def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:

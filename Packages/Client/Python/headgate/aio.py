@@ -249,7 +249,7 @@ class Client:
         return await self.call("status", None, deadline)
 
     async def retry(self, id: str, deadline: Optional[float] = None) -> None:
-        """Ends a dispatcher's backoff: its next attempt begins now."""
+        """Ends a dispatcher's backoff: its next attempt begins now. (`id`: the dispatcher's id)"""
         await self.call("dispatcher.retry", {"id": id}, deadline)
 
     async def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:

@@ -37,7 +37,9 @@ extension HeadgateClient {
     }
 
     /// Ends a dispatcher's backoff: its next attempt begins now.
-    /// - Parameter deadline: how long to wait; nil is for ever.
+    /// - Parameters:
+    ///   - id: the dispatcher's id.
+    ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `not_found` when the daemon refuses it.
     public func retry(_ id: String, deadline: Duration? = nil) async throws {
         _ = try await object("dispatcher.retry", ["id": .string(id)], deadline)
