@@ -25,6 +25,7 @@ extension ListedDispatcher {
             "pending": .count(pending), "in_flight": .count(inFlight), "sent": .count(sent), "failed": .count(failed),
             "dead": .count(dead), "expired": .count(expired), "evicted": .count(evicted),
             "oldest_ms": .count(oldest?.wholeMilliseconds), "retry_at": .time(retryAt), "last_error": .text(lastError),
+            "last_error_at": .time(lastErrorAt),
             "flushing": .bool(isFlushing),
         ]
     }
