@@ -31,7 +31,7 @@ struct Daemon {
 
     private func serve(_ server: Server, on loop: EventLoop) throws {
         // Nothing is in flight before the loop runs, so that a stop during the start has nothing to finish.
-        ProgramStart.exit(on: Daemon.stopSignals)
+        ProcessSignals.exit(on: Daemon.stopSignals)
         Self.raiseDescriptorLimit()
         let opened = try server.assumeIsolated { server in
             try server.start(

@@ -3,7 +3,7 @@ import HeadgateData
 import HeadgateServer
 import HeadgateTransport
 
-ProgramStart.prepare(holding: [SIGHUP])
+ProcessSignals.prepare(holding: [SIGHUP])
 
 let environment = Environment.current
 

@@ -76,4 +76,16 @@ import Testing
         #expect(output.drain(atMost: 60_000))
         #expect(output.dropped == 1)
     }
+
+    @Test("O4: a reader that is gone is a failed write, and ends no process")
+    func gone() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGPIPE, SIG_DFL)
+            var ends: [Int32] = [0, 0]
+            guard pipe(&ends) == 0, close(ends[0]) == 0 else { exit(2) }
+            let output = LineOutput(ends[1])
+            output.write("for nobody") { "\($0) dropped" }
+            exit(output.drain(atMost: 60_000) && output.dropped == 1 ? 0 : 1)
+        }
+    }
 }

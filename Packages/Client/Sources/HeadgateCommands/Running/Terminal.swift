@@ -17,7 +17,7 @@ struct Terminal: Sendable {
     private var errors: @Sendable (String) -> Void
     private let readers: @Sendable () -> Bool
     /// The writer of complaints that do not wait for their reader. Nil if they do.
-    private var background: BackgroundWriter?
+    private var background: LineOutput?
 
     init(
         input: Int32, showsProgress: Bool, style: Style, screen: ScreenPlace? = nil, showsOutput: Bool = false,
@@ -53,12 +53,15 @@ struct Terminal: Sendable {
     /// counted and discarded. For commands that run until they are stopped.
     /// - Parameter descriptor: the descriptor of standard error.
     func complainingInBackground(to descriptor: Int32 = STDERR_FILENO) -> Terminal {
-        let writer = try? BackgroundWriter(to: descriptor) { count in
-            "headgate: \(Quantity.counted(count, "line")) of this log found no room, because nobody read it\n"
-        }
-        guard let writer else { return self }
+        let output = LineOutput(descriptor)
         var terminal = self
-        (terminal.background, terminal.errors) = (writer, { writer.write($0) })
+        terminal.background = output
+        terminal.errors = { text in
+            // The output ends each line itself.
+            output.write(text.last == "\n" ? String(text.dropLast()) : text) { count in
+                "headgate: \(Quantity.counted(count, "line")) of this log found no room, because nobody read it"
+            }
+        }
         return terminal
     }
 

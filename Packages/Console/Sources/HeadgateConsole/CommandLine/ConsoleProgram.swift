@@ -30,12 +30,11 @@ public enum ConsoleProgram {
             let loop = try EventLoop()
             let console = try Console(options, on: loop)
             // A reader of standard error that stalls must not hold up the pages.
-            let log = try BackgroundWriter(to: STDERR_FILENO) { "headgate-console: \($0) lines found no room\n" }
-            let signals = try follow(console, loop, log)
+            let signals = try follow(console, loop)
             ProcessSignals.release()
-            tellReady(console, log)
+            reportReady(console)
             withExtendedLifetime(signals) { loop.run() }
-            log.drain(atMost: patience)
+            LineOutput.standardError.drain(atMost: patience)
             return 0
         } catch {
             write("headgate-console: \(error)\n", to: STDERR_FILENO)
@@ -49,9 +48,7 @@ public enum ConsoleProgram {
     /// The signals that the console follows. They are held until it does.
     private static let followed = [SIGTERM, SIGINT, SIGHUP]
 
-    private static func follow(
-        _ console: Console, _ loop: EventLoop, _ log: BackgroundWriter
-    ) throws -> [LoopSignal] {
+    private static func follow(_ console: Console, _ loop: EventLoop) throws -> [LoopSignal] {
         let stop = try [SIGTERM, SIGINT].map { signal in
             try LoopSignal(signal, on: loop) {
                 console.close()
@@ -60,16 +57,21 @@ public enum ConsoleProgram {
         }
         let reload = try LoopSignal(SIGHUP, on: loop) {
             do throws(TokenFile.Fault) {
-                if try console.readTokenAgain() { tellReady(console, log) }
+                if try console.readTokenAgain() { reportReady(console) }
             } catch {
-                log.write("headgate-console: \(error.message): the old token stays\n")
+                log("headgate-console: \(error.message): the old token stays")
             }
         }
         return stop + [reload]
     }
 
-    private static func tellReady(_ console: Console, _ log: BackgroundWriter) {
-        log.write("headgate-console ready \(console.url)\n")
+    private static func reportReady(_ console: Console) {
+        log("headgate-console ready \(console.url)")
+    }
+
+    /// Writes a line to standard error. A reader that stalls does not hold up the pages.
+    private static func log(_ line: String) {
+        LineOutput.standardError.write(line) { "headgate-console: \($0) lines found no room" }
     }
 
     /// Each open page is a connection: as many as the system grants.

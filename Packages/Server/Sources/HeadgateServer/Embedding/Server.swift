@@ -24,7 +24,7 @@ public actor Server {
     public func start(_ configuration: sending ServerConfiguration) throws(StartFault) -> String? {
         guard service == nil else { throw StartFault("the server runs already") }
         _ = OpenSSL.staysToTheEnd
-        ProgramStart.ignoreWriteSignals()
+        ProcessSignals.ignoreWriteSignals()
         output = LogOutput(to: configuration.logTarget)
         output.format = configuration.writtenLogFormat
         var warnings: [SettingsFault] = []

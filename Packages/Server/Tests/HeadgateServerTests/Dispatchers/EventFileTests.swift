@@ -187,7 +187,7 @@ struct EventFileTests {
         try file.append(line(1))
         #expect(PipeReader.contents(of: reader) == "{\"id\":1}\n")
         close(reader)
-        ProgramStart.ignoreWriteSignals()
+        ProcessSignals.ignoreWriteSignals()
         #expect(throws: FileFault(cause: "nobody reads the pipe")) { try file.append(line(2)) }
     }
 

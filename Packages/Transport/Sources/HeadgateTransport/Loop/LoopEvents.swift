@@ -84,7 +84,7 @@ public final class LoopSignal {
     private let handle: Handle
 
     /// Watches for signal `number`, like `SIGTERM`, whose usual effect it takes away. A signal that was held until now
-    /// (``ProgramStart/prepare(holding:)``) arrives.
+    /// (``ProcessSignals/prepare(holding:)``) arrives.
     public init(_ number: Int32, on loop: EventLoop, _ action: @escaping () -> Void) throws(TransportError) {
         loop.preconditionCurrent()
         self.loop = loop

@@ -3,7 +3,8 @@ import Glibc
 /// Writes lines to a descriptor from a thread of its own, so that no caller waits for the process that reads them.
 ///
 /// Up to a bound, lines that are not read yet are kept; further lines are dropped and counted. When there is room again, one
-/// line says how many were dropped. From any thread.
+/// line says how many were dropped. A descriptor without a reader fails the write and never ends the process (SIGPIPE).
+/// From any thread.
 public final class LineOutput: Sendable {
     /// Renders the line that reports a number of dropped lines.
     public typealias Notice = @Sendable (_ dropped: Int) -> String
@@ -42,12 +43,14 @@ public final class LineOutput: Sendable {
 
     /// Waits until all lines are written, for at most so many milliseconds.
     /// - Returns: true if all lines are written.
-    public func drain(atMost milliseconds: Int) -> Bool {
+    @discardableResult public func drain(atMost milliseconds: Int) -> Bool {
         let isIdle = { (queue: LineQueue) in !queue.isWriting }
         return queue.withLock(when: isIdle, atMost: milliseconds) { !$0.isWriting }
     }
 
     private func writeAll() {
+        // The signal of a broken pipe is the writing thread's alone. The thread ends with the signal still pending.
+        ProcessSignals.block(SIGPIPE)
         while let line = queue.withLock({ $0.next() }) {
             let isWritten = write(line)
             queue.withLock { $0.finish(isWritten: isWritten) }

@@ -30,7 +30,7 @@ final class FileSender: Sender, @unchecked Sendable {
         _ settings: FileSettings, loop: EventLoop, threads: FileThreads = FileThreads()
     ) throws(TransportError) {
         loop.preconditionCurrent()
-        ProgramStart.ignoreWriteSignals()
+        ProcessSignals.ignoreWriteSignals()
         self.loop = loop
         thread = try threads.thread(for: settings.path)
         file = EventFile(settings) { [clock = thread.loop] in clock.monotonicNow }

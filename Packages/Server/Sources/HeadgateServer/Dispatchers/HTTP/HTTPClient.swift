@@ -31,7 +31,7 @@ final class HTTPClient {
         self.loop = loop
         self.userAgent = userAgent
         _ = Self.isPrepared
-        ProgramStart.ignoreWriteSignals()
+        ProcessSignals.ignoreWriteSignals()
         multi = curl_multi_init()
         timer = LoopTimer(on: loop) { [weak self] in self?.timeHasCome() }
         connectToLoop()

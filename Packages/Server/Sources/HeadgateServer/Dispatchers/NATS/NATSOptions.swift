@@ -96,7 +96,7 @@ enum NATSLibrary {
         let former = signal(SIGPIPE, SIG_IGN)
         let status = nats_Open(-1)
         signal(SIGPIPE, former)
-        ProgramStart.ignoreWriteSignals()
+        ProcessSignals.ignoreWriteSignals()
         return status == NATS_OK
     }()
 }
