@@ -33,12 +33,10 @@ import Testing
             let process = try daemon.launch()
             defer { process.discard() }
             try await daemon.answers()
-            let padding = String(repeating: "x", count: 60_000)
-            var number = 0
+            // Each of them is a line.
+            let wrong = (1...1_000).map { ("dispatcher\($0)", Value.object(["kind": "none"])) }
+            try daemon.configure(["dispatchers": .object(Dictionary(uniqueKeysWithValues: wrong))])
             try await eventually("a dropped line") {
-                // Each refusal has another text, so that none is one of a burst.
-                number += 1
-                try daemon.configure(["dispatchers": ["d": ["kind": .string("kind\(number)\(padding)")]]])
                 process.signal(SIGHUP)
                 return try await daemon.droppedLines() > 0
             }
