@@ -1,8 +1,8 @@
-/// What a client says of the program around it (Protocol, `application.status`; Behaviour B26, F5).
+/// The status of the program that a client reports (Protocol, `application.status`; Behaviour B26, F5).
 public enum ApplicationStatus: String, CaseIterable, Sendable {
-    /// Somebody is using the program.
+    /// A person is using the program.
     case foreground
-    /// Nobody is using the program now.
+    /// The program is running, but no person is using it.
     case background
     /// The program is about to end.
     case exiting

@@ -1,33 +1,34 @@
-/// Lays bytes one behind the other into room that was made for all of them: nothing is looked at but in debug builds. It is inlined
-/// where it is used, so that text of the program becomes a few stores.
+/// Writes bytes one after another into a buffer of known size. Bounds are checked in debug builds only.
+///
+/// Its functions are inlined at each call, so that writing a constant text becomes a few store instructions.
 public struct ByteCursor {
-    /// Where it lays them.
+    /// The buffer that the cursor writes to.
     public let room: UnsafeMutableRawBufferPointer
     @usableFromInline let start: UnsafeMutableRawPointer
-    /// Where the next byte goes.
+    /// The address of the next byte to write.
     @usableFromInline var next: UnsafeMutableRawPointer
 
-    /// A cursor at the beginning of some room.
+    /// Creates a cursor at the beginning of a buffer.
     @inlinable
     public init(_ room: UnsafeMutableRawBufferPointer) {
         self.room = room
-        // Room for nothing may have no place; nothing is laid there.
+        // An empty buffer may have no address. Nothing is ever written to this one.
         start = room.baseAddress ?? UnsafeMutableRawPointer(bitPattern: -1).unsafelyUnwrapped
         next = start
     }
 
-    /// How many bytes it has laid.
+    /// The number of bytes written so far.
     @inlinable public var offset: Int { next - start }
 
-    /// Lays bytes as they are.
+    /// Writes bytes unchanged.
     @inlinable @inline(__always)
     public mutating func put(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
         lay(source, bytes.count)
     }
 
-    /// Lays JSON that a parser has accepted, with spaces in the place of line ends and tabs: what has a code below that of the
-    /// space stands between tokens there, and nowhere else. It is one pass, as a plain copy is.
+    /// Writes valid JSON and replaces line ends and tabs with spaces. In JSON that a parser has accepted, bytes below
+    /// 0x20 occur between tokens only. The function makes one pass, as a plain copy does.
     @inlinable @inline(__always)
     public mutating func put(json: UnsafeRawBufferPointer) {
         guard let source = json.baseAddress else { return }
@@ -45,8 +46,8 @@ public struct ByteCursor {
         }
     }
 
-    /// Eight bytes, with spaces for those with a code below that of the space. Without branches, so that the compiler takes
-    /// several at once.
+    /// Returns a word of eight bytes in which each byte below 0x20 is replaced with a space. The function has no
+    /// branches, so that the compiler can vectorize it.
     @inlinable @inline(__always)
     static func spaced(_ word: UInt64) -> UInt64 {
         let (tops, sevens) = (word & 0xE0E0_E0E0_E0E0_E0E0, 0x7F7F_7F7F_7F7F_7F7F as UInt64)
@@ -56,13 +57,13 @@ public struct ByteCursor {
         return (word & ~whole) | (low &>> 2)
     }
 
-    /// Lays text of the program.
+    /// Writes a constant text.
     @inlinable @inline(__always)
     public mutating func put(_ text: StaticString) {
         lay(text.utf8Start, text.utf8CodeUnitCount)
     }
 
-    /// Lays a number in decimal digits; one that is negative, which is nobody's, as 0.
+    /// Writes a number in decimal digits. A negative number is written as 0.
     @inlinable
     public mutating func put(_ number: Int64) {
         var rest = UInt64(clamping: number)
@@ -76,7 +77,8 @@ public struct ByteCursor {
         put(digits &>> UInt64(truncatingIfNeeded: zeros), count: 8 &- zeros &>> 3)
     }
 
-    /// Eight digits at once, the first in the lowest byte, by which they are halved thrice: into fours, twos and ones.
+    /// Returns eight decimal digits of a number, the first digit in the lowest byte. Three divisions split the number
+    /// into groups of four, two and one digits.
     @inlinable @inline(__always)
     static func digits(_ number: UInt64) -> UInt64 {
         let fours = (number / 10_000) | ((number % 10_000) << 32)
@@ -86,7 +88,7 @@ public struct ByteCursor {
         return tens | ((twos &- tens &* 10) << 8)
     }
 
-    /// Lays the characters of up to eight digits.
+    /// Writes up to eight digits as ASCII characters.
     @inlinable @inline(__always)
     mutating func put(_ digits: UInt64, count: Int) {
         let characters = (digits | 0x3030_3030_3030_3030).littleEndian
@@ -104,7 +106,7 @@ public struct ByteCursor {
         place.copyMemory(from: source, byteCount: count)
     }
 
-    /// Passes over room, which is written later.
+    /// Skips bytes that the caller writes later.
     @inlinable @inline(__always)
     public mutating func skip(_ count: Int) {
         next += count
@@ -113,7 +115,7 @@ public struct ByteCursor {
 }
 
 extension Int64 {
-    /// How many decimal digits ``ByteCursor`` lays of it.
+    /// The number of decimal digits that ``ByteCursor`` writes for this number.
     @inlinable public var digitCount: Int {
         var (count, rest) = (1, UInt64(clamping: self))
         while rest >= 10_000 {
@@ -125,7 +127,8 @@ extension Int64 {
 }
 
 extension [UInt8] {
-    /// Appends what is laid into room for so many bytes at most.
+    /// Appends the bytes that `body` writes through a cursor.
+    /// - Parameter count: the most bytes that `body` may write.
     @inlinable @inline(__always)
     public mutating func lay(most count: Int, _ body: (inout ByteCursor) -> Void) {
         append(addingCapacity: count) { span in

@@ -1,13 +1,13 @@
-/// A day of the Gregorian calendar, carried back over all years before it came into use.
+/// A day of the proleptic Gregorian calendar: the calendar is also applied to the years before its introduction.
 public struct CivilDate: Sendable, Hashable {
-    /// The year, as people count it; 0 is the year before 1.
+    /// The astronomical year. Year 0 is the year before year 1.
     public let year: Int
     /// The month, 1 to 12.
     public let month: Int
     /// The day of the month, 1 to 31.
     public let day: Int
 
-    /// A date that exists; nil for the likes of the 30th of February.
+    /// Creates a date; nil if the date does not exist, such as February 30.
     public init?(year: Int, month: Int, day: Int) {
         guard 1...12 ~= month, day >= 1, day <= CivilDate.length(ofMonth: month, year: year) else { return nil }
         self.year = year
@@ -15,10 +15,10 @@ public struct CivilDate: Sendable, Hashable {
         self.day = day
     }
 
-    /// The date so many days after the first of January 1970.
+    /// Creates the date that is a number of days after January 1, 1970.
     ///
-    /// Years are counted from March on, which puts the leap day at their end; 400 of them, an era, always have 146 097
-    /// days (Howard Hinnant, "chrono-compatible low-level date algorithms").
+    /// The algorithm counts years from March on, so that the leap day is the last day of a year. An era of 400 such
+    /// years always has 146 097 days (Howard Hinnant, "chrono-compatible low-level date algorithms").
     public init(daysSince1970 days: Int) {
         let shifted = days + CivilDate.daysFromEraTo1970
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -31,7 +31,7 @@ public struct CivilDate: Sendable, Hashable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// The number of days from the first of January 1970 to this one; negative before it.
+    /// The number of days from January 1, 1970 to this date. The number is negative for earlier dates.
     public var daysSince1970: Int {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
@@ -47,7 +47,7 @@ public struct CivilDate: Sendable, Hashable {
         return remainder < 0 ? remainder + 7 : remainder
     }
 
-    /// Days from the first of March of the year 0 to the first of January 1970.
+    /// Days from March 1 of year 0 to January 1, 1970.
     private static let daysFromEraTo1970 = 719_468
 
     private static func length(ofMonth month: Int, year: Int) -> Int {

@@ -1,6 +1,7 @@
 extension String {
-    /// The text if it has at most so many bytes of UTF-8, otherwise its beginning, up to the last whole code point. Foreign text
-    /// is cut by bytes: a single character may have any number of accents.
+    /// Returns the text if it has at most `most` bytes of UTF-8, otherwise its longest beginning of whole code points
+    /// that fits. The limit counts bytes, since one character of untrusted text may consist of any number of code
+    /// points.
     public func cut(toBytes most: Int) -> String {
         guard utf8.count > most else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: max(0, most))

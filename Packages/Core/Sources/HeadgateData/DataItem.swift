@@ -6,19 +6,19 @@ public enum DataItem: Sendable, Equatable {
     case bool(Bool)
     /// A number with all its digits.
     case number(DataNumber)
-    /// A string, unescaped.
+    /// A string without quotes and escapes.
     case string(String)
-    /// Values in their order.
+    /// An array of values.
     case array([DataItem])
-    /// Members in their order.
+    /// An object with its members in order.
     case object(DataObject)
 
-    /// The value as a `T`; nil when it is something else.
+    /// Returns the value as a `T`, or nil if the value is of another type.
     public func get<T: DataItemConvertible>(as type: T.Type = T.self) -> T? {
         T(dataItem: self)
     }
 
-    /// Whether this is JSON's `null`.
+    /// True if the value is JSON's `null`.
     public var isNull: Bool {
         self == .null
     }
@@ -33,7 +33,7 @@ public enum DataItem: Sendable, Equatable {
 
 /// A type that can be read from a JSON value.
 public protocol DataItemConvertible {
-    /// The value as this type; nil when the JSON value is of another kind or out of range.
+    /// Creates a value of this type; nil if the JSON value is of another type or out of range.
     init?(dataItem: DataItem)
 }
 
@@ -72,7 +72,7 @@ extension DataObject: DataItemConvertible {
 }
 
 extension Array: DataItemConvertible where Element: DataItemConvertible {
-    /// Nil when it is no array, or when one of its elements is no `Element`.
+    /// Creates an array; nil if the JSON value is not an array or an element cannot be converted to `Element`.
     public init?(dataItem: DataItem) {
         guard case .array(let items) = dataItem else { return nil }
         self = []
@@ -126,55 +126,56 @@ extension DataItem: ExpressibleByDictionaryLiteral {
     }
 }
 
-/// A JSON number, kept as it was written, so that no digit is lost on the way through (Behaviour P6).
+/// A JSON number as text, so that no digit is lost between client and destination (Behaviour P6).
 ///
-/// Two numbers are equal when they are written alike: `1` and `1.0` are not.
+/// Two numbers are equal if their texts are equal: `1` and `1.0` are different.
 public struct DataNumber: Sendable, Hashable {
     /// The number in JSON's grammar, exactly as its sender wrote it.
     public let text: String
 
-    /// A whole number.
+    /// Creates a whole number.
     public init(_ int: Int) {
         text = String(int)
     }
 
-    /// A whole number of any width.
+    /// Creates a whole number of any width.
     public init(_ whole: some FixedWidthInteger) {
         text = String(whole)
     }
 
-    /// A finite number, written with as many digits as bring back the same value.
+    /// Creates a number with as many digits as are needed to read the same value back.
     ///
-    /// JSON has no infinity and no NaN: handing one in is a mistake in the program and stops it.
+    /// - Precondition: the number is finite. JSON has no infinity and no NaN.
     public init(_ double: Double) {
         precondition(double.isFinite, "JSON has no number for \(double)")
         text = double.description
     }
 
-    /// A number whose text is already known to be in JSON's grammar.
+    /// Creates a number from a text that is known to follow JSON's grammar.
     public init(unchecked text: String) {
         self.text = text
     }
 
-    /// The value, when it is a whole number that fits: `7`, and also `7.0` and `7e2`. Nothing is rounded.
+    /// The value as an `Int`; nil if the value has a fraction or is out of range. `7`, `7.0` and `7e2` are whole
+    /// numbers.
     public var int: Int? {
         whole(as: Int.self)
     }
 
-    /// The value as a whole number of some width, as ``int`` is it.
+    /// Returns the value as a whole number of another type, by the rules of ``int``.
     func whole<Whole: FixedWidthInteger>(as type: Whole.Type) -> Whole? {
         Whole(text) ?? WrittenNumber(text).whole()
     }
 
-    /// The nearest value a `Double` has; nil when the number is out of its range.
+    /// The nearest `Double`; nil if the number is out of range.
     public var double: Double? {
         guard let value = Double(text), value.isFinite else { return nil }
         return value
     }
 }
 
-/// A number in JSON's grammar, taken apart: its digits with no zero at either end, and how many places they stand left of
-/// the decimal point.
+/// A JSON number split into a sign, its digits without zeros at either end, and a decimal exponent. The value is
+/// `digits` × 10^`places`.
 struct WrittenNumber {
     let isNegative: Bool
     private(set) var digits: Substring
@@ -192,17 +193,17 @@ struct WrittenNumber {
         }
     }
 
-    /// The widest number, of 128 bits, has one digit and 38 more.
+    /// The largest exponent of a number that fits into 128 bits: such a number has at most 39 digits.
     private static let greatestPlaces = 38
 
-    /// One beyond all sense counts as the largest that makes sense.
+    /// Returns the exponent, limited to ±2^60.
     private static func exponent(_ text: Substring) -> Int {
         guard !text.isEmpty else { return 0 }
         let most = 1 << 60
         return max(-most, min(Int(text) ?? (text.hasPrefix("-") ? -most : most), most))
     }
 
-    /// The value; nil where it is not whole, or too large.
+    /// Returns the value as a whole number, or nil if the value has a fraction or is out of range.
     func whole<Whole: FixedWidthInteger>() -> Whole? {
         guard !digits.isEmpty else { return 0 }
         guard (0...WrittenNumber.greatestPlaces).contains(places) else { return nil }

@@ -1,25 +1,25 @@
 /// A JSON object whose members keep their order (Behaviour P6).
 ///
-/// A name occurs once. Setting it again replaces the value and keeps the place; setting nil removes the member. Names
-/// are told apart by their bytes, as JSON has them: `"é"` written as one scalar and as two are two members. Two objects
-/// are equal when they have the same members, in whatever order.
+/// A name occurs once. Setting a name again replaces the value and keeps its position; setting nil removes the member.
+/// Names are compared by their bytes, as in JSON: `"é"` written as one scalar and as two scalars are two members. Two
+/// objects are equal if they have equal members, in any order.
 public struct DataObject: Sendable {
-    /// One member.
+    /// The name and value of a member.
     public typealias Element = (key: String, value: DataItem)
 
-    /// The members in order; nil where one was removed from a large object, so that removing many is no slower than one
-    /// pass.
+    /// The members in order. In a large object a removed member leaves nil, so that removing many members takes linear
+    /// time.
     private var members: [Element?] = []
     private var removed = 0
-    /// Where each name is, kept only for objects of so many members that searching them one by one would be slow.
+    /// The index of each name in `members`; nil in a small object, which is searched member by member.
     private var places: [ExactName: Int]?
 
     private static let searchedOneByOne = 16
 
-    /// An object with no members.
+    /// Creates an empty object.
     public init() {}
 
-    /// An object of these members; of members with the same name the last one counts, in the place of the first.
+    /// Creates an object. If a name repeats, the last value is kept at the position of the first.
     public init(_ elements: some Sequence<(String, DataItem)>) {
         members.reserveCapacity(elements.underestimatedCount)
         for (key, value) in elements { set(key, value) }
@@ -31,10 +31,10 @@ public struct DataObject: Sendable {
     /// The number of members.
     public var count: Int { members.count - removed }
 
-    /// Whether there is no member.
+    /// True if the object has no members.
     public var isEmpty: Bool { count == 0 }
 
-    /// The value of a member; nil when there is none. A member that is JSON's `null` is `.null`, not nil.
+    /// The value of a member; nil if there is no such member. A member with JSON's `null` has the value `.null`.
     public subscript(key: String) -> DataItem? {
         get { place(of: key).flatMap { members[$0]?.value } }
         set {
@@ -43,18 +43,20 @@ public struct DataObject: Sendable {
         }
     }
 
-    /// The value of a member as a `T`; nil when there is none or it is something else.
+    /// Returns the value of a member as a `T`, or nil if there is no such member or its value is of another type.
     public func get<T: DataItemConvertible>(key: String, as type: T.Type = T.self) -> T? {
         self[key].flatMap(T.init(dataItem:))
     }
 
-    /// The elements of a member that is an array, nil standing for each that is no `T`; nil when it is no array.
+    /// Returns the elements of a member that is an array, or nil if the member is not an array. An element that cannot
+    /// be converted to `T` is nil.
     public func getArray<T: DataItemConvertible>(key: String, of type: T.Type = T.self) -> [T?]? {
         guard case .array(let items)? = self[key] else { return nil }
         return items.map(T.init(dataItem:))
     }
 
-    /// Changes the value of a member in its place, without a copy; nil where there is none, and to have none.
+    /// Changes the value of a member in place, without a copy.
+    /// - Parameter change: changes the value. Nil stands for an absent member, both before and after the change.
     public mutating func change<Result, Fault: Error>(
         _ key: String, _ change: (inout DataItem?) throws(Fault) -> Result
     ) throws(Fault) -> Result {
@@ -68,7 +70,7 @@ public struct DataObject: Sendable {
         return try change(&value)
     }
 
-    /// Makes room for so many members.
+    /// Reserves capacity for a number of members.
     public mutating func reserveCapacity(_ count: Int) {
         members.reserveCapacity(count)
     }
@@ -116,7 +118,7 @@ public struct DataObject: Sendable {
 }
 
 extension DataObject: Sequence {
-    /// The members in order.
+    /// Iterates over the members in order.
     public struct Iterator: IteratorProtocol {
         fileprivate var members: IndexingIterator<[Element?]>
 

@@ -1,32 +1,32 @@
-/// Finds the pieces of a JSON text that a parser has accepted before, without copying anything. In other bytes it finds
-/// nothing, or nonsense, but it never reads outside of them.
+/// Finds the parts of a JSON text in place, without copying. The text must be valid JSON: for other bytes the results
+/// are meaningless, but reads never leave the text.
 public struct JSONOutline {
     private let text: UnsafeRawBufferPointer
 
-    /// An outline of a text, which has to outlive it.
+    /// Creates an outline of a text. The text must outlive the outline.
     public init(_ text: UnsafeRawBufferPointer) {
         self.text = text
     }
 
-    /// The kinds of values.
+    /// The type of a JSON value.
     public enum Kind: Sendable {
         case null, bool, number, string, array, object
     }
 
     /// One member of an object.
     public struct Member: Sendable, Equatable {
-        /// The name as it is spelled, in its quotes.
+        /// The range of the name, with its quotes and escapes.
         public let name: Range<Int>
         public let value: Range<Int>
     }
 
-    /// The whole text without the white space around it.
+    /// The range of the text without surrounding white space.
     public var whole: Range<Int> {
         let start = behindSpace(from: 0)
         return start..<behindValue(from: start)
     }
 
-    /// The kind of the value that fills a range; nil if the range is empty.
+    /// Returns the type of the value in a range, or nil if the range is empty.
     public func kind(of range: Range<Int>) -> Kind? {
         guard let first = range.first else { return nil }
         return switch text[first] {
@@ -39,14 +39,14 @@ public struct JSONOutline {
         }
     }
 
-    /// Calls `body` for each member of an object, in order and with repeated names.
-    /// - Parameter body: returns false to end.
+    /// Calls `body` for each member of an object, in order. Repeated names are not merged.
+    /// - Parameter body: returns false to end the iteration.
     public func eachMember(of object: Range<Int>, _ body: (Member) -> Bool) {
         guard kind(of: object) == .object else { return }
         var place = behindSpace(from: object.lowerBound + 1)
         while place < object.upperBound, text[place] == UInt8(ascii: "\"") {
             let name = place..<behindString(from: place)
-            // Behind the colon.
+            // The first byte after the colon.
             let start = behindSpace(from: behindSpace(from: name.upperBound) + 1)
             let end = behindValue(from: start)
             guard start < end, end < object.upperBound else { return }
@@ -55,7 +55,8 @@ public struct JSONOutline {
         }
     }
 
-    /// The members of an object, in order and with repeated names; none if it is another value.
+    /// Returns the members of an object in order, with repeated names. Returns an empty array for another type of
+    /// value.
     public func members(of object: Range<Int>) -> [Member] {
         var members: [Member] = []
         eachMember(of: object) {
@@ -65,7 +66,7 @@ public struct JSONOutline {
         return members
     }
 
-    /// The elements of an array; none if it is another value.
+    /// Returns the elements of an array. Returns an empty array for another type of value.
     public func elements(of array: Range<Int>) -> [Range<Int>] {
         guard kind(of: array) == .array else { return [] }
         var elements: [Range<Int>] = []
@@ -79,7 +80,7 @@ public struct JSONOutline {
         return elements
     }
 
-    /// The depth of nested arrays and objects in a value; 0 for one that is neither.
+    /// Returns the depth of nested arrays and objects in a value; 0 for a value that is neither.
     public func depth(of range: Range<Int>) -> Int {
         var (depth, most, place) = (0, 0, range.lowerBound)
         while place < range.upperBound {
@@ -100,8 +101,8 @@ public struct JSONOutline {
 
     // MARK: Values
 
-    /// Returns true if a string, quotes and all, says a text, however it is spelled. Half a surrogate pair is like nothing
-    /// but itself.
+    /// Returns true if a string with its quotes and escapes equals a text. A string with a lone surrogate equals no
+    /// text.
     public func string(_ range: Range<Int>, equals text: String) -> Bool {
         let spelling = inside(range)
         guard spelling.contains(UInt8(ascii: "\\")) else {
@@ -110,14 +111,15 @@ public struct JSONOutline {
         return text.utf8.elementsEqual(exactString(range))
     }
 
-    /// The bytes that a string says: its UTF-8, with half surrogate pairs kept as UTF-8 would write their numbers.
+    /// Returns the bytes of a string in UTF-8. Lone surrogates are encoded in three bytes, as UTF-8 would encode their
+    /// code points.
     public func exactString(_ range: Range<Int>) -> [UInt8] {
         var bytes: [UInt8] = []
         JSONUnescaper(inside(range)).append(to: &bytes, keepingHalves: true)
         return bytes
     }
 
-    /// The value that fills a range. Of several members with one name the last counts, in the place of the first.
+    /// Returns the value in a range. If a name repeats, the last value is kept at the position of the first.
     public func item(_ range: Range<Int>) -> DataItem {
         switch kind(of: range) {
         case nil, .null: .null
@@ -129,7 +131,7 @@ public struct JSONOutline {
         }
     }
 
-    /// A string, unescaped; half a surrogate pair becomes U+FFFD.
+    /// Returns a string without quotes and escapes. Lone surrogates become U+FFFD.
     public func string(_ range: Range<Int>) -> String {
         let spelling = inside(range)
         guard spelling.contains(UInt8(ascii: "\\")) else { return String(decoding: spelling, as: UTF8.self) }

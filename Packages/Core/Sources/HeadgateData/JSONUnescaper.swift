@@ -1,16 +1,16 @@
-/// Undoes the escapes of a JSON string. What is no escape of JSON's, which a parser would have refused, becomes U+FFFD.
+/// Decodes the escapes of a JSON string. An invalid escape, which a parser would have rejected, becomes U+FFFD.
 public struct JSONUnescaper {
     private let source: UnsafeRawBufferPointer
     private var place = 0
 
-    /// An unescaper of what is between the quotes, which has to outlive it.
+    /// Creates an unescaper for the bytes between the quotes. The bytes must outlive the unescaper.
     public init(_ source: UnsafeRawBufferPointer) {
         self.source = source
     }
 
-    /// Appends the string's UTF-8.
-    /// - Parameter keepingHalves: half a surrogate pair, which means nothing, becomes U+FFFD; if it is kept it is
-    ///   written as UTF-8 would write its number. Strings that are spelled to differ then do so here as well.
+    /// Appends the decoded string in UTF-8.
+    /// - Parameter keepingHalves: true to encode a lone surrogate as UTF-8 would encode its code point, so that
+    ///   different strings give different bytes. False to replace it with U+FFFD.
     public consuming func append(to bytes: inout [UInt8], keepingHalves: Bool = false) {
         while place < source.count {
             let rest = UnsafeRawBufferPointer(rebasing: source[place...])
@@ -26,21 +26,22 @@ public struct JSONUnescaper {
         }
     }
 
-    /// What an escape stands for.
+    /// The result of decoding one escape.
     private enum Character {
         case scalar(Unicode.Scalar)
-        /// Half of a surrogate pair whose other half is not there.
+        /// A lone surrogate: half of a surrogate pair.
         case half(UInt16)
     }
 
-    /// The half becomes three bytes with four, six and six bits: no UTF-8 has these, so nothing else looks like it.
+    /// Appends a lone surrogate as three bytes with four, six and six bits. Valid UTF-8 never contains these bytes, so
+    /// the result is unambiguous.
     private static func append(_ half: UInt16, to bytes: inout [UInt8]) {
         bytes.append(0xE0 | UInt8(half >> 12))
         bytes.append(0x80 | UInt8(half >> 6 & 0x3F))
         bytes.append(0x80 | UInt8(half & 0x3F))
     }
 
-    /// What the escape here stands for, going past it.
+    /// Decodes the escape at the current position and moves past it.
     private mutating func nextCharacter() -> Character {
         let rest = source.count - place
         let letter = rest > 1 ? source[place + 1] : UInt8(ascii: "u")
@@ -66,7 +67,7 @@ public struct JSONUnescaper {
         return codeUnit(at: place)
     }
 
-    /// The second half of a surrogate pair, when it is what follows.
+    /// Returns the trailing surrogate at the current position, or nil if something else follows.
     private func trailAhead() -> UInt16? {
         guard place + 6 <= source.count, source[place] == UInt8(ascii: "\\"), source[place + 1] == UInt8(ascii: "u")
         else { return nil }

@@ -1,60 +1,60 @@
 /// Writes JSON text, without spaces, into a growing array of bytes.
 ///
-/// It is meant for the hot path: bytes are copied in runs and no strings are made on the way. The caller is the one who
-/// puts values, names and commas in a sensible order; `member` and `element` look after the commas.
+/// The writer is meant for the hot path: it copies bytes in runs and creates no strings. The caller ensures that values
+/// and names form valid JSON; `member` and `element` write the commas.
 public struct JSONWriter {
-    /// What has been written so far.
+    /// The bytes written so far.
     public var bytes: [UInt8]
 
-    /// Whether a value stands before this place, so that another member or element needs a comma. One flag is
-    /// enough for any depth: opening clears it, and whatever follows a closing bracket needs one again.
+    /// True if the next member or element needs a comma. One flag is enough for any depth: an opening bracket clears
+    /// it, and a closing bracket sets it.
     @usableFromInline var needsComma = false
 
-    /// A writer with room for so many bytes before it has to grow.
+    /// Creates a writer that can hold `capacity` bytes before it has to grow.
     @inlinable
     public init(capacity: Int = 0) {
         bytes = []
         if capacity > 0 { bytes.reserveCapacity(capacity) }
     }
 
-    /// What has been written so far, as a string.
+    /// The text written so far.
     public var text: String {
         String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Starts again and keeps the room.
+    /// Removes the written bytes and keeps the capacity.
     @inlinable
     public mutating func reset() {
         bytes.removeAll(keepingCapacity: true)
         needsComma = false
     }
 
-    /// Appends one byte as it is.
+    /// Appends one byte unchanged.
     @inlinable
     public mutating func raw(byte: UInt8) {
         bytes.append(byte)
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     @inlinable
     public mutating func raw(_ source: UnsafeRawBufferPointer) {
         bytes.append(contentsOf: source)
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     @inlinable
     public mutating func raw(_ source: [UInt8]) {
         bytes.append(contentsOf: source)
     }
 
-    /// Appends text of the program as it is.
+    /// Appends a constant text unchanged.
     @inlinable
     public mutating func raw(_ source: StaticString) {
         guard source.hasPointerRepresentation else { return raw(verbatim: source.description) }
         bytes.append(contentsOf: UnsafeRawBufferPointer(start: source.utf8Start, count: source.utf8CodeUnitCount))
     }
 
-    /// Appends a string as it is, neither quoted nor escaped.
+    /// Appends a string unchanged, neither quoted nor escaped.
     @inlinable
     public mutating func raw(verbatim source: String) {
         bytes.append(contentsOf: source.utf8)
@@ -69,7 +69,7 @@ extension JSONWriter {
         needsComma = false
     }
 
-    /// Closes the object opened last.
+    /// Closes the innermost object.
     @inlinable
     public mutating func endObject() {
         bytes.append(UInt8(ascii: "}"))
@@ -83,23 +83,23 @@ extension JSONWriter {
         needsComma = false
     }
 
-    /// Closes the array opened last.
+    /// Closes the innermost array.
     @inlinable
     public mutating func endArray() {
         bytes.append(UInt8(ascii: "]"))
         needsComma = true
     }
 
-    /// Writes the comma, if one is due, before an element of an array; its value is to follow.
+    /// Begins an element of an array: writes a comma if one is needed. The caller writes the value next.
     @inlinable
     public mutating func element() {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
         needsComma = true
     }
 
-    /// Writes the comma, if one is due, and the name of a member; its value is to follow.
+    /// Begins a member: writes a comma if one is needed, and the name. The caller writes the value next.
     ///
-    /// The name is text of the program that needs no escapes.
+    /// - Parameter name: a constant name that needs no escapes.
     @inlinable
     public mutating func member(_ name: StaticString) {
         element()
@@ -108,40 +108,40 @@ extension JSONWriter {
         raw("\":")
     }
 
-    /// Writes the comma, if one is due, and the name of a member, escaped; its value is to follow.
+    /// Begins a member: writes a comma if one is needed, and the name, escaped. The caller writes the value next.
     public mutating func member(key: String) {
         element()
         string(key)
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// Writes a member that is a string.
+    /// Writes a member with a string.
     public mutating func member(_ name: StaticString, _ value: String) {
         member(name)
         string(value)
     }
 
-    /// Writes a member that is a whole number.
+    /// Writes a member with a whole number.
     @inlinable
     public mutating func member(_ name: StaticString, _ value: some FixedWidthInteger) {
         member(name)
         integer(value)
     }
 
-    /// Writes a member that is `true` or `false`.
+    /// Writes a member with `true` or `false`.
     @inlinable
     public mutating func member(_ name: StaticString, _ value: Bool) {
         member(name)
         bool(value)
     }
 
-    /// Writes a member that is a time.
+    /// Writes a member with a moment, in RFC 3339.
     public mutating func member(_ name: StaticString, _ value: Timestamp) {
         member(name)
         timestamp(value)
     }
 
-    /// Writes a member that is any value.
+    /// Writes a member with any value.
     public mutating func member(_ name: StaticString, item value: DataItem) {
         member(name)
         item(value)
@@ -161,7 +161,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes an object, its members in their order (Behaviour P6).
+    /// Writes an object with its members in order (Behaviour P6).
     public mutating func object(_ value: DataObject) {
         beginObject()
         for (key, value) in value {
@@ -190,7 +190,7 @@ extension JSONWriter {
         decimal(magnitude, isNegative: value < 0)
     }
 
-    /// Writes a number as its sender wrote it.
+    /// Writes a number with its original digits.
     public mutating func number(_ value: DataNumber) {
         raw(verbatim: value.text)
     }
@@ -228,19 +228,19 @@ extension JSONWriter {
     public mutating func string(_ value: String) {
         let isWritten: Void? = value.utf8.withContiguousStorageIfAvailable { string(utf8: UnsafeRawBufferPointer($0)) }
         guard isWritten == nil else { return }
-        // A string bridged from elsewhere has no UTF-8 of its own: make it native first.
+        // A bridged string has no contiguous UTF-8: `withUTF8` converts it to a native string first.
         var native = value
         native.withUTF8 { string(utf8: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Writes a string, quoted and escaped, whose bytes are valid UTF-8.
+    /// Writes a string, quoted and escaped. The bytes must be valid UTF-8.
     public mutating func string(utf8 source: UnsafeRawBufferPointer) {
         bytes.append(.quote)
         escaped(utf8: source)
         bytes.append(.quote)
     }
 
-    /// Writes the inside of a string: escaped, without the quotes.
+    /// Writes the contents of a string: escaped, without quotes. The bytes must be valid UTF-8.
     public mutating func escaped(utf8 source: UnsafeRawBufferPointer) {
         var start = 0
         while true {
@@ -278,7 +278,7 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The place of the next byte that JSON wants escaped, or the end.
+    /// Returns the index of the next byte that JSON requires to be escaped, or `count` if there is none.
     fileprivate func firstToEscape(from start: Int) -> Int {
         var place = start
         while place + 8 <= count, !hasByteToEscape(loadUnaligned(fromByteOffset: place, as: UInt64.self)) {
@@ -292,7 +292,8 @@ extension UnsafeRawBufferPointer {
         byte < 0x20 || byte == .quote || byte == .backslash
     }
 
-    /// Looks at eight bytes at once: a byte below n, or equal to one, sets its top bit (Hacker's Delight, 6-1).
+    /// Returns true if one of eight bytes needs an escape. A byte below 0x20, or equal to a quote or backslash, sets
+    /// its top bit in one of three words (Hacker's Delight, 6-1).
     private func hasByteToEscape(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let control = (word &- ones &* 0x20) & ~word

@@ -1,7 +1,6 @@
-/// A name as JSON has it, told apart by its bytes. Swift's own strings are equal when they look alike: `é` in one code point
-/// and in two.
+/// A name that is compared by its bytes, as in JSON. Swift compares strings by canonical equivalence: `é` as one code
+/// point equals `é` as two.
 public struct ExactName: Sendable {
-    /// The name.
     public let text: String
 
     public init(_ text: String) {
@@ -20,7 +19,7 @@ extension ExactName: Hashable {
     }
 }
 
-/// Values by names that are told apart by their bytes.
+/// A dictionary whose names are compared by their bytes.
 public struct NameTable<Value> {
     private var values: [ExactName: Value] = [:]
 
@@ -32,22 +31,22 @@ public struct NameTable<Value> {
         set { values[ExactName(name)] = newValue }
     }
 
-    /// The value of a name; one that is missing is there from the first change on.
+    /// The value of a name, or `value` if there is none. A change through this subscript adds a missing name.
     public subscript(name: String, default value: @autoclosure () -> Value) -> Value {
         get { values[ExactName(name), default: value()] }
         set { values[ExactName(name)] = newValue }
     }
 
-    /// Takes a value out.
+    /// Removes a name and returns its value, or nil if there was none.
     public mutating func removeValue(forKey name: String) -> Value? {
         values.removeValue(forKey: ExactName(name))
     }
 
-    /// True if there is none.
+    /// True if the table has no names.
     public var isEmpty: Bool { values.isEmpty }
     /// The number of names.
     public var count: Int { values.count }
-    /// The names, in no order.
+    /// The names, in no particular order.
     public var keys: [String] { values.keys.map(\.text) }
 }
 
@@ -60,20 +59,20 @@ extension NameTable: Sequence {
 extension NameTable: Sendable where Value: Sendable {}
 extension NameTable: Equatable where Value: Equatable {}
 
-/// Names that are told apart by their bytes.
+/// A set of names that are compared by their bytes.
 public struct NameSet: Sendable, Equatable {
     private var names: Set<ExactName> = []
 
     public init() {}
 
     /// Adds a name.
-    /// - Returns: false if it was there.
+    /// - Returns: false if the set already had the name.
     @discardableResult
     public mutating func insert(_ name: String) -> Bool {
         names.insert(ExactName(name)).inserted
     }
 
-    /// Takes a name out.
+    /// Removes a name.
     public mutating func remove(_ name: String) {
         names.remove(ExactName(name))
     }
@@ -82,7 +81,7 @@ public struct NameSet: Sendable, Equatable {
         names.contains(ExactName(name))
     }
 
-    /// True if there is none.
+    /// True if the set has no names.
     public var isEmpty: Bool { names.isEmpty }
     /// The number of names.
     public var count: Int { names.count }

@@ -1,6 +1,7 @@
 extension Array {
-    /// Takes out the first of those who stand in a line, which mostly is the only one: then there is nothing to be moved up. There has to be
-    /// one.
+    /// Removes and returns the first element. If it is the only one, no element has to be moved.
+    ///
+    /// - Precondition: the array is not empty.
     @inlinable
     public mutating func takeFirst() -> Element {
         count == 1 ? removeLast() : removeFirst()

@@ -1,9 +1,9 @@
-/// A moment, to the millisecond, in UTC. On the wire it is RFC 3339 with three digits of fraction.
+/// A moment in UTC, to the millisecond. On the wire it is RFC 3339 with three digits of fraction.
 public struct Timestamp: BitwiseCopyable, Sendable, Hashable, Comparable {
-    /// Milliseconds since the beginning of 1970 in UTC; leap seconds are not counted.
+    /// Milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
     public var milliseconds: Int64
 
-    /// The moment so many milliseconds after the beginning of 1970 in UTC.
+    /// Creates the moment a number of milliseconds after 1970-01-01T00:00:00Z.
     @inlinable
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
@@ -14,7 +14,7 @@ public struct Timestamp: BitwiseCopyable, Sendable, Hashable, Comparable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The first and the last moment that RFC 3339 can tell, in the years 0000 and 9999.
+    /// The moments that RFC 3339 can represent: the years 0000 to 9999.
     public static let expressible =
         Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
 
@@ -24,7 +24,7 @@ public struct Timestamp: BitwiseCopyable, Sendable, Hashable, Comparable {
 extension Timestamp {
     /// The moment as RFC 3339 in UTC: `2026-11-20T09:41:55.123Z`.
     ///
-    /// A moment that RFC 3339 has no year for is told as the nearest one that it has.
+    /// A moment outside these years becomes the first or the last moment that RFC 3339 can represent.
     public var text: String {
         String(unsafeUninitializedCapacity: Timestamp.length) { target in
             write(to: UnsafeMutableRawBufferPointer(target))
@@ -32,7 +32,7 @@ extension Timestamp {
         }
     }
 
-    /// Writes the moment as a JSON string: quoted, as `text` has it.
+    /// Writes the moment as a JSON string, in the form of ``text``.
     public func write(into writer: inout JSONWriter) {
         withUnsafeTemporaryAllocation(byteCount: Timestamp.length + 2, alignment: 8) { buffer in
             buffer[0] = UInt8(ascii: "\"")
@@ -42,7 +42,7 @@ extension Timestamp {
         }
     }
 
-    /// Characters of a moment as text.
+    /// The length of a moment in RFC 3339, in characters.
     @usableFromInline static var length: Int { 24 }
 
     func write(to target: UnsafeMutableRawBufferPointer) {
@@ -70,7 +70,7 @@ extension Timestamp {
 }
 
 extension JSONWriter {
-    /// Writes a time as a string, in RFC 3339.
+    /// Writes a moment as a string in RFC 3339.
     @inlinable
     public mutating func timestamp(_ value: Timestamp) {
         value.write(into: &self)
@@ -78,7 +78,7 @@ extension JSONWriter {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// Writes a number below 100 as two digits.
+    /// Writes a number below 100 in two digits.
     fileprivate func twoDigits(_ value: Int, at place: Int) {
         self[place] = 0x30 + UInt8(truncatingIfNeeded: value / 10)
         self[place + 1] = 0x30 + UInt8(truncatingIfNeeded: value % 10)
@@ -86,16 +86,17 @@ extension UnsafeMutableRawBufferPointer {
 }
 
 extension Timestamp {
-    /// Reads RFC 3339: any offset, any number of digits of fraction (those beyond the millisecond are cut off), `t` and
-    /// `z` in lower case too. The date must exist. A leap second, `:60`, is the first moment of the next second.
-    /// Nil for anything else.
+    /// Reads a moment in RFC 3339; nil for any other text.
+    ///
+    /// Any offset is accepted, any number of digits of fraction, and `t` and `z` in lower case. Digits beyond the
+    /// millisecond are dropped. The date must exist. A leap second, `:60`, becomes the first moment of the next second.
     public init?(rfc3339 text: String) {
         var text = text
         guard let moment = text.withUTF8({ Timestamp(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }
         self = moment
     }
 
-    /// Reads RFC 3339 from UTF-8, as `init(rfc3339:)` does from a string.
+    /// Reads a moment in RFC 3339 from UTF-8; nil for any other text.
     public init?(rfc3339 utf8: UnsafeRawBufferPointer) {
         var reader = TimestampReader(utf8)
         guard let date = reader.date(), reader.skip("T", or: "t"),
@@ -107,7 +108,7 @@ extension Timestamp {
     }
 }
 
-/// Reads the parts of an RFC 3339 time one after the other; a part that is not there is nil.
+/// Reads the parts of an RFC 3339 time in order. Each function returns nil if its part is missing or invalid.
 private struct TimestampReader {
     private let source: UnsafeRawBufferPointer
     private var place = 0
@@ -123,7 +124,7 @@ private struct TimestampReader {
         return CivilDate(year: year, month: month, day: day)
     }
 
-    /// Milliseconds since midnight.
+    /// Reads the time of day and returns the milliseconds since midnight.
     mutating func timeOfDay() -> Int64? {
         guard let hour = digits(2), hour < 24, skip(":"), let minute = digits(2), minute < 60,
             skip(":"), let second = digits(2), second <= 60, let fraction = fraction()
@@ -131,7 +132,7 @@ private struct TimestampReader {
         return Int64(((hour * 60 + minute) * 60 + second) * 1_000 + fraction)
     }
 
-    /// Milliseconds by which the clock that was read is ahead of UTC.
+    /// Reads the offset from UTC and returns it in milliseconds, positive east of Greenwich.
     mutating func offset() -> Int64? {
         if skip("Z", or: "z") { return 0 }
         let isBehind = skip("-")
@@ -141,7 +142,8 @@ private struct TimestampReader {
         return isBehind ? -ahead : ahead
     }
 
-    /// Milliseconds; 0 when there is no fraction, nil when there is a point with no digit behind it.
+    /// Reads the fraction of a second and returns it in milliseconds: 0 if there is no fraction, nil if no digit
+    /// follows the point.
     private mutating func fraction() -> Int? {
         guard skip(".") else { return 0 }
         var milliseconds = 0

@@ -1,12 +1,12 @@
-/// A moment as a JSON string, made once for all that happens in one millisecond.
+/// Caches the JSON string of a moment for all events of one millisecond.
 public struct TimestampText: Sendable {
     @usableFromInline var moment: Timestamp?
-    /// The text and its quotes, and some bytes that mean nothing.
+    /// The string with its quotes, followed by unused bytes.
     @usableFromInline var text = SIMD32<UInt8>(repeating: UInt8(ascii: "\""))
 
     public init() {}
 
-    /// Bytes of a moment as a JSON string, like `"2026-11-20T09:41:55.123Z"`.
+    /// The length of a moment as a JSON string, like `"2026-11-20T09:41:55.123Z"`, in bytes.
     @inlinable public static var byteCount: Int { Timestamp.length + 2 }
 
     @usableFromInline
@@ -17,7 +17,7 @@ public struct TimestampText: Sendable {
         }
     }
 
-    /// Lends the bytes of a moment.
+    /// Calls `body` with the JSON string of a moment. The bytes are valid during the call only.
     @inlinable @inline(__always)
     public mutating func lend(_ new: Timestamp, _ body: (UnsafeRawBufferPointer) -> Void) {
         if moment != new { make(of: new) }

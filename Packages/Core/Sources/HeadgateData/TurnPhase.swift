@@ -1,14 +1,14 @@
-/// What is done when a turn of the event loop ends, in this order. What a phase adds for a later one is done in the same
-/// turn; what it adds for itself or an earlier one comes in another round.
+/// The phases at the end of a turn of the event loop, in the order in which they run. Work that a phase adds for a
+/// later phase runs in the same round. Work that it adds for itself or an earlier phase runs in another round.
 public enum TurnPhase: Int, CaseIterable, Sendable {
-    /// Those are told who wait for something that is certain by now. They may tell of it what is news to others.
+    /// Waiting clients get their results. They may report news for other clients.
     case facts
-    /// Dispatchers look at what may be sent.
+    /// Dispatchers are evaluated and start to send.
     case dispatch
-    /// What was accepted is committed, and what was settled is written down.
+    /// Accepted events are committed, and settlements are stored.
     case commit
-    /// Those who watch are told what has changed.
+    /// Watchers are notified of changes.
     case watch
-    /// Output goes out, in bulk.
+    /// Output is written to sockets, in bulk.
     case write
 }

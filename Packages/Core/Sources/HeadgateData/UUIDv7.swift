@@ -1,24 +1,25 @@
-/// Makes ids of events: UUIDs of version 7 (RFC 9562), which sort by the time at which they were made.
+/// Generates event ids: UUIDs of version 7 (RFC 9562), which sort by their time of creation.
 ///
-/// Between the milliseconds and the random bits they hold a counter, so that ids of one maker sort in the order in which
-/// they were made. They are unique, not secret.
+/// A counter between the milliseconds and the random bits makes the ids of one generator sort in the order of their
+/// creation. The ids are unique, not secret.
 public struct UUIDv7: Sendable {
     private var milliseconds: Int64 = 0
     private var counter: UInt16 = 0
     private var random: UInt64
 
-    /// A maker with its own random bits.
+    /// Creates a generator with a random seed.
     public init() {
         random = .random(in: 0...UInt64.max)
     }
 
-    /// A maker whose random bits are those of numbers from 0 to 1.
+    /// Creates a generator with a given source of randomness.
+    /// - Parameter chance: returns numbers from 0 to 1.
     public init(chance: () -> Double) {
         let halves = (0..<2).map { _ in UInt64(chance() * Double(UInt32.max)) }
         random = halves[0] << 32 | halves[1]
     }
 
-    /// Writes the next id, in its usual 36 characters, to the beginning of `target`.
+    /// Writes the next id in its usual form of 36 characters to the beginning of `target`.
     public mutating func next(at now: Timestamp, into target: UnsafeMutableRawBufferPointer) {
         advance(to: now.milliseconds)
         let high = UInt64(bitPattern: milliseconds) << 16 | 0x7000 | UInt64(counter)
@@ -32,7 +33,7 @@ public struct UUIDv7: Sendable {
         UUIDv7.lay(low, at: 28, in: target)
     }
 
-    /// The next id, as a string.
+    /// Returns the next id in its usual form of 36 characters.
     public mutating func next(at now: Timestamp) -> String {
         String(unsafeUninitializedCapacity: UUIDv7.length) { target in
             next(at: now, into: UnsafeMutableRawBufferPointer(target))
@@ -40,10 +41,11 @@ public struct UUIDv7: Sendable {
         }
     }
 
-    /// Characters of an id.
+    /// The length of an id in characters.
     public static let length = 36
 
-    /// A clock that stands still or goes back makes the counter run, and the counter's overflow the next millisecond.
+    /// Advances the time or the counter. If the clock stands still or goes back, the counter increases; if the counter
+    /// overflows, the next millisecond begins.
     private mutating func advance(to now: Int64) {
         if now > milliseconds {
             milliseconds = now
@@ -56,7 +58,7 @@ public struct UUIDv7: Sendable {
         }
     }
 
-    /// SplitMix64: quick, and good enough for what only has to differ.
+    /// Returns the next number of SplitMix64: fast, and random enough for ids that only have to differ.
     private mutating func nextRandom() -> UInt64 {
         random &+= 0x9E37_79B9_7F4A_7C15
         var word = random
@@ -65,12 +67,12 @@ public struct UUIDv7: Sendable {
         return word ^ word >> 31
     }
 
-    /// Lays the eight digits of a word's lower half.
+    /// Writes the eight hexadecimal digits of a word's lower half.
     private static func lay(_ word: UInt64, at place: Int, in target: UnsafeMutableRawBufferPointer) {
         LittleEndian.store(hexDigits(UInt32(truncatingIfNeeded: word)), in: target, at: place)
     }
 
-    /// The same with a hyphen in their middle.
+    /// Writes the eight hexadecimal digits of a word's lower half, with a hyphen after the fourth.
     private static func lay(_ word: UInt64, splitAt place: Int, in target: UnsafeMutableRawBufferPointer) {
         let digits = hexDigits(UInt32(truncatingIfNeeded: word))
         LittleEndian.store(UInt32(truncatingIfNeeded: digits), in: target, at: place)
@@ -78,8 +80,8 @@ public struct UUIDv7: Sendable {
         LittleEndian.store(UInt32(truncatingIfNeeded: digits >> 32), in: target, at: place + 5)
     }
 
-    /// Eight digits at once, the first in the lowest byte: each half of a byte goes to a byte of its own, to which is added what
-    /// makes a character of it.
+    /// Returns eight hexadecimal digits as ASCII characters, the first in the lowest byte. Each half of a byte is moved
+    /// to its own byte and then turned into a character.
     private static func hexDigits(_ value: UInt32) -> UInt64 {
         var digits = UInt64(value.byteSwapped)
         digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF

@@ -1,44 +1,46 @@
-/// Makes JSON values of a program's own types, and those types of JSON values, by `Codable`.
+/// Converts values of `Codable` types to JSON values and back.
 ///
 ///     struct Signup: Codable { var plan: String, seats: Int }
 ///     let data = try DataCoder().encodeObject(Signup(plan: "free", seats: 3))  // {"plan":"free","seats":3}
 ///     let signup = try data.decode(as: Signup.self)
 ///
-/// Numbers keep their digits: whole numbers of any width, and Foundation's `Decimal` exactly. `Data` is base64, `URL` and
-/// `UUID` are strings. Members are in the order in which a type encodes them; those of a dictionary are sorted by their
-/// keys. What a coder writes it reads again as the same value, but that moments are told to the millisecond.
+/// Numbers keep their digits: whole numbers of any width, and Foundation's `Decimal` exactly. `Data` becomes base64,
+/// `URL` and `UUID` become strings. Members are in the order in which a type encodes them; the members of a dictionary
+/// are sorted by key. Decoding an encoded value returns an equal value, except that moments are rounded to the
+/// millisecond.
 public struct DataCoder: Sendable {
-    /// What becomes of the names of properties and of an enum's cases. The keys of dictionaries are data, and stay.
+    /// A rule that converts the names of properties and enum cases to JSON names. Keys of dictionaries are data and are
+    /// never converted.
     public enum KeyNaming: Sendable {
-        /// They stay as they are.
+        /// Names are kept as they are.
         case asGiven
         /// `seatCount` becomes `seat_count`, and `imageURL` `image_url`.
         case snakeCase
     }
 
-    /// How a moment is told: a ``Timestamp``, or a `Date` of Foundation.
+    /// The JSON form of a moment: a ``Timestamp`` or a `Date` of Foundation.
     public enum DateForm: Sendable {
-        /// As a string, in UTC with milliseconds: `2026-11-20T09:41:55.123Z`.
+        /// A string in UTC with milliseconds: `2026-11-20T09:41:55.123Z`.
         case rfc3339
-        /// As a number, the fraction with it.
+        /// A number of seconds with a fraction.
         case secondsSince1970
-        /// As a whole number.
+        /// A whole number of milliseconds.
         case millisecondsSince1970
-        /// As the type does it with any coder: a `Date` of Foundation as the seconds since 2001, not rounded.
+        /// The form that the type itself encodes. A `Date` of Foundation becomes the seconds since 2001, not rounded.
         case asItself
     }
 
-    /// How deep the values of an event's data may lie in each other: the daemon takes 64 levels (`max_depth`), and the
-    /// message around the data has up to four.
+    /// The default nesting limit of an event's data. The daemon accepts 64 levels (`max_depth`), of which the message
+    /// around the data needs up to four.
     public static let usualDepth = 60
 
-    /// What becomes of the names of properties.
+    /// The rule for the names of properties.
     public var keys: KeyNaming
-    /// How moments are told.
+    /// The JSON form of moments.
     public var dates: DateForm
-    /// How many arrays and objects may lie in each other. More is an error when encoding.
+    /// The most levels of nested arrays and objects. Encoding a deeper value is an error.
     public var maxDepth: Int
-    /// What the types are told besides, as their coder's `userInfo`.
+    /// Context for the types that are coded, passed as their coder's `userInfo`.
     public var userInfo: [CodingUserInfoKey: any Sendable]
 
     public init(
@@ -51,15 +53,15 @@ public struct DataCoder: Sendable {
         self.userInfo = userInfo
     }
 
-    /// The JSON value of a value.
-    /// - Throws: `EncodingError`, with the path, where there is no JSON for something in it (an infinite number, a moment
-    ///   outside the years 0 to 9999) or it is nested too deep; and whatever the value itself throws.
+    /// Returns the JSON value of a Swift value.
+    /// - Throws: `EncodingError` with the coding path if a part has no JSON form (an infinite number, a moment outside
+    ///   the years 0 to 9999) or is nested too deep. Errors of the value's own `encode(to:)` are passed on.
     public func encode(_ value: some Encodable) throws -> DataItem {
         try ItemEncoder(EncodingRun(self), at: [], depth: 1).item(of: value)
     }
 
-    /// The JSON object of a value, such as an event has for its data.
-    /// - Throws: as ``encode(_:)`` does, and an `EncodingError` where the value's JSON is no object.
+    /// Returns the JSON object of a Swift value, for example for an event's data.
+    /// - Throws: the errors of ``encode(_:)``, and `EncodingError` if the value's JSON is not an object.
     public func encodeObject(_ value: some Encodable) throws -> DataObject {
         guard case .object(let object) = try encode(value) else {
             throw EncodingError.no("an object is needed, which \(type(of: value)) does not become", value, at: [])
@@ -67,14 +69,15 @@ public struct DataCoder: Sendable {
         return object
     }
 
-    /// The value that a JSON value stands for. Members that the type does not ask for are passed over.
-    /// - Throws: `DecodingError`, with the path, where something is missing, of another kind, or does not fit: no number
-    ///   is rounded to be whole. And whatever the type itself throws.
+    /// Returns the Swift value that a JSON value represents. Members that the type does not decode are ignored.
+    /// - Throws: `DecodingError` with the coding path if a part is missing, has another type, or is out of range. A
+    ///   number with a fraction is never rounded to a whole number. Errors of the type's own `init(from:)` are passed
+    ///   on.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self, from item: DataItem) throws -> Value {
         try ItemDecoder(self, item, at: []).value()
     }
 
-    /// The name that a property has in JSON.
+    /// Returns the JSON name of a property.
     func name(of key: some CodingKey) -> String {
         switch keys {
         case .asGiven: key.stringValue
@@ -82,7 +85,7 @@ public struct DataCoder: Sendable {
         }
     }
 
-    /// The property that has a name in JSON; nil when there is none.
+    /// Returns the property with a JSON name, or nil if there is none.
     func key<Key: CodingKey>(named name: String) -> Key? {
         switch keys {
         case .asGiven: Key(stringValue: name)
@@ -93,7 +96,7 @@ public struct DataCoder: Sendable {
 }
 
 extension DataItem {
-    /// The value that this stands for; see ``DataCoder/decode(_:from:)``.
+    /// Decodes a Swift value from this JSON value; see ``DataCoder/decode(_:from:)``.
     public func decode<Value: Decodable>(
         as type: Value.Type = Value.self, by coder: DataCoder = DataCoder()
     ) throws -> Value {
@@ -102,7 +105,7 @@ extension DataItem {
 }
 
 extension DataObject {
-    /// The value that this stands for; see ``DataCoder/decode(_:from:)``.
+    /// Decodes a Swift value from this JSON object; see ``DataCoder/decode(_:from:)``.
     public func decode<Value: Decodable>(
         as type: Value.Type = Value.self, by coder: DataCoder = DataCoder()
     ) throws -> Value {
@@ -110,9 +113,10 @@ extension DataObject {
     }
 }
 
-/// Names of Swift's properties, and the same names as others write them.
+/// Converts names between camel case, as Swift's properties have it, and snake case.
 enum SnakeCase {
-    /// A word begins at a capital that follows none, and at the last of several capitals if a small letter follows it.
+    /// Returns a name in snake case. A word begins at a capital letter that follows a small letter or a digit. In a run
+    /// of capitals, the last one begins a word if a small letter follows it.
     static func snake(_ name: String) -> String {
         let letters = Array(name)
         var snake = ""
@@ -126,7 +130,7 @@ enum SnakeCase {
         return snake
     }
 
-    /// Each word but the first gets a capital; underscores at the ends stay.
+    /// Returns a name in camel case: each word but the first gets a capital letter. Underscores at both ends are kept.
     static func camel(_ name: String) -> String {
         let start = name.prefix { $0 == "_" }
         let words = name.dropFirst(start.count).split(separator: "_")
@@ -137,7 +141,7 @@ enum SnakeCase {
     }
 }
 
-/// Stands for an element of an array in the path of an error.
+/// The coding key of an array's element, for the path in an error.
 struct IndexKey: CodingKey {
     let place: Int
 
@@ -157,7 +161,7 @@ struct IndexKey: CodingKey {
     var stringValue: String { "Index \(place)" }
 }
 
-/// Where a class encodes what its superclass has.
+/// The key under which a class encodes its superclass.
 enum SuperKey: String, CodingKey {
     case `super`
 }

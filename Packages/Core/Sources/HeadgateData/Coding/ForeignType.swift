@@ -1,7 +1,7 @@
-/// Types that everybody uses and that would encode themselves as nobody wants them.
+/// A type with a JSON form other than its own `Codable` form: `Timestamp` and types of Foundation.
 ///
-/// Those of Foundation are known by their names, since nothing here is to link it: a program that does not has none of
-/// them. What lies in such a value is learned from how it encodes itself.
+/// Foundation's types are found by name at run time, because this module must not link Foundation. In a program without
+/// Foundation none of them exists. Their contents are read and written through their own `Codable` form.
 enum ForeignType {
     case timestamp, date, decimal, url, data
 
@@ -11,7 +11,7 @@ enum ForeignType {
     }
 
     private static let known: [ObjectIdentifier: ForeignType] = {
-        // Mangled, where they are declared in Swift 6 and where before that.
+        // Mangled names: in FoundationEssentials (Swift 6), and in Foundation (before Swift 6).
         let names: [(String, ForeignType)] = [
             ("4DateV", .date), ("7DecimalV", .decimal), ("3URLV", .url), ("4DataV", .data),
         ]
@@ -24,15 +24,15 @@ enum ForeignType {
         return known
     }()
 
-    /// Reads and writes such a value as it does so itself.
+    /// A coder that uses each type's own `Codable` form.
     private static let plainly = DataCoder(dates: .asItself)
 
-    /// Milliseconds from the beginning of 1970 to that of 2001, from which Foundation counts.
+    /// Milliseconds from the beginning of 1970 to the beginning of 2001, the reference date of Foundation.
     private static let referenceDate = 978_307_200_000.0
 
     // MARK: Encoding
 
-    /// The JSON of such a value; nil where it is to encode itself.
+    /// Returns the JSON value of a value of this type, or nil if the type's own `Codable` form applies.
     func item(of value: some Encodable, _ encoder: ItemEncoder) throws -> DataItem? {
         switch self {
         case .timestamp, .date: try moment(value, encoder)
@@ -76,7 +76,7 @@ enum ForeignType {
 
     // MARK: Decoding
 
-    /// The value of such a type; nil where it is to decode itself.
+    /// Decodes a value of this type, or returns nil if the type's own `Codable` form applies.
     func value<Value: Decodable>(of type: Value.Type, _ decoder: ItemDecoder) throws -> Value? {
         switch self {
         case .timestamp: try moment(decoder) as? Value
@@ -110,7 +110,8 @@ enum ForeignType {
         return Timestamp(milliseconds: moment)
     }
 
-    /// A decimal number as Foundation's has it: 128 bits, and how many places they are moved.
+    /// Returns a number in the `Codable` form of Foundation's `Decimal`: a 128-bit mantissa in eight words and a
+    /// decimal exponent.
     private func decimalParts(_ decoder: ItemDecoder) throws -> DataItem {
         let text = try decoder.value(as: DataNumber.self).text
         let number = WrittenNumber(text)
@@ -133,7 +134,7 @@ enum ForeignType {
 }
 
 extension Timestamp {
-    /// The moment in JSON; null where it is to encode itself.
+    /// Returns the moment as a JSON value, or nil if the type's own `Codable` form applies.
     fileprivate func item(_ form: DataCoder.DateForm) -> DataItem? {
         switch form {
         case .asItself: nil
@@ -144,7 +145,7 @@ extension Timestamp {
     }
 }
 
-/// Bytes as text (RFC 4648, 4), with padding.
+/// Base64 with padding (RFC 4648, section 4).
 enum Base64 {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -161,7 +162,7 @@ enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil for what is not written as ``text(of:)`` writes it.
+    /// Returns the decoded bytes, or nil if the text is not in the exact form that ``text(of:)`` writes.
     static func bytes(of text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits: UInt32 = 0

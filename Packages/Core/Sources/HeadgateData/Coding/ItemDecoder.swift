@@ -1,4 +1,4 @@
-/// Hands out the containers of one JSON value.
+/// Decodes one JSON value: provides the containers that `Decodable` types read from.
 struct ItemDecoder: Decoder {
     let coder: DataCoder
     let item: DataItem
@@ -14,14 +14,14 @@ struct ItemDecoder: Decoder {
 
     var userInfo: [CodingUserInfoKey: Any] { coder.userInfo }
 
-    /// The value at this place.
+    /// Decodes the JSON value of this decoder.
     func value<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         if let plain = type as? any PlainValue.Type { return try self.plain(plain) as! Value }  // it is of that type
         if let foreign = ForeignType(type), let value = try foreign.value(of: type, self) { return value }
         return try Value(from: ItemDecoder(coder, item, at: codingPath, isDictionary: type is any KeyedByText.Type))
     }
 
-    /// The value of another JSON value in this place, as another coder reads it.
+    /// Decodes another JSON value with another coder, at the coding path of this decoder.
     func value<Value: Decodable>(as type: Value.Type, of item: DataItem, by coder: DataCoder) throws -> Value {
         try Value(from: ItemDecoder(coder, item, at: codingPath))
     }
@@ -34,7 +34,8 @@ struct ItemDecoder: Decoder {
         throw mismatch(type)
     }
 
-    /// The value of what is in a container of this one. Most are numbers and strings, which need no decoder.
+    /// Decodes an element or member of this decoder's container. Numbers and strings, the most frequent values, need no
+    /// decoder of their own.
     fileprivate func value<Value: Decodable>(of item: DataItem, inside key: some CodingKey) throws -> Value {
         if let plain = Value.self as? any PlainValue.Type, let value = plain.init(dataItem: item) {
             return value as! Value  // it is of that type
@@ -42,7 +43,7 @@ struct ItemDecoder: Decoder {
         return try inside(item, key).value()
     }
 
-    /// The decoder of a value in a container of this one.
+    /// Returns a decoder for an element or member of this decoder's container.
     fileprivate func inside(_ item: DataItem, _ key: some CodingKey) -> ItemDecoder {
         ItemDecoder(coder, item, at: codingPath + [key])
     }
@@ -95,7 +96,7 @@ struct ItemDecoder: Decoder {
     }
 }
 
-/// The members of an object.
+/// The members of a JSON object.
 private struct MembersDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: ItemDecoder
     let object: DataObject
@@ -115,7 +116,7 @@ private struct MembersDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try value(key)
     }
 
-    // Without these, what the standard library has for them comes first, which refuses them.
+    // Without these two, the standard library's default implementations are called, which throw.
     func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try value(key) }
     func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try value(key) }
 
@@ -151,7 +152,7 @@ private struct MembersDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 }
 
-/// The elements of an array. One that cannot be decoded is still the next.
+/// The elements of a JSON array. An element that fails to decode is not skipped: it stays the next element.
 private struct ElementsDecoding: UnkeyedDecodingContainer {
     let decoder: ItemDecoder
     let items: [DataItem]
@@ -206,7 +207,7 @@ private struct ElementsDecoding: UnkeyedDecodingContainer {
     }
 }
 
-/// The value itself.
+/// A single JSON value.
 private struct SingleItemDecoding: SingleValueDecodingContainer {
     let decoder: ItemDecoder
 
@@ -224,13 +225,13 @@ private struct SingleItemDecoding: SingleValueDecodingContainer {
     func decode(_ type: UInt128.Type) throws -> UInt128 { try decoder.value() }
 }
 
-/// A type whose keys are data: see the encoder.
+/// A type whose keys are data, so that they are not converted. `ItemEncoder` has the same protocol.
 private protocol KeyedByText {}
 
 extension Dictionary: KeyedByText {}
 
 extension DataItem {
-    /// What it is, for people.
+    /// The kind of the value for error messages, with its article.
     fileprivate var kind: String {
         switch self {
         case .null: "null"

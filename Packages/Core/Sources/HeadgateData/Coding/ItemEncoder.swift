@@ -1,7 +1,7 @@
-/// What all encoders of one value have in common.
+/// The state that all encoders of one value share.
 final class EncodingRun {
     let coder: DataCoder
-    /// The first mistake that could not be thrown where it was made. Encoding ends with it.
+    /// The first error of a function that cannot throw. It ends the encoding.
     var fault: EncodingError?
 
     init(_ coder: DataCoder) {
@@ -9,9 +9,9 @@ final class EncodingRun {
     }
 }
 
-/// A value in the making. A type may still hold containers of it while it asks for others.
+/// A JSON value under construction. A type may keep several containers of one value open at a time.
 private final class Draft {
-    /// What lies in a container: a value, or what is a draft itself.
+    /// A part of a container: a finished value, or another draft.
     enum Part {
         case item(DataItem)
         case draft(Draft)
@@ -25,7 +25,7 @@ private final class Draft {
     }
 
     enum Content {
-        /// Nothing yet; in the end it is an empty object.
+        /// No content yet. A value without content encodes as an empty object.
         case nothing
         case item(DataItem)
         case members([(key: String, part: Part)])
@@ -44,11 +44,11 @@ private final class Draft {
     }
 }
 
-/// Takes the containers of one value.
+/// Encodes one value to JSON: provides the containers that `Encodable` types write to.
 struct ItemEncoder: Encoder {
     fileprivate let run: EncodingRun
     let codingPath: [any CodingKey]
-    /// The level on which a container of this value is, the outermost being 1.
+    /// The nesting level of a container of this value. The outermost level is 1.
     private let depth: Int
     private let isDictionary: Bool
     fileprivate let draft = Draft()
@@ -63,7 +63,7 @@ struct ItemEncoder: Encoder {
     var coder: DataCoder { run.coder }
     var userInfo: [CodingUserInfoKey: Any] { coder.userInfo }
 
-    /// The JSON of the value at this place.
+    /// Returns the JSON of a value at the coding path of this encoder.
     func item(of value: some Encodable) throws -> DataItem {
         if let fault = run.fault { throw fault }
         if let plain = value as? any PlainValue { return try item(plain: plain) }
@@ -75,14 +75,15 @@ struct ItemEncoder: Encoder {
         return isDictionary ? encoder.draft.item.sorted : encoder.draft.item
     }
 
-    /// The JSON of the value at this place, as another coder makes it.
+    /// Returns the JSON of a value that another coder encodes, at the coding path of this encoder.
     func item(of value: some Encodable, by coder: DataCoder) throws -> DataItem {
         let encoder = ItemEncoder(EncodingRun(coder), at: codingPath, depth: depth)
         try value.encode(to: encoder)
         return encoder.draft.item
     }
 
-    /// The JSON of a value in a container of this one. Most are numbers and strings, which need no encoder.
+    /// Returns the JSON of an element or member of this encoder's container. Numbers and strings, the most frequent
+    /// values, need no encoder of their own.
     fileprivate func item(of value: some Encodable, inside key: some CodingKey) throws -> DataItem {
         if run.fault == nil, let item = (value as? any PlainValue)?.plainItem, !item.isContainer { return item }
         return try inside(key).item(of: value)
@@ -96,7 +97,7 @@ struct ItemEncoder: Encoder {
         return item
     }
 
-    /// The encoder of a value in a container of this one.
+    /// Returns an encoder for an element or member of this encoder's container.
     fileprivate func inside(_ key: some CodingKey) -> ItemEncoder {
         ItemEncoder(run, at: codingPath + [key], depth: depth + 1)
     }
@@ -121,7 +122,8 @@ struct ItemEncoder: Encoder {
         SingleItemEncoding(encoder: self)
     }
 
-    /// No error can be thrown where containers are asked for: it is kept.
+    /// Sets the kind of the container. `container(keyedBy:)` and `unkeyedContainer()` cannot throw, so an error is kept
+    /// in the run.
     private func begin(_ content: Draft.Content, isSameKind: (Draft.Content) -> Bool) {
         if depth > coder.maxDepth { run.fault = run.fault ?? tooDeep(()) }
         if case .nothing = draft.content {
@@ -163,7 +165,7 @@ struct ItemEncoder: Encoder {
     }
 }
 
-/// The members of an object.
+/// The members of a JSON object.
 private struct MembersEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: ItemEncoder
 
@@ -177,7 +179,7 @@ private struct MembersEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         try add(value, key)
     }
 
-    // Without these, what the standard library has for them comes first, which refuses them.
+    // Without these two, the standard library's default implementations are called, which throw.
     func encode(_ value: Int128, forKey key: Key) throws { try add(value, key) }
     func encode(_ value: UInt128, forKey key: Key) throws { try add(value, key) }
 
@@ -210,7 +212,7 @@ private struct MembersEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-/// The elements of an array.
+/// The elements of a JSON array.
 private struct ElementsEncoding: UnkeyedEncodingContainer {
     let encoder: ItemEncoder
 
@@ -251,7 +253,7 @@ private struct ElementsEncoding: UnkeyedEncodingContainer {
     }
 }
 
-/// The value itself.
+/// A single JSON value.
 private struct SingleItemEncoding: SingleValueEncodingContainer {
     let encoder: ItemEncoder
 
@@ -273,13 +275,13 @@ private struct SingleItemEncoding: SingleValueEncodingContainer {
     }
 }
 
-/// A type whose keys are data: they are written as they are, in an order that does not change from run to run.
+/// A type whose keys are data: the keys are written unchanged and sorted, so that the order is the same in every run.
 private protocol KeyedByData {}
 
 extension Dictionary: KeyedByData {}
 
 extension DataItem {
-    /// An object with its members in the order of their names.
+    /// The object with its members sorted by name. Other values are returned unchanged.
     fileprivate var sorted: DataItem {
         guard case .object(let object) = self else { return self }
         return .object(DataObject(object.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
@@ -292,7 +294,7 @@ extension DataItem {
         }
     }
 
-    /// Whether more arrays and objects lie in each other than so many.
+    /// Returns true if arrays and objects are nested deeper than `levels`.
     fileprivate func isDeeper(than levels: Int) -> Bool {
         switch self {
         case .array(let items): levels <= 0 || items.contains { $0.isDeeper(than: levels - 1) }

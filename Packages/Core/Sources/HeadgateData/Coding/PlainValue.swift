@@ -1,8 +1,8 @@
-/// A type whose values are one JSON value without another coder's help.
+/// A type whose values convert to and from a single JSON value without a coder.
 protocol PlainValue: Codable, DataItemConvertible {
-    /// The JSON value; nil when JSON has none for it.
+    /// The JSON value; nil if JSON has no form for it, such as an infinite number.
     var plainItem: DataItem? { get }
-    /// Whether its values are numbers, of which some do not fit.
+    /// True if values of the type are JSON numbers. A number may be out of the type's range.
     static var isNumber: Bool { get }
 }
 
@@ -42,7 +42,7 @@ extension PlainValue where Self: FixedWidthInteger {
 }
 
 extension DataItemConvertible where Self: FixedWidthInteger {
-    /// Nil when it is no number, or one that does not fit; nothing is rounded.
+    /// Creates an integer; nil if the JSON value is not a number, is not whole or is out of range.
     public init?(dataItem: DataItem) {
         guard case .number(let number) = dataItem, let value = number.whole(as: Self.self) else { return nil }
         self = value
@@ -77,7 +77,8 @@ extension Float: PlainValue {
     }
 }
 
-// With other coders, such as JSONEncoder, these are what they are there: members in no order, numbers as far as those go.
+// Other coders, such as JSONEncoder, apply the following conformances. They keep neither the order of members nor the
+// digits of large numbers.
 
 extension DataItem: Codable {
     public init(from decoder: any Decoder) throws {
@@ -146,7 +147,7 @@ extension DataNumber: Codable {
 }
 
 extension Timestamp: Codable {
-    /// Reads RFC 3339.
+    /// Reads a moment in RFC 3339.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -156,7 +157,7 @@ extension Timestamp: Codable {
         self = moment
     }
 
-    /// Writes RFC 3339.
+    /// Writes the moment in RFC 3339.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)

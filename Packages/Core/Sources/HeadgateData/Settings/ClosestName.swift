@@ -1,16 +1,17 @@
-/// Finds the known name that somebody may have meant.
+/// Finds the known name that is closest to a mistyped one.
 public enum ClosestName {
-    /// The name with the fewest letters to insert, delete, replace or swap; nil if there is no name to choose from. Of names
-    /// equally close the first in alphabetical order.
+    /// Returns the known name with the smallest edit distance (insert, delete, replace, swap), or nil if `known` is
+    /// empty. Of equally close names it returns the first in alphabetical order.
     public static func of(_ name: String, among known: some Sequence<String>) -> String? {
         known.map { (distance: distance(name, $0), name: $0) }
             .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
     }
 
-    /// The edits from one name to the other (optimal string alignment). A name that begins with the other counts as one
-    /// edit away: people abbreviate.
+    /// Returns the edit distance of two names (optimal string alignment). A name that is a prefix of the other has
+    /// distance 1, because people abbreviate.
     private static func distance(_ one: String, _ other: String) -> Int {
-        // Long names are cut: they come from settings of any length, and the table grows with their product.
+        // Long names are cut: they come from settings of any length, and the cost grows with the product of both
+        // lengths.
         let (one, other) = (Array(one.utf8.prefix(longest)), Array(other.utf8.prefix(longest)))
         if !one.isEmpty, other.starts(with: one) || one.starts(with: other) { return 1 }
         var rows = [Array(0...other.count)]

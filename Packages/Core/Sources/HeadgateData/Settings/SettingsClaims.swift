@@ -1,18 +1,18 @@
-/// Things that only one owner may have, by name: files that dispatchers write, for example.
+/// Names that only one owner may claim, for example the files that dispatchers write.
 struct SettingsClaims {
     private var owners: [String: Claim] = [:]
 
-    /// A name that is taken.
+    /// A name with its owner.
     struct Claim {
-        /// The owner, for people.
+        /// The owner, for messages.
         let owner: String
-        /// True if the owner also has the name followed by a dot and a number.
+        /// True if the owner also claims the name followed by a dot and a number.
         let isNumbered: Bool
     }
 
-    /// Takes a name.
-    /// - Returns: the claim that it collides with; nil if there is none. `isNumbered` tells then whether one of the two
-    ///   names is a numbered name of the other.
+    /// Claims a name.
+    /// - Returns: the conflicting claim, or nil if there is none. Its `isNumbered` is true if one of the two names is a
+    ///   numbered name of the other.
     mutating func take(_ name: String, for owner: String, isNumbered: Bool) -> Claim? {
         let other = collision(name, isNumbered: isNumbered)
         owners[name] = owners[name] ?? Claim(owner: owner, isNumbered: isNumbered)
@@ -28,7 +28,8 @@ struct SettingsClaims {
         return Claim(owner: taken.value.owner, isNumbered: false)
     }
 
-    /// `events.ndjson` for `events.ndjson.7`; nil for a name without a number.
+    /// Returns the name without its number: `events.ndjson` for `events.ndjson.7`. Returns nil for a name without a
+    /// number.
     private static func base(of name: String) -> String? {
         guard let dot = name.lastIndex(of: ".") else { return nil }
         let number = name[name.index(after: dot)...]

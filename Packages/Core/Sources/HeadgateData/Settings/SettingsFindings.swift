@@ -1,11 +1,11 @@
-/// What is wrong with one place in the settings: a fault, which keeps them from being used, or a warning
-/// (Behaviour S2).
+/// A finding about one setting: a fault, which prevents the settings from being used, or a warning (Behaviour S2).
 ///
-/// The message never repeats a value, which may be a secret (Behaviour X4).
+/// The message never contains the setting's value, which may be a secret (Behaviour X4).
 public struct SettingsFault: Error, Hashable, Sendable {
-    /// The place, like `dispatchers.collect.endpoint` or `access.observe.uids[1]`; empty for the settings as a whole.
+    /// The key path, like `dispatchers.collect.endpoint` or `access.observe.uids[1]`; empty for the settings as a
+    /// whole.
     public var path: String
-    /// What is wrong there and what is allowed, for people.
+    /// The problem and the allowed values, for people.
     public var message: String
 
     public init(path: String, message: String) {
@@ -15,19 +15,20 @@ public struct SettingsFault: Error, Hashable, Sendable {
 }
 
 extension SettingsFault: CustomStringConvertible {
-    /// `path: message`, or the message alone when it is about the whole.
+    /// `path: message`, or the message alone if the path is empty.
     public var description: String {
         path.isEmpty ? message : "\(path): \(message)"
     }
 }
 
-/// All that was noticed while settings were read (Behaviour S2), in the order in which it was noticed.
+/// The faults and warnings of one reading of the settings (Behaviour S2), in the order in which they were found.
 public struct SettingsFindings: Equatable, Sendable {
-    /// Faults that keep the settings from being used.
+    /// Faults. Settings with a fault are not used.
     public var faults: [SettingsFault] = []
-    /// Settings that can be used but may be meant otherwise: a scope that names no dispatcher, a file that is not there.
+    /// Warnings: usable settings that are probably a mistake, like a scope that names no dispatcher or a file that does
+    /// not exist.
     public var warnings: [SettingsFault] = []
-    /// Keys that no setting has. ``judgeUnknownKeys(forgiving:)`` makes faults or warnings of them.
+    /// Keys that no reader asked for. ``judgeUnknownKeys(forgiving:)`` turns them into faults or warnings.
     public var unknownKeys: [SettingsFault] = []
 
     public init(faults: [SettingsFault] = [], warnings: [SettingsFault] = []) {
@@ -35,16 +36,16 @@ public struct SettingsFindings: Equatable, Sendable {
         self.warnings = warnings
     }
 
-    /// Adds what was noticed elsewhere.
+    /// Adds the findings of another reading.
     public mutating func add(_ others: SettingsFindings) {
         faults += others.faults
         warnings += others.warnings
         unknownKeys += others.unknownKeys
     }
 
-    /// Makes a fault of each unknown key, because a mistyped setting protects nothing, or a warning where it is forgiven
-    /// (Behaviour S2).
-    /// - Parameter forgives: gets the path of an unknown key.
+    /// Turns each unknown key into a fault, because a mistyped setting protects nothing, or into a warning if it is
+    /// forgiven (Behaviour S2).
+    /// - Parameter forgives: returns true if the unknown key at a key path is only a warning.
     public mutating func judgeUnknownKeys(forgiving forgives: (String) -> Bool) {
         for fault in unknownKeys {
             if forgives(fault.path) { warnings.append(fault) } else { faults.append(fault) }
@@ -52,28 +53,28 @@ public struct SettingsFindings: Equatable, Sendable {
         unknownKeys = []
     }
 
-    /// What `headgated --check` prints: a line for each, `path: message`, and `path: warning: message`.
+    /// The output of `headgated --check`: one line per finding, `path: message` or `path: warning: message`.
     public var lines: [String] {
         faults.map(\.description)
             + warnings.map { SettingsFault(path: $0.path, message: "warning: " + $0.message).description }
     }
 }
 
-/// A file or an environment variable that settings refer to and do not hold.
+/// A file or an environment variable that the settings refer to.
 ///
-/// One that is missing is a warning: it may come later, a check may run without the service's environment, and the
-/// events of its dispatcher are safe meanwhile.
+/// A missing one is a warning, not a fault: it may be created later, or a check may run without the service's
+/// environment. Until then the events of its dispatcher stay in the store.
 public struct SettingsReference: Equatable, Sendable {
-    /// What is referred to.
+    /// The kind and name of a reference's target.
     public enum Target: Equatable, Sendable {
-        /// A file, by its path.
+        /// A file, by path.
         case file(String)
-        /// An environment variable, by its name.
+        /// An environment variable, by name.
         case variable(String)
     }
 
-    /// Where the settings name it.
+    /// The key path of the setting that contains the reference.
     public let path: String
-    /// What they name.
+    /// The file or environment variable.
     public let target: Target
 }

@@ -1,28 +1,31 @@
-/// Reads one object of settings, key by key, and notes what is wrong with it: the one reader of all that is configured,
-/// from the file's sections to what a barrier or a dispatcher of a program's own is told.
+/// Reads one object of settings, key by key, and collects findings. All settings are read with it: the file's sections,
+/// barriers, and dispatchers, including those that a program adds.
 ///
-/// A key that was never asked for is unknown (Behaviour S2). A null counts as absent. A value that is wrong is noted
-/// and then read as if absent, so that one pass over the settings finds every fault.
+/// A key that was never asked for is unknown (Behaviour S2). A null counts as absent. A wrong value is reported and
+/// then treated as absent, so that one pass finds every fault.
 public final class SettingsReader {
-    /// The place of this object, like `dispatchers.collect`; empty for the outermost one.
+    /// The key path of this object, like `dispatchers.collect`; empty for the root.
     public let path: String
     private let object: DataObject
     private let notes: Notes
     private var known: Set<String> = []
 
-    /// What all readers of one pass write down.
+    /// The results that all readers of one pass share.
     private final class Notes {
         var findings = SettingsFindings()
         var asked: Set<String> = []
         var references: [SettingsReference] = []
         var secrets: Set<String> = []
         var claims = SettingsClaims()
-        /// The directory to which relative paths in settings are relative.
+        /// The directory that relative paths in the settings refer to.
         var directory: String?
     }
 
-    /// A reader that begins a pass.
-    /// - Parameter directory: the data directory, to which relative paths are relative; nil where it is not known.
+    /// Creates the root reader of a pass.
+    /// - Parameters:
+    ///   - object: the settings.
+    ///   - path: the key path of the object.
+    ///   - directory: the data directory, which relative paths refer to; nil if it is unknown.
     public convenience init(_ object: DataObject, path: String = "", directory: String? = nil) {
         self.init(object, path: path, notes: Notes())
         notes.directory = directory
@@ -34,25 +37,25 @@ public final class SettingsReader {
         self.notes = notes
     }
 
-    /// All that was noted in this pass so far, here and elsewhere.
+    /// The findings of all readers of this pass so far.
     public var findings: SettingsFindings { notes.findings }
 
-    /// The places of all that was asked for in this pass so far, here and elsewhere, whether it was there or not.
+    /// The key paths that the readers of this pass have asked for so far, both present and absent.
     public var asked: Set<String> { notes.asked }
 
-    /// The data directory; nil where it is not known.
+    /// The data directory; nil if it is unknown.
     public var directory: String? { notes.directory }
 
-    /// The files and environment variables that were asked for in this pass so far.
+    /// The files and environment variables that the settings refer to, as found so far in this pass.
     public var references: [SettingsReference] { notes.references }
 
-    /// The places of what was asked for as a secret in this pass so far.
+    /// The key paths of secrets that were asked for so far in this pass.
     public var secrets: Set<String> { notes.secrets }
 
     /// The names of the members, in order.
     public var keys: [String] { object.keys }
 
-    /// The value of a key, which is known from now on; nil when it is absent or null.
+    /// Returns the value of a key, or nil if it is absent or null. The key is known from then on.
     public func item(_ key: String) -> DataItem? {
         known.insert(key)
         notes.asked.insert(path(of: key))
@@ -60,78 +63,81 @@ public final class SettingsReader {
         return item
     }
 
-    /// The value of a key, which is known from now on; nil if it is absent. A null is returned as a value.
+    /// Returns the value of a key, or nil if it is absent. A null is returned as a value. The key is known from then
+    /// on.
     public func itemOrNull(_ key: String) -> DataItem? {
         item(key) ?? object[key]
     }
 
-    /// The place of a member.
+    /// Returns the key path of a member.
     public func path(of key: String) -> String {
         path.isEmpty ? key : "\(path).\(key)"
     }
 
-    /// A reader for an object inside this one.
+    /// Creates a reader for an object within this one.
     public func reader(_ inner: DataObject, at key: String) -> SettingsReader {
         SettingsReader(inner, path: path(of: key), notes: notes)
     }
 
-    /// Notes that a member is wrong; `suffix` leads further into it, like `[1]`.
+    /// Reports a fault of a member. `suffix` is appended to the key path, like `[1]`.
     public func fault(_ key: String, _ suffix: String = "", _ message: String) {
         notes.findings.faults.append(SettingsFault(path: path(of: key) + suffix, message: message))
     }
 
-    /// Notes that the object itself is wrong.
+    /// Reports a fault of the object itself.
     public func fault(_ message: String) {
         notes.findings.faults.append(SettingsFault(path: path, message: message))
     }
 
-    /// Notes that a member may be meant otherwise.
+    /// Reports a warning about a member.
     public func warn(_ key: String, _ suffix: String = "", _ message: String) {
         notes.findings.warnings.append(SettingsFault(path: path(of: key) + suffix, message: message))
     }
 
-    /// Notes what a member refers to and does not hold.
+    /// Records that a member refers to a file or an environment variable.
     public func refer(_ key: String, to target: SettingsReference.Target) {
         notes.references.append(SettingsReference(path: path(of: key), target: target))
     }
 
-    /// Notes that the value of a member is a secret.
+    /// Records that the value of a member is a secret.
     public func keepSecret(_ key: String) {
         notes.secrets.insert(path(of: key))
     }
 
-    /// Takes something that only one may have, like the file that a dispatcher writes; a fault when another has it.
+    /// Claims a name that only one owner may have, like the file that a dispatcher writes. Reports a fault if another
+    /// owner has it.
     /// - Parameters:
-    ///   - what: what it is, for people: `file`.
-    ///   - name: which it is.
-    ///   - owner: who takes it, for people.
-    ///   - isNumbered: true if the owner also takes the name followed by a dot and a number, as rotated files have it.
+    ///   - key: the key of the setting that makes the claim.
+    ///   - what: the kind of thing, for messages: `file`.
+    ///   - name: the name that is claimed.
+    ///   - owner: the owner, for messages.
+    ///   - isNumbered: true if the owner also claims the name followed by a dot and a number, as for rotated files.
     public func claim(_ key: String, _ what: String, _ name: String, for owner: String, isNumbered: Bool = false) {
         guard let other = notes.claims.take("\(what) \(name)", for: owner, isNumbered: isNumbered) else { return }
         fault(key, "", other.isNumbered ? "is a rotated file of \(other.owner)" : "is the \(what) of \(other.owner)")
     }
 
-    /// Takes over what another pass noted.
+    /// Adds the findings of another pass.
     public func note(_ others: SettingsFindings) {
         notes.findings.add(others)
     }
 
-    /// Takes all keys for known: there is nothing to hold them against.
+    /// Marks all keys as known, for an object whose keys cannot be checked.
     public func acceptEveryKey() {
         known.formUnion(object.keys)
     }
 
-    /// Notes names that differ in their bytes only, like `é` in one code point and in two: people cannot tell one from the
-    /// other.
+    /// Reports names that look the same but differ in their bytes, like `é` in one code point and in two. People cannot
+    /// tell them apart.
     public func refuseLookalikes() {
         var seen: Set<String> = []
-        // Strings of Swift are equal when Unicode calls them so.
+        // Swift's strings are equal if they are canonically equivalent.
         for key in object.keys where !seen.insert(key).inserted {
             fault(key, "", "looks exactly like another name here: both have one canonical form in Unicode")
         }
     }
 
-    /// Notes the keys that nothing asked for. The last thing to do with a reader.
+    /// Reports the keys that were never asked for. Call it last.
     public func finish() {
         for key in object.keys where !known.contains(key) {
             let closest = ClosestName.of(key, among: known).map { "; the closest known key is `\($0)`" }
@@ -142,7 +148,8 @@ public final class SettingsReader {
 }
 
 extension SettingsReader {
-    /// The value of a key as a `T`; nil when it is absent, or something else, which is noted.
+    /// Returns the value of a key as a `Value`, or nil if it is absent. A value of another type is a fault, and nil is
+    /// returned.
     public func value<Value: DataItemConvertible>(_ key: String, _ type: Value.Type, mustBe: String) -> Value? {
         guard let item = item(key) else { return nil }
         if let value = Value(dataItem: item) { return value }
@@ -150,12 +157,12 @@ extension SettingsReader {
         return nil
     }
 
-    /// A text.
+    /// Returns a string.
     public func string(_ key: String) -> String? {
         value(key, String.self, mustBe: "a string")
     }
 
-    /// A text with something in it and no NUL, like a path.
+    /// Returns a path: a string that is not empty and has no NUL.
     public func filePath(_ key: String) -> String? {
         guard let text = string(key) else { return nil }
         if !text.isEmpty, !text.utf8.contains(0) { return text }
@@ -163,14 +170,14 @@ extension SettingsReader {
         return nil
     }
 
-    /// The path of a file that is read, which is warned of where it cannot be.
+    /// Returns the path of a file to read. A file that cannot be read is a warning.
     public func readFile(_ key: String) -> String? {
         guard let path = filePath(key) else { return nil }
         refer(key, to: .file(path))
         return path
     }
 
-    /// The name of an environment variable, which is warned of where it is not set.
+    /// Returns the name of an environment variable. A variable that is not set is a warning.
     public func environmentVariable(_ key: String) -> String? {
         guard let name = string(key) else { return nil }
         guard !name.isEmpty, name.utf8.allSatisfy({ $0 != 0 && $0 != UInt8(ascii: "=") }) else {
@@ -181,23 +188,23 @@ extension SettingsReader {
         return name
     }
 
-    /// A text that is never shown (Behaviour X4).
+    /// Returns a string that is never shown (Behaviour X4).
     public func secret(_ key: String) -> String? {
         keepSecret(key)
         return string(key)
     }
 
-    /// Yes or no.
+    /// Returns a Boolean value.
     public func bool(_ key: String) -> Bool? {
         value(key, Bool.self, mustBe: "true or false")
     }
 
-    /// Yes or no, put where the default stands.
+    /// Reads a Boolean value into `place`. An absent value leaves the default there.
     public func bool(_ key: String, into place: inout Bool) {
         place = bool(key) ?? place
     }
 
-    /// One of some words, put where the default stands.
+    /// Reads one of several words into `place`. An absent value leaves the default there.
     public func word<Word: RawRepresentable<String>>(_ key: String, of words: [Word], into place: inout Word) {
         guard let item = item(key) else { return }
         if let text = String(dataItem: item), let word = words.first(where: { $0.rawValue == text }) {
@@ -207,7 +214,7 @@ extension SettingsReader {
         }
     }
 
-    /// A list of some words of a kind, at least one.
+    /// Returns a list of at least one word of a type.
     public func words<Word: RawRepresentable<String> & CaseIterable>(_ key: String, of: Word.Type) -> [Word]? {
         guard let item = item(key) else { return nil }
         let words = [String](dataItem: item)?.map(Word.init(rawValue:))
@@ -217,12 +224,12 @@ extension SettingsReader {
         return nil
     }
 
-    /// Notes the absence of a key that has no default.
+    /// Reports a fault if a key is absent.
     public func require(_ key: String) {
         if item(key) == nil { fault(key, "", "is required") }
     }
 
-    /// The message that lists what is allowed.
+    /// Returns the message that lists the allowed words.
     public static func mustBeOne(of words: [String]) -> String {
         "must be one of: " + words.joined(separator: ", ")
     }
@@ -231,12 +238,12 @@ extension SettingsReader {
 // MARK: Numbers
 
 extension SettingsReader {
-    /// More of anything than a machine has: an upper end that keeps sums of such numbers from overflowing.
+    /// The upper limit of any quantity. It is beyond every machine's capacity and keeps sums from overflowing.
     public static let most = 1 << 50
-    /// The longest that anything may be told to last, in seconds: ten years.
+    /// The upper limit of any duration, in seconds: ten years.
     private static let longest = 10 * 365 * 86_400
 
-    /// A whole number of a range.
+    /// Returns a whole number within a range.
     public func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
         guard let item = item(key) else { return nil }
         if let number = Int(dataItem: item), range.contains(number) { return number }
@@ -244,12 +251,12 @@ extension SettingsReader {
         return nil
     }
 
-    /// Any whole number.
+    /// Returns a whole number.
     public func integer(_ key: String) -> Int? {
         value(key, Int.self, mustBe: "a whole number")
     }
 
-    /// A number of a range.
+    /// Returns a number within a range.
     public func number(_ key: String, in range: ClosedRange<Double>) -> Double? {
         guard let item = item(key) else { return nil }
         if let number = Double(dataItem: item), range.contains(number) { return number }
@@ -257,29 +264,32 @@ extension SettingsReader {
         return nil
     }
 
-    /// A whole number of a range, put where the default stands.
+    /// Reads a whole number within a range into `place`. An absent value leaves the default there.
     public func integer(_ key: String, in range: ClosedRange<Int>, into place: inout Int) {
         place = integer(key, in: range) ?? place
     }
 
-    /// A time in milliseconds, from a shortest one up to the longest that what it is for can take.
+    /// Returns a duration that is set in milliseconds.
+    /// - Parameters:
+    ///   - shortest: the least that is allowed, in milliseconds.
+    ///   - most: the most that is allowed, in milliseconds; nil for ten years.
     public func milliseconds(_ key: String, atLeast shortest: Int = 1, atMost most: Int? = nil) -> Duration? {
         integer(key, in: shortest...(most ?? SettingsReader.longest * 1000)).map { .milliseconds($0) }
     }
 
-    /// A time in milliseconds, put where the default stands.
+    /// Reads a duration that is set in milliseconds into `place`. An absent value leaves the default there.
     public func milliseconds(
         _ key: String, atLeast shortest: Int = 1, atMost most: Int? = nil, into place: inout Duration
     ) {
         place = milliseconds(key, atLeast: shortest, atMost: most) ?? place
     }
 
-    /// A time in seconds, from a shortest one up.
+    /// Returns a duration that is set in seconds.
     public func seconds(_ key: String, atLeast shortest: Int = 1) -> Duration? {
         integer(key, in: shortest...SettingsReader.longest).map { .seconds($0) }
     }
 
-    /// A time in seconds, put where the default stands.
+    /// Reads a duration that is set in seconds into `place`. An absent value leaves the default there.
     public func seconds(_ key: String, atLeast shortest: Int = 1, into place: inout Duration) {
         place = seconds(key, atLeast: shortest) ?? place
     }
@@ -288,18 +298,18 @@ extension SettingsReader {
 // MARK: Objects and lists
 
 extension SettingsReader {
-    /// An object as it is, its keys unread.
+    /// Returns an object without reading its keys.
     public func object(_ key: String) -> DataObject? {
         value(key, DataObject.self, mustBe: "an object")
     }
 
-    /// A list as it is.
+    /// Returns a list of any values.
     public func array(_ key: String) -> [DataItem]? {
         value(key, [DataItem].self, mustBe: "a list")
     }
 
-    /// Reads an object with keys of its own; nothing is done when it is absent.
-    /// - Parameter most: how many it may have.
+    /// Reads a section: an object with keys of its own. `read` is not called if the section is absent.
+    /// - Parameter most: the most entries that the object may have.
     public func section(_ key: String, most: Int = .max, _ read: (SettingsReader) -> Void) {
         guard let object = object(key, most: most) else { return }
         let inner = reader(object, at: key)
@@ -307,7 +317,7 @@ extension SettingsReader {
         inner.finish()
     }
 
-    /// An object with no more than so many entries.
+    /// Returns an object with at most `most` entries.
     public func object(_ key: String, most: Int) -> DataObject? {
         guard let object = object(key) else { return nil }
         if object.count <= most { return object }
@@ -315,7 +325,7 @@ extension SettingsReader {
         return nil
     }
 
-    /// A list of no more than so many.
+    /// Returns a list with at most `most` elements.
     public func array(_ key: String, most: Int) -> [DataItem]? {
         guard let items = array(key) else { return nil }
         if items.count <= most { return items }
@@ -323,9 +333,8 @@ extension SettingsReader {
         return nil
     }
 
-    /// Reads the objects that a member holds by names of their choice, in their order. An entry that is null was taken
-    /// away.
-    /// - Parameter most: how many there may be.
+    /// Reads the named objects in a member, in order. A null entry was removed by a later layer and is skipped.
+    /// - Parameter most: the most entries that the member may have.
     public func entries(_ key: String, most: Int, _ read: (_ name: String, _ entry: SettingsReader) -> Void) {
         section(key, most: most) { holder in
             holder.refuseLookalikes()
@@ -333,7 +342,7 @@ extension SettingsReader {
         }
     }
 
-    /// Whole numbers of a range.
+    /// Returns a list of whole numbers within a range, without the elements that are faults.
     public func integers(_ key: String, in range: ClosedRange<Int>) -> [Int] {
         var numbers: [Int] = []
         for (place, item) in (array(key) ?? []).enumerated() {
