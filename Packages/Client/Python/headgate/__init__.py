@@ -494,20 +494,20 @@ def _whole_number(digits: str) -> Any:
         return decimal.Decimal(digits)
 
 
-_CONTAINERS = (dict, list, tuple, collections.abc.Mapping)
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def _depth(value: Any) -> int:
-    """How deep arrays and objects are nested."""
-    deepest, level = 0, [value]
-    while level:
-        containers = [item for item in level if isinstance(item, _CONTAINERS)]
-        deepest += 1 if containers else 0
-        level = [
-            inner for item in containers
-            for inner in (item.values() if isinstance(item, collections.abc.Mapping) else item)
-        ]  # fmt: skip
-    return deepest
+def _is_deeper(line: bytes, limit: int) -> bool:
+    """Returns true if arrays and objects of a JSON text are nested deeper than the limit."""
+    if line.count(b"[") + line.count(b"{") <= limit:
+        return False
+    level = 0
+    for bracket in _STRINGS.sub(b"", line).translate(None, _NO_BRACKETS):
+        level += 1 if bracket in b"[{" else -1
+        if level > limit:
+            return True
+    return False
 
 
 def _moment(deadline: Optional[float]) -> Optional[float]:
@@ -532,12 +532,12 @@ class _Limits:
         self.line_bytes = _whole(limits.get("max_line_bytes"), 1_048_576)
         self.depth = _whole(limits.get("max_depth"), 64)
 
-    def fault(self, line: bytes, inner: Any) -> Optional[HeadgateError]:
-        """Why the daemon would not take a line; `inner` is the params or the result in it."""
+    def fault(self, line: bytes) -> Optional[HeadgateError]:
+        """Why the daemon would not take a line. Looks at the text alone: the program may have changed since what it gave."""
         if len(line) - 1 > self.line_bytes:
             text = f"the message is longer than the {self.line_bytes} bytes that the daemon takes"
             return HeadgateError(-32000, text, "line_too_long")
-        if _depth(inner) + 1 > self.depth:
+        if _is_deeper(line, self.depth):
             return HeadgateError(-32000, f"nested deeper than the {self.depth} levels that the daemon takes", "limit")
         return None
 
@@ -690,29 +690,42 @@ class _Connection:
 
     def begin(self, call: _Call, wait_for_room: bool = False) -> None:
         """Makes a call; what comes of it is told to its future."""
+        self._prepare(call)
         with self.lock:
             if wait_for_room:
                 self._wait(lambda: self.has_room, call.deadline, self._full())
-            if self._phase == "closed":
-                raise HeadgateError.local("closed", "the client is closed")
-            call.number = next(self._numbers)
-            call.encode()
-            self._start()
-            self._calls[call.number] = call
-            self._held_bytes += len(call.line)
-            self._waiting.append(call.number)
-            if call.deadline is not None:
-                self._earliest = call.deadline if self._earliest is None else min(self._earliest, call.deadline)
-            if self._phase == "idle":
-                self._seek()
-            self._wake()
+            self._insert(call)
 
     def begin_if_room(self, call: _Call) -> None:
         """Makes a call if there is room for it; never waits."""
+        self._check_room()
+        self._prepare(call)
         with self.lock:
-            if not self.has_room and self._phase != "closed":
-                raise self._full()
-            self.begin(call)
+            self._check_room()  # others may have taken it meanwhile
+            self._insert(call)
+
+    def _prepare(self, call: _Call) -> None:
+        """Encodes a call without the lock: data may have methods of the program's own, and those may use the client."""
+        call.number = next(self._numbers)
+        call.encode()
+
+    def _insert(self, call: _Call) -> None:
+        """Puts a prepared call among the others. With the lock."""
+        if self._phase == "closed":
+            raise HeadgateError.local("closed", "the client is closed")
+        self._start()
+        self._calls[call.number] = call
+        self._held_bytes += len(call.line)
+        self._waiting.append(call.number)
+        if call.deadline is not None:
+            self._earliest = call.deadline if self._earliest is None else min(self._earliest, call.deadline)
+        if self._phase == "idle":
+            self._seek()
+        self._wake()
+
+    def _check_room(self) -> None:
+        if not self.has_room and self._phase != "closed":
+            raise self._full()
 
     def _full(self) -> HeadgateError:
         text = f"there was no room: {len(self._calls)} calls ({self._held_bytes} bytes) are not answered yet"
@@ -841,7 +854,7 @@ class _Connection:
         """An answer as the daemon takes it: in place of one that it would not take goes an error, and a long error is cut."""
         try:
             line = _line(message)
-            fault = self._limits.fault(line, message.get("result"))
+            fault = self._limits.fault(line)
         except (TypeError, ValueError, RecursionError) as error:
             fault = HeadgateError.local("misuse", f"the answer cannot be written as JSON: {_text_of(error)}")
         if fault is None:
@@ -1229,7 +1242,7 @@ class _Connection:
             else:
                 self._unmark(call)
         self._postponed.clear()
-        self._waiting = collections.deque(sorted(self._calls))
+        self._waiting = collections.deque(self._calls)
         self._retry()
 
     def _disconnect(self) -> None:
@@ -1309,7 +1322,7 @@ class _Connection:
             self._held_bytes -= len(call.line)
             call.encode()  # what it asks for may have changed meanwhile
             self._held_bytes += len(call.line)
-        fault = self._limits.fault(call.line, call.params)
+        fault = self._limits.fault(call.line)
         if fault is not None:
             return self._finish(call, fault)
         call.written = True
@@ -2320,6 +2333,9 @@ def _with_id(params: JSONObject) -> JSONObject:
     moment = params.get("time")
     if isinstance(moment, datetime.datetime):
         aware = moment if moment.tzinfo is not None else moment.astimezone()
+        offset = aware.utcoffset()
+        if offset is not None and offset % datetime.timedelta(minutes=1):
+            aware = aware.astimezone(datetime.timezone.utc)  # RFC 3339 has no seconds in an offset
         params = {**params, "time": aware.isoformat()}
     return params if params.get("id") is not None else {**params, "id": new_id()}
 

@@ -1,5 +1,6 @@
 """The Python client where Python, the system or the program come to their ends."""
 
+import collections.abc
 import copy
 import datetime
 import decimal
@@ -95,6 +96,50 @@ class ValueTests(DaemonTests):
         moment = datetime.datetime(2026, 3, 1, 12, 30)
         text = headgate._with_id({"event": "x", "time": moment})["time"]
         self.assertEqual(datetime.datetime.fromisoformat(text), moment.astimezone())
+
+    def test_an_offset_with_seconds_becomes_utc(self):
+        zone = datetime.timezone(datetime.timedelta(minutes=53, seconds=28))
+        moment = datetime.datetime(1850, 3, 1, 12, 30, tzinfo=zone)
+        self.assertEqual(headgate._with_id({"event": "x", "time": moment})["time"], "1850-03-01T11:36:32+00:00")
+
+    def test_data_that_changes_later(self):
+        """The event is what the data were at the call; nothing looks at the data after it."""
+        client = self.client()
+
+        class Changing(dict):
+            def values(self):
+                raise RuntimeError("dictionary changed size during iteration")
+
+        data = Changing(n=0)
+        receipt = client.track_soon({"event": "x", "data": data})
+        data["n"] = 1
+        connection = self.daemon.greet()
+        request = connection.request("track")
+        self.assertEqual(request["params"]["data"], {"n": 0})
+        connection.acknowledge(request)
+        self.assertEqual(receipt.result(PATIENCE).id, request["params"]["id"])
+
+    def test_data_that_use_the_client(self):
+        client = self.client()
+
+        class Logging(collections.abc.Mapping):
+            def __getitem__(self, name):
+                return 1
+
+            def __iter__(self):
+                client.track("inner")
+                return iter(["n"])
+
+            def __len__(self):
+                return 1
+
+        end = self.in_background(lambda: client.track("outer", Logging()))
+        connection = self.daemon.greet()
+        for name in ("inner", "outer"):
+            request = connection.request("track")
+            self.assertEqual(request["params"]["event"], name)
+            connection.acknowledge(request)
+        self.assertIsInstance(end(), headgate.Receipt)
 
     def test_errors_go_to_other_processes(self):
         error = headgate.HeadgateError(-32602, "wrong", None, "events[1].event", {"path": "events[1].event"})
