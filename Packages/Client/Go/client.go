@@ -284,7 +284,7 @@ func (c *Client) begin(ctx context.Context, made *call) error {
 	connection.mutex.Lock()
 	defer connection.mutex.Unlock()
 	mayBegin := func() bool { return connection.hasRoom() || connection.phase == closed || connection.isLeaving }
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && mayBegin() {
 		return ended(ctx, connection.failure())
 	}
 	isThere := connection.until(mayBegin, ctx.Done())

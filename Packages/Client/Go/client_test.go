@@ -89,6 +89,10 @@ func TestRoom(t *testing.T) {
 	expect(t, BufferFull, ReasonOf(err))
 	expect(t, (*Pending)(nil), pending)
 	expect(t, true, errors.Is(err, context.DeadlineExceeded))
+	over, cancelOver := context.WithDeadline(background, time.Unix(1, 0)) // as on a machine that is busy
+	defer cancelOver()
+	_, err = client.Track(over, Event{Event: "c"})
+	expect(t, BufferFull, ReasonOf(err))
 	waiting := inBackground(func() (Receipt, error) { return client.Track(background, Event{Event: "d"}) })
 	connection := daemon.greet()
 	connection.acknowledge(connection.request("track"))
