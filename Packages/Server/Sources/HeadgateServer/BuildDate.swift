@@ -1,9 +1,10 @@
 import CBuild
 import HeadgateData
 
-/// The day on which the program was built. No wall clock that is right is earlier (Behaviour P7).
+/// The day on which the program was built. A wall clock that shows an earlier day is wrong (Behaviour P7).
 enum BuildDate {
-    /// The beginning of the day before the build, in UTC: the compiler names the day in a time zone that is not known here.
+    /// The beginning of the day before the build, in UTC. The compiler's time zone is unknown, so its date may be a day
+    /// ahead of UTC.
     static let earliest = parse(String(cString: cbuild_date())) ?? .unknownBuild
 
     private static let months = [

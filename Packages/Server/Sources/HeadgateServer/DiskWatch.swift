@@ -2,10 +2,10 @@ import Glibc
 import HeadgateData
 import HeadgateTransport
 
-/// Knows how much room the data directory's file system has.
+/// Knows the free and the total room of the data directory's file system.
 ///
-/// The kernel may take its time to tell, so that a thread of its own asks. It asks again when somebody wants to know and the
-/// last answer is a few seconds old. The class lives on the loop's thread.
+/// The call to the kernel may block, so a short-lived thread makes it. ``room`` starts a new call when the last answer
+/// is older than two seconds. The class lives on the loop's thread.
 final class DiskWatch {
     private let directory: String
     private let loop: EventLoop
@@ -13,7 +13,7 @@ final class DiskWatch {
     private var askedAt: Int64?
     private var found: DiskRoom?
 
-    /// The time for which an answer is used, in nanoseconds.
+    /// The age up to which an answer is reused, in nanoseconds.
     private static let validity: Int64 = 2_000_000_000
 
     /// - Parameter directory: the data directory.
@@ -22,7 +22,7 @@ final class DiskWatch {
         ask()
     }
 
-    /// The newest answer. Nil before the first.
+    /// The latest answer, or nil before the first.
     var room: DiskRoom? {
         if askedAt.map({ loop.monotonicNow - $0 >= DiskWatch.validity }) ?? true { ask() }
         return found
@@ -39,7 +39,7 @@ final class DiskWatch {
     private func ask() {
         guard !isAsking, let thread = try? EventLoop.onNewThread(named: "headgate-disk") else { return }
         (isAsking, askedAt) = (true, loop.monotonicNow)
-        // Only the loop's thread touches it.
+        // Only the loop's thread touches the weak reference.
         nonisolated(unsafe) weak let watch = self
         thread.submit { [directory, loop] in
             let room = DiskWatch.room(of: directory)
@@ -55,7 +55,7 @@ final class DiskWatch {
     private static func room(of directory: String) -> DiskRoom? {
         var status = statvfs()
         guard statvfs(directory, &status) == 0 else { return nil }
-        // Some file systems have no fixed number of files, and tell none.
+        // A file system without a fixed number of files reports 0 files.
         let freeFiles = status.f_files == 0 ? Int.max : Int(status.f_favail)
         return DiskRoom(
             freeBytes: Int(status.f_bavail) * Int(status.f_frsize),

@@ -3,7 +3,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// The scheduler of a service: its event loop (Behaviour B11). Not final: the tests have one whose time stands still.
+/// The scheduler of a service on its event loop (Behaviour B11). The class is not final: a subclass of the tests stops
+/// the time.
 class LoopScheduler: Scheduler {
     let loop: EventLoop
     let boot = LoopScheduler.bootID()
@@ -21,7 +22,7 @@ class LoopScheduler: Scheduler {
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// The kernel makes a new one at each boot.
+    /// Returns the kernel's boot ID, which changes at each boot, or an empty text if it cannot be read.
     private static func bootID() -> String {
         let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return "" }
@@ -57,14 +58,14 @@ class LoopScheduler: Scheduler {
     }
 }
 
-/// A timer that keeps itself until it has fired or is disposed of.
+/// A timer that retains itself until it fires or is disposed of.
 private final class Alarm: Disposable {
     private var timer: LoopTimer?
     private var work: (() -> Void)?
 
     init(on loop: EventLoop, _ work: @escaping () -> Void) {
         self.work = work
-        // The cycle ends when the timer fires or is disposed of; a closed loop has no timers and never calls back.
+        // The retain cycle ends when the timer fires or is disposed of. A closed loop has no timers and calls nothing.
         timer = LoopTimer(on: loop) { self.fire() }
     }
 

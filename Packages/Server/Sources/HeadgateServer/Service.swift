@@ -4,14 +4,14 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// A running daemon: the gate with its store and dispatchers behind it, and the sessions of its clients before it. It
-/// lives on the event loop.
+/// A running daemon: the gate with its store and dispatchers, and the sessions of the clients. It lives on the event
+/// loop.
 ///
-/// What it does is done by its parts, each with its own state; it puts them together, and is what sessions and methods
-/// know of the daemon.
+/// The service puts its parts together, and each part owns its state. Sessions and methods reach the parts through the
+/// service.
 final class Service {
     let scheduler: any Scheduler
-    /// The event loop behind the scheduler, if there is one.
+    /// The event loop below the scheduler, or nil if the scheduler has none.
     let loop: EventLoop?
     let gate: Headgate
     let places: Places
@@ -35,20 +35,20 @@ final class Service {
     private let surroundings: SenderSurroundings
     private let store: ServiceStore
     private let started: Instant
-    /// When it was started, by the wall clock of that moment.
+    /// The wall clock's time at the start.
     let startedAt: Timestamp
     private let startWarnings: [String]
     private var listening: Listening?
-    /// The events of the program that embeds the server.
+    /// The events that the embedding program tracks itself.
     private(set) lazy var programEvents = ProgramEvents(service: self)
     private var network: MachineNetwork?
-    /// The room on the data directory's disk. Nil without a loop.
+    /// Measures the free room on the data directory's disk. Nil without an event loop.
     private(set) var disk: DiskWatch?
-    /// What the log is told of.
+    /// The subscriptions that write failures and losses to the log.
     private var logged: [any Disposable] = []
 
-    /// Opens the store and builds everything behind the socket.
-    /// - Parameter scheduler: where time comes from; the loop's, unless a test brings its own.
+    /// Opens the store and builds all parts except the listening socket, on an event loop.
+    /// - Parameter scheduler: the source of time; nil for the loop's own. Tests pass a scheduler of their own.
     convenience init(
         loop: EventLoop, configuration: ServerConfiguration, loaded: LoadedSettings, scheduler: LoopScheduler? = nil
     ) throws(StartFault) {
@@ -56,13 +56,13 @@ final class Service {
             scheduler: scheduler ?? LoopScheduler(loop: loop), loop: loop, configuration: configuration, loaded: loaded)
     }
 
-    /// Opens the store and builds everything behind the socket, on any scheduler.
+    /// Opens the store and builds all parts except the listening socket, on any scheduler.
     /// - Parameters:
-    ///   - loop: the event loop behind the scheduler. Without one there is no socket, nobody watches the machine's network,
-    ///     and nothing speaks HTTP: clients and network are brought by ``accept(_:)`` and ``networkChanged(_:)``.
-    ///   - groups: how large groups of events become.
-    ///   - builtAt: when the program was built: an earlier wall time counts as not set (Behaviour P7).
-    ///   - chance: gives numbers from 0 to 1, for the length of waits.
+    ///   - loop: the event loop below the scheduler. Without a loop there is no socket, no network watch and no HTTP.
+    ///     The caller then passes clients to ``accept(_:)`` and network changes to ``networkChanged(_:)``.
+    ///   - groups: the bounds of a commit group.
+    ///   - builtAt: the program's build date. An earlier wall time counts as not set (Behaviour P7).
+    ///   - chance: returns random numbers from 0 to 1, which vary the length of waits.
     init(
         scheduler: any Scheduler, loop: EventLoop?, configuration: ServerConfiguration, loaded: LoadedSettings,
         groups: GroupBounds = GroupBounds(), builtAt: Timestamp = BuildDate.earliest,
@@ -73,7 +73,7 @@ final class Service {
         self.loop = loop
         self.configuration = configuration
         places = loaded.places
-        // Who waits for the disk sleeps for that, and more for what else there is (decision 56).
+        // The loop polls for new work instead of sleeping where the disk does not set the pace (decision 56).
         loop?.isBusyPolling = settings.durability != .full
         log = Log(
             scheduler: scheduler,
@@ -105,7 +105,7 @@ final class Service {
         try start()
     }
 
-    /// Has the first settings take effect.
+    /// Applies the first settings and starts to watch the network and the disk.
     private func start() throws(StartFault) {
         followLosses()
         try control.start()
@@ -117,7 +117,7 @@ final class Service {
         control.goOn(telling: self)
     }
 
-    /// Has the log told of what is lost, and of what fails (Behaviour O4).
+    /// Writes losses and failures of the gate to the log (Behaviour O4).
     private func followLosses() {
         logged = [
             gate.barrierFailures.subscribe { [log] in
@@ -137,7 +137,7 @@ final class Service {
 
     var uptime: Duration { scheduler.now - started }
 
-    /// What people should know of the start, the settings and the boards.
+    /// The warnings of the start, the network, the disk, the settings, the boards and the gate, for `status`.
     var warnings: [String] {
         startWarnings + (network?.warnings ?? []) + (disk?.warning.map { [$0] } ?? []) + control.warnings
             + boards.warnings + gate.warnings.map(\.description)
@@ -145,13 +145,13 @@ final class Service {
 
     // MARK: Network
 
-    /// Follows the machine's network (Behaviour B21).
+    /// Applies the network settings and starts to watch the machine's network (Behaviour B21).
     private func followNetwork() {
         network?.follow(settings.network, http: surroundings.http)
         gate.watchNetwork()
     }
 
-    /// The machine's network is in another state.
+    /// Reports a new state of the machine's network to the gate, and renews the context of each session's events.
     func networkChanged(_ state: NetworkState) {
         gate.network.value = state
         for session in sessions.all { session.collectContext() }
@@ -159,7 +159,7 @@ final class Service {
 
     // MARK: Clients
 
-    /// Lets clients in, and flushes if the settings ask for that (Behaviour F5).
+    /// Opens the socket to clients, and starts a flush if `flush_on.start` is set (Behaviour F5).
     func listen() throws(StartFault) {
         if let loop {
             let listening = Listening(log: log) { [weak self] in self?.accept($0) }
@@ -174,7 +174,7 @@ final class Service {
         if settings.flushOn.start { gate.flushAutomatically() }
     }
 
-    /// Takes on a client, unless there are too many (Behaviour X2).
+    /// Starts a session for a new connection, or refuses the connection if there are too many (Behaviour X2).
     func accept(_ connection: any SessionConnection) {
         let caller = Caller(connection.peer, access: settings.access, daemonUID: geteuid())
         let session = Session(
@@ -189,29 +189,30 @@ final class Service {
         connection.begin(session)
     }
 
-    /// Carries out a request that is not on the hot path.
+    /// Runs a request that is not on the hot path.
     func run(_ method: JSONView, _ call: Call) throws(RPCError) {
         let method = try methods.method(method.string ?? "", for: call.session.caller)
         try method.run(self, call)
     }
 
-    /// A client is gone, though what it sent may still be read: it wants nothing any more of what it asked for.
+    /// Cancels the activations of a client that has disconnected. Data that it sent before may still be read.
     func askerLeft(_ session: Session) {
         boards.clientLeft(session.number)
     }
 
-    /// Nothing comes from a client any more, though it may still be told something: it serves no boards, and takes no
-    /// batches (Behaviour A1, K3).
+    /// Ends the boards, the subscriptions and the open peer requests of a client that sends nothing more. The daemon
+    /// may still send to the client (Behaviour A1, K3).
     func providerLeft(_ session: Session) {
         boards.providerLeft(session.number)
         workforces.subscriberLeft(session.number)
         session.endPeerRequests()
     }
 
-    /// Ends what a session holds by a right that the settings take away (Behaviour X1): nothing new is told or given to it.
-    /// What it has in hand it may finish, so that no event is sent again because of a change of the settings
-    /// (Behaviour S3).
-    /// - Returns: whether it held anything.
+    /// Ends what a session holds by a right that new settings take away (Behaviour X1).
+    ///
+    /// The session gets nothing new. It may finish the runs and batches that it has, so that a change of the settings
+    /// resends no event (Behaviour S3).
+    /// - Returns: true if the session held anything by this right.
     func withdraw(_ group: MethodGroup, from session: Session) -> Bool {
         switch group {
         case .track: return false
@@ -236,7 +237,7 @@ final class Service {
 
     // MARK: Settings
 
-    /// Reads the configuration file again, and says in the log what came of it.
+    /// Reads the configuration file again and logs the result.
     func reload() {
         switch control.reload() {
         case .changed(let paths):
@@ -249,14 +250,14 @@ final class Service {
 
     // MARK: Stopping
 
-    /// Stops in an orderly way (Behaviour D11); `then` is called when all is written down, or could not be in time. Who
-    /// stops it once more waits for the same end.
+    /// Stops in an orderly way (Behaviour D11). A second stop waits for the same end as the first.
+    /// - Parameter then: called when everything is on the disk, or when the shutdown timeout has passed.
     func stop(then: @escaping (StopOutcome) -> Void) {
         if !gate.isStopping { beginStop() }
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown, then: then)
     }
 
-    /// Takes no more clients, and lets go of everything when the gate has stopped.
+    /// Stops listening, tells the clients, and releases all parts when the gate has stopped.
     private func beginStop() {
         isReady = false
         listening?.end()
@@ -267,7 +268,7 @@ final class Service {
         }
     }
 
-    /// Says what was left, if anything was.
+    /// Logs the batches and the store that the stop left unfinished.
     private func tell(_ outcome: StopOutcome) {
         if outcome.batchesLeft > 0 {
             log.tell(.batchesGivenUp, ["batches": .number(DataNumber(outcome.batchesLeft))])
@@ -278,7 +279,7 @@ final class Service {
         log.end()
     }
 
-    /// Lets go of all that lives on the loop, before that ends.
+    /// Releases all parts that live on the loop, before the loop ends.
     private func letGo() {
         boards.close()
         for session in sessions.all {
@@ -302,7 +303,7 @@ extension Service: SettingsFollower {
 }
 
 extension GateSurroundings {
-    /// What the gate has of libraries, and of the service around it.
+    /// The parts outside Core that the gate needs: libraries and the boards.
     fileprivate static func ofService(
         boards: Boards, groups: GroupBounds, builtAt: Timestamp, chance: @escaping () -> Double
     ) -> GateSurroundings {

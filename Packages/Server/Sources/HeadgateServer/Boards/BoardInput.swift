@@ -13,21 +13,21 @@ struct BoardInput: Sendable {
     init(_ view: JSONView) {
         item = view.item
         let exact = view.exactItem
-        // Not by `?:`, where nil would be the item null.
+        // This is no `?:`, because its nil would become the item null.
         if exact != item { compared = exact }
     }
 }
 
 extension Shape where Value == BoardInput {
-    /// Any value that a board is activated with.
+    /// A parameter that takes any value as the input of a board.
     static var boardInput: Shape { Shape(.any) { BoardInput($0) } }
 }
 
 extension JSONView {
-    /// The value, with strings that are the same only if the JSON strings are the same.
+    /// The value, with strings that are equal only if the JSON strings are equal.
     ///
-    /// A string of Swift has no room for half a surrogate pair. A mark that is no character (U+10FFFF) and the half's digits stand
-    /// for it, and two marks stand for the mark itself.
+    /// A Swift string cannot hold half a surrogate pair. Here the mark U+10FFFF, which is no character, and the half's
+    /// hexadecimal digits replace it. The mark itself becomes two marks.
     fileprivate var exactItem: DataItem {
         switch kind {
         case .null, .bool, .number: item
@@ -40,7 +40,7 @@ extension JSONView {
     private var exactText: String {
         var bytes: [UInt8] = []
         appendExact(to: &bytes)
-        // The first bytes of half a pair and of the mark: text without them has neither.
+        // 0xED begins half a pair, and 0xF4 begins the mark. Text without either needs no replacement.
         guard bytes.contains(where: { $0 == 0xED || $0 == 0xF4 }) else { return String(decoding: bytes, as: UTF8.self) }
         var (text, rest) = ([UInt8](), bytes[...])
         while let byte = rest.first {

@@ -1,18 +1,18 @@
 import HeadgateCore
 import HeadgateData
 
-/// One run of a board that the program serves, to be answered once. It lives on the server's scheduler.
+/// One run of a board that the embedding program serves. It is answered once, and lives on the server's scheduler.
 ///
-/// Whoever lets go of it without an answer has failed it, so that nobody waits for what will never come.
+/// A task that is released without an answer fails the run, so that no client waits for ever.
 public final class BoardTask {
-    /// The activation whose run the present code handles; nil elsewhere. Tasks that a handler begins inherit it.
+    /// The activation whose run the current code handles, or nil elsewhere. Tasks that a handler starts inherit it.
     @TaskLocal static var activation: Int?
 
-    /// The board, its input, and for whom it is.
+    /// The board, the input, and the activation that the run belongs to.
     public let run: BoardRun
-    /// Whether somebody still waits for the answer.
+    /// A Boolean value that says whether the activation still waits for the answer.
     public private(set) var isWanted = true
-    /// Called once when nobody waits any more: the activation was given up, or took too long.
+    /// Called once if the activation ends before the answer: it was cancelled or timed out.
     public var onCancel: () -> Void = {}
 
     private let scheduler: any Scheduler
@@ -28,12 +28,12 @@ public final class BoardTask {
         if isWanted { tell(.failure(.unanswered)) }
     }
 
-    /// Answers it: the board is through, or (`false`) it is not. A second answer changes nothing.
+    /// Answers the run: the board is completed, or (`false`) it is not. A second answer has no effect.
     public func complete(_ done: Bool = true, output: DataItem? = nil) {
         answer(.success(BoardResult(done: done, output: output)))
     }
 
-    /// Answers it with an error.
+    /// Answers the run with an error.
     public func fail(_ fault: ActivationFault) {
         answer(.failure(fault))
     }
@@ -51,14 +51,14 @@ public final class BoardTask {
         scheduler.soon { [onCancel] in onCancel() }
     }
 
-    /// Later: whoever answers may be in the middle of something.
+    /// Reports the answer later, because the caller may be in the middle of a change.
     private func tell(_ answer: BoardAnswer) {
         scheduler.soon { [finish] in finish(answer) }
     }
 
     // MARK: Tasks of Swift
 
-    /// Has a task of Swift's run it, wherever that runs, and answers with what comes of it.
+    /// Starts a Swift task for the run, on any executor. The run's answer is the result of the task.
     func begin(on queue: SchedulerQueue, _ run: @escaping @Sendable (BoardRun) async throws -> BoardResult) {
         let held = Held(task: self)
         let work = Task { [board = self.run] in
@@ -75,7 +75,7 @@ public final class BoardTask {
         onCancel = { work.cancel() }
     }
 
-    /// Unchecked: the task is touched on the scheduler only, and by the time that it is let go of it has been answered.
+    /// Unchecked: the task is used on the scheduler only. It is answered before the last reference goes.
     private struct Held: @unchecked Sendable {
         let task: BoardTask
     }

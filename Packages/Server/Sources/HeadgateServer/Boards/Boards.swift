@@ -1,29 +1,29 @@
 import HeadgateCore
 import HeadgateData
 
-/// Who serves boards: a client, or the program around the server.
+/// A process that serves boards: a client, or the embedding program.
 protocol BoardProvider: AnyObject {
-    /// Whether it runs nothing.
+    /// A Boolean value that says whether the provider runs no board.
     var isIdle: Bool { get }
-    /// True while the process leaves what it was sent unread, so that it gets nothing more (Behaviour X2).
+    /// True while the process does not read what the daemon sends, so that it gets nothing more (Behaviour X2).
     var isOverfull: Bool { get }
-    /// It is to run a board. ``Boards/answered(_:_:)`` is told what comes of it, later.
+    /// Runs a board, and reports the answer to ``Boards/answered(_:_:)``, later.
     func begin(_ run: BoardRun)
     /// Chooses the barrier of an activation, and reports the choice to ``Boards/chose(_:_:)``, later (Behaviour A2).
     func chooseBarrier(for run: BoardRun)
-    /// Nobody waits for a run any more.
+    /// Ends a run whose answer is no longer needed.
     func cancel(_ run: Int)
 }
 
-/// The boards that processes serve and activate: carries out what the machine of activations orders (Behaviour A1–A8), asks
-/// those who serve, tells those who activated what came of it, and keeps the machine's one timer.
+/// The boards that processes serve and activate (Behaviour A1–A8). Performs the orders of ``Activations``: asks
+/// providers to run boards, and reports outcomes to the callers. Keeps the machine's one timer.
 final class Boards {
     private var machine = Activations()
     let scheduler: any Scheduler
     private let log: Log
-    /// Those who serve boards.
+    /// The processes that serve boards, by session number. The embedding program's boards have negative numbers.
     private var providers: [Int: any BoardProvider] = [:]
-    /// Who is told the end of each activation.
+    /// The callbacks that get the outcome of each activation.
     private var askers: [Int: (ActivationOutcome) -> Void] = [:]
     private let servingSubject = PulseSubject<Void>()
     private var alarm: (any Disposable)?
@@ -34,13 +34,13 @@ final class Boards {
         self.log = log
     }
 
-    /// What the settings put before boards (Behaviour A7).
+    /// The gateway rules of the settings (Behaviour A7).
     var gateways: GatewayRules {
         get { machine.gateways }
         set { machine.gateways = newValue }
     }
 
-    /// What people should know of the boards that are served.
+    /// The warnings about boards, for `status`.
     var warnings: [String] {
         machine.deniedBypasses.map { "board \($0): asks to bypass the gateway, which the settings forbid" }
     }
@@ -67,14 +67,15 @@ final class Boards {
         servingSubject.send(())
     }
 
-    /// - Returns: false when that provider does not serve it.
+    /// Ends the serving of a board by a provider.
+    /// - Returns: false if the provider does not serve the board.
     func unserve(_ board: String, by provider: Int) -> Bool {
         defer { servingSubject.send(()) }
         return machine.unserve(board, by: provider)
     }
 
-    /// A process may serve no board any more. What it is running it may finish.
-    /// - Returns: whether it served any.
+    /// Ends the serving of all boards by a process. Runs that have begun may finish.
+    /// - Returns: true if the process served any board.
     func dismiss(_ session: Int) -> Bool {
         defer { servingSubject.send(()) }
         return machine.unserveAll(by: session)
@@ -88,7 +89,8 @@ final class Boards {
 
     // MARK: Activating
 
-    /// - Parameter then: told once what came of it, at once or later.
+    /// Activates a board.
+    /// - Parameter then: called exactly once with the outcome, at once or later.
     /// - Returns: the activation's number.
     @discardableResult
     func activate(
@@ -106,22 +108,22 @@ final class Boards {
 
     // MARK: Ends
 
-    /// A session has ended: nobody is told what came of what it activated.
+    /// Ends the activations of a session that has ended, without a report of their outcomes.
     func clientLeft(_ session: Int) {
         perform(machine.clientLeft(session, at: scheduler.now))
     }
 
-    /// Nothing comes from a process any more, though it may still be told something.
+    /// Removes a provider that sends nothing more.
     func providerLeft(_ session: Int) {
         guard providers.removeValue(forKey: session) != nil else { return }
         perform(machine.providerLeft(session, at: scheduler.now))
         servingSubject.send(())
     }
 
-    /// Whether nothing is under way.
+    /// A Boolean value that says whether no activation and no run is in progress.
     var isIdle: Bool { askers.isEmpty && machine.nextDeadline == nil && providers.values.allSatisfy(\.isIdle) }
 
-    /// Gives up all that is under way: the service stops.
+    /// Cancels all activations, because the service stops.
     func close() {
         for activation in askers.keys.sorted() { cancel(activation) }
         alarm?.dispose()
@@ -152,7 +154,8 @@ final class Boards {
         arm()
     }
 
-    /// Asks the process of a run. A process that reads nothing fails the run, later: the machine's other orders come first.
+    /// Asks the process of a run. If the process does not read its input, the run fails later, because the machine's
+    /// other orders come first.
     private func ask(
         _ run: BoardRun, _ ask: (any BoardProvider) -> Void, else fail: @escaping (Boards) -> Void
     ) {
@@ -160,12 +163,12 @@ final class Boards {
         scheduler.soon { [weak self] in self.map(fail) }
     }
 
-    /// The process of a run has chosen the barrier of its activation; an error ends the activation.
+    /// Handles a process's choice of the barrier for an activation. An error ends the activation.
     func chose(_ run: BoardRun, _ choice: Result<ActivationBarrier?, ActivationFault>) {
         perform(machine.chose(run.run, by: run.provider, choice, at: scheduler.now))
     }
 
-    /// What whoever was to run it has answered.
+    /// Handles a process's answer to a run.
     func answered(_ run: BoardRun, _ answer: BoardAnswer) {
         perform(machine.answered(run.run, by: run.provider, with: answer, at: scheduler.now))
     }
@@ -185,7 +188,7 @@ final class Boards {
     }
 }
 
-/// Boards that dispatchers activate (Behaviour A9).
+/// Activations by dispatchers (Behaviour A9).
 extension Boards: BoardActivator {
     func activate(
         _ board: String, for dispatcherId: String, then: @escaping (ActivationOutcome) -> Void
@@ -198,7 +201,7 @@ extension Boards: BoardActivator {
     }
 }
 
-/// An activation that a dispatcher may give up.
+/// An activation that a dispatcher may cancel.
 private final class DispatcherTask: Disposable {
     private weak var boards: Boards?
     private var then: ((ActivationOutcome) -> Void)?
@@ -207,7 +210,7 @@ private final class DispatcherTask: Disposable {
     init(_ request: ActivationRequest, at boards: Boards, _ then: @escaping (ActivationOutcome) -> Void) {
         self.boards = boards
         self.then = then
-        // The service itself is held to no limit.
+        // The limits of activations apply to clients only, so this call does not fail.
         activation = try? boards.activate(request) { [weak self, scheduler = boards.scheduler] outcome in
             scheduler.soon { self?.ended(outcome) }
         }

@@ -2,11 +2,11 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// A client that serves boards: it is asked to run them by `board.run`.
+/// A client that serves boards. The daemon asks it to run them with `board.run`.
 final class ClientProvider: BoardProvider {
     private let session: Session
     private weak var boards: Boards?
-    /// The request of each run.
+    /// The open request of each run.
     private var requests: [Int: PeerRequests.Number] = [:]
 
     init(_ session: Session, for boards: Boards) {
@@ -67,7 +67,7 @@ extension JSONWriter {
 }
 
 extension RPCError {
-    /// Why a board did not complete, as whoever activated it is told; nil when its process gave a result.
+    /// Makes the error that a failed activation returns to its client, or nil if the process gave a result.
     init?(_ outcome: ActivationOutcome, board: String) {
         switch outcome {
         case .completed: return nil
@@ -77,12 +77,12 @@ extension RPCError {
         case .timedOut: self.init(.timeout, "board \(board) did not answer in time")
         case .cancelled(let barrier, let cause): self = .cancelled(barrier: barrier, cause: cause.rawValue)
         case .circle(let boards): self = .circle(boards)
-        // Of clients that still listen, only a stop of the service gives up what they wait for.
+        // A client that still listens gets this only because the service stops.
         case .givenUp: self.init(.shuttingDown)
         }
     }
 
-    /// Boards that wait for each other (Behaviour A8).
+    /// Makes the error of boards that would wait for each other (Behaviour A8).
     static func circle(_ boards: [String]) -> RPCError {
         RPCError(
             .activationCycle, "boards would wait for each other: \(boards.joined(separator: ", "))",
@@ -97,7 +97,7 @@ extension RPCError {
 }
 
 extension BoardAnswer {
-    /// What a process answered to `board.run`. Whatever it is but a result with `done` counts as an error.
+    /// Reads a process's answer to `board.run`. Any answer except a result with `done` counts as an error.
     init(_ result: Result<JSONView, PeerFault>) {
         switch result {
         case .success(let view):

@@ -1,16 +1,17 @@
 import HeadgateCore
 import HeadgateData
 
-/// Boards as the program around the server serves and activates them (Behaviour A1), without a client to itself. They are
-/// what those of clients are: barriers and gateways stand before them, and either side may be a client.
+/// The boards that the embedding program serves and activates (Behaviour A1) without a client connection. Barriers and
+/// gateways apply to them, and clients and the program may activate each other's boards.
 ///
 ///     configuration.onStart = { started in
 ///         try started.boards.serve("welcome") { $0.complete() }
 ///     }
 ///
-/// It lives on the server's scheduler; ``Server/activate(_:input:mainboard:timeout:wait:)`` is for all other threads.
+/// This class lives on the server's scheduler. Other threads use ``Server/activate(_:input:mainboard:timeout:wait:)``.
 public final class ProgramBoards {
-    /// Whose barriers of scope `main` stand before what the program activates, where it does not say (Behaviour A3).
+    /// The default mainboard of the program's activations: barriers of scope `main` of this name apply to them
+    /// (Behaviour A3).
     public static let mainboard = "program"
 
     private let boards: Boards
@@ -22,13 +23,14 @@ public final class ProgramBoards {
         self.gate = gate
     }
 
-    /// Serves a board, as a process of its own would.
+    /// Serves a board, as a client would.
     /// - Parameters:
-    ///   - board: its name, of 1 to 128 bytes without `*` and control characters.
-    ///   - barrier: the board that has to complete before it (Behaviour A2).
-    ///   - bypassesGateway: whether it asks that no gateway stand before it (Behaviour A7).
-    ///   - begin: called on the scheduler for each run, which is to be answered at once or later.
-    /// - Returns: what ends it; to be dropped where it is served as long as the server runs.
+    ///   - board: the board's name, of 1 to 128 bytes without `*` and control characters.
+    ///   - barrier: the board that must complete first (Behaviour A2).
+    ///   - bypassesGateway: true to request that no gateway stand before the board (Behaviour A7).
+    ///   - begin: called on the scheduler for each run. It answers the run at once or later.
+    /// - Returns: the served board. Its `unserve()` ends the serving. The caller may ignore it to serve the board until
+    ///   the server stops.
     @discardableResult
     public func serve(
         _ board: String, behind barrier: ActivationBarrier? = nil, bypassesGateway: Bool = false,
@@ -39,12 +41,13 @@ public final class ProgramBoards {
 
     /// Serves a board whose barrier is chosen for each activation (Behaviour A2).
     /// - Parameters:
-    ///   - board: its name, of 1 to 128 bytes without `*` and control characters.
-    ///   - choose: called on the scheduler with the input of each activation. Returns the board that has to complete first,
-    ///     or nil if none has to. An error ends the activation as if the board itself had failed.
+    ///   - board: the board's name, of 1 to 128 bytes without `*` and control characters.
+    ///   - choose: called on the scheduler with the input of each activation. Returns the board that must complete first,
+    ///     or nil if none must. An error ends the activation as if the board itself had failed.
     ///   - bypassesGateway: true to request that no gateway stand before the board (Behaviour A7).
-    ///   - begin: called on the scheduler for each run, which is to be answered at once or later.
-    /// - Returns: the served board, whose `unserve()` ends it; to be dropped if it is served as long as the server runs.
+    ///   - begin: called on the scheduler for each run. It answers the run at once or later.
+    /// - Returns: the served board. Its `unserve()` ends the serving. The caller may ignore it to serve the board until the
+    ///   server stops.
     @discardableResult
     public func serve(
         _ board: String, behind choose: @escaping (DataItem) throws -> ActivationBarrier?,
@@ -60,7 +63,7 @@ public final class ProgramBoards {
     ) throws(BoardRefusal) -> ProgramBoard {
         if let complaint = BoardName.complaint(about: board) { throw .name(complaint) }
         served += 1
-        // Sessions have positive numbers.
+        // Negative, because sessions have positive numbers.
         let provider = ProgramBoard(board, number: -served, in: boards, choose, begin)
         do throws(ServingRefusal) {
             try boards.serve(board, serving, by: provider)
@@ -70,8 +73,8 @@ public final class ProgramBoards {
         return provider
     }
 
-    /// Serves a board whose runs are tasks, which are cancelled when nobody waits for them any more. An error that they
-    /// throw is the board's answer.
+    /// Serves a board whose runs are Swift tasks. The task is cancelled when the activation no longer waits for it. An
+    /// error that the task throws is the board's answer.
     @discardableResult
     public func answer(
         _ board: String, behind barrier: ActivationBarrier? = nil, bypassesGateway: Bool = false,
@@ -96,16 +99,19 @@ public final class ProgramBoards {
         }
     }
 
-    /// Activates a board (Behaviour A1). The run of a barrier that activates a board behind the same barrier is a circle
-    /// (Behaviour A8), which is recognised as long as the call is made in the code that handles the run, or in a task of it.
+    /// Activates a board (Behaviour A1).
+    ///
+    /// If the run of a barrier activates a board behind the same barrier, the activation fails as a circle (Behaviour
+    /// A8). The server recognises the circle only if the call is made in the code that handles the run, or in a task
+    /// that it started.
     /// - Parameters:
-    ///   - board: its name.
-    ///   - input: what it is given.
-    ///   - mainboard: whose barriers of scope `main` stand before it (Behaviour A3).
-    ///   - timeout: how long its process may take to answer, from when it was asked; nil: as long as it takes.
-    ///   - wait: how long to wait for somebody who serves it; nil: as long as it takes.
-    ///   - then: told what came of it on the scheduler, exactly once and later.
-    /// - Returns: what gives it up, after which `then` is told `givenUp`.
+    ///   - board: the board's name.
+    ///   - input: the board's input.
+    ///   - mainboard: the mainboard whose barriers of scope `main` apply (Behaviour A3).
+    ///   - timeout: the time that the process may take to answer a run, or nil for no limit.
+    ///   - wait: the time to wait for a process that serves the board, or nil for no limit.
+    ///   - then: called on the scheduler exactly once with the outcome, never before this method returns.
+    /// - Returns: a handle that cancels the activation. Then `then` gets `givenUp`.
     @discardableResult
     public func activate(
         _ board: String, input: DataItem = .null, mainboard: String = ProgramBoards.mainboard,
@@ -115,7 +121,7 @@ public final class ProgramBoards {
         (request.input, request.timeout, request.wait) = (input, timeout, wait)
         request.within = BoardTask.activation
         let tell = { [scheduler = boards.scheduler] outcome in scheduler.soon { then(outcome) } }
-        // The service itself is held to no limit, so that nothing but a stop refuses it.
+        // The limits of activations apply to clients only, so this call fails only if the service stops.
         guard !gate.isStopping, let activation = try? boards.activate(request, then: tell) else {
             tell(.givenUp)
             return DisposeAction {}
@@ -124,23 +130,23 @@ public final class ProgramBoards {
     }
 }
 
-/// Why a program may not serve a board.
+/// The reason why a program may not serve a board.
 public enum BoardRefusal: Error, Sendable, Equatable {
-    /// What is wrong with its name, for people.
+    /// The name is invalid. The text says why.
     case name(String)
-    /// What others serve does not go with it.
+    /// The serving contradicts what other processes serve.
     case serving(ServingRefusal)
 }
 
-/// A board that the program around the server serves (``ProgramBoards``). It lives on the server's scheduler.
+/// A board that the embedding program serves (``ProgramBoards``). It lives on the server's scheduler.
 public final class ProgramBoard: BoardProvider {
-    /// Its name.
+    /// The board's name.
     public let name: String
     let number: Int
     private weak var boards: Boards?
     private let choose: (DataItem) throws -> ActivationBarrier?
     private let handler: (BoardTask) -> Void
-    /// What it is running, by the runs' numbers; the program holds the tasks.
+    /// The tasks of the runs in progress, by run number. The program owns the tasks.
     private var tasks: [Int: WeakTask] = [:]
     private var isServed = true
 
@@ -159,7 +165,7 @@ public final class ProgramBoard: BoardProvider {
         self.handler = handler
     }
 
-    /// Serves it no more. What is under way it may finish.
+    /// Stops serving the board. Runs that have begun may finish.
     public func unserve() {
         guard isServed else { return }
         isServed = false
@@ -167,24 +173,25 @@ public final class ProgramBoard: BoardProvider {
         leaveWhenIdle()
     }
 
-    /// Is gone at once, as a process is that disconnects: who waits for its answer is told `provider_lost`, and another who
-    /// serves the board takes over what it ran as a barrier (Behaviour A1, A6).
+    /// Stops serving the board at once, as if a process had disconnected. Activations that wait for an answer fail with
+    /// `provider_lost`. Runs of the board as a barrier move to another provider (Behaviour A1, A6).
     public func withdraw() {
         isServed = false
         for run in tasks.keys.sorted() { cancel(run) }
         boards?.providerLeft(number)
     }
 
-    // MARK: What it is asked
+    // MARK: Requests to the provider
 
-    /// Whether it runs nothing.
+    /// A Boolean value that says whether the provider runs no board.
     var isIdle: Bool { tasks.isEmpty }
-    /// False: the program takes every run.
+    /// False: the embedding program always takes runs.
     var isOverfull: Bool { false }
 
     func begin(_ run: BoardRun) {
         guard let boards else { return }
-        // Held by nobody before it has begun, and other orders come first.
+        // The closure keeps the task alive until it begins. It begins later, because the machine's other orders come
+        // first.
         let task = BoardTask(run, scheduler: boards.scheduler) { [weak self] in self?.answered(run, $0) }
         tasks[run.run] = WeakTask(task: task)
         boards.scheduler.soon { [handler] in
@@ -192,7 +199,7 @@ public final class ProgramBoard: BoardProvider {
         }
     }
 
-    /// Chooses a barrier by the program's own code, later: the machine's other orders come first.
+    /// Calls the program's closure for the choice of the barrier, later: the machine's other orders come first.
     func chooseBarrier(for run: BoardRun) {
         boards?.scheduler.soon { [choose, weak boards] in
             let choice = Result { try choose(run.input) }.mapError { error in
@@ -202,7 +209,7 @@ public final class ProgramBoard: BoardProvider {
         }
     }
 
-    /// Nobody waits for a run any more.
+    /// Ends a run whose answer is no longer needed.
     func cancel(_ run: Int) {
         tasks.removeValue(forKey: run)?.task?.cancel()
         leaveWhenIdle()

@@ -1,14 +1,17 @@
 internal import CMemory
 
-/// How a process that is a daemon and nothing else manages its memory.
+/// Settings of the C library's memory allocator for a process that is only a daemon.
 public enum ProcessMemory {
-    /// Bytes: pieces of so many and more come straight from the system, and go back there. Most of what a turn takes is smaller.
+    /// The size, in bytes, from which an allocation is mapped from the system and returned to the system when it is
+    /// freed.
     private static let leastMapped: Int32 = 1 << 20
 
-    /// Keeps what the process holds near what it needs. The threads share what is free: what one lets go of the others use. Otherwise
-    /// what the store's thread reads at a start stays with it, and the loop takes as much again. And large pieces leave no holes.
-    /// To be called before any thread is started.
-    /// - Returns: false where the system cannot do that.
+    /// Keeps the process's memory near what it uses.
+    ///
+    /// All threads share one arena, so that memory that one thread frees serves the others. Otherwise the memory that
+    /// the store's thread uses at the start would stay with that thread. Large allocations are mapped apart, so that
+    /// they leave no holes in the heap. Call this before any thread starts.
+    /// - Returns: false if the C library does not support it.
     @discardableResult
     public static func economize() -> Bool { cmemory_use_one_arena() && cmemory_map_from(leastMapped) }
 }

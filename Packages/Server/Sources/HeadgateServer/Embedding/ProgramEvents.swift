@@ -4,11 +4,11 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// The acknowledgement of an event of the program's own (Behaviour P1).
+/// The acknowledgement of an event that the embedding program tracked (Behaviour P1).
 public struct AcknowledgedEvent: Sendable, Equatable {
     /// The event's id.
     public let id: String
-    /// The event's place among all events of the server; nil if it is unrouted.
+    /// The event's sequence number, or nil if the event is unrouted.
     public let sequenceNumber: UInt64?
     /// True if the server had the event already, so that it stored nothing (Behaviour Q7).
     public let isDuplicate: Bool
@@ -24,17 +24,17 @@ public struct AcknowledgedEvent: Sendable, Equatable {
 }
 
 extension Server {
-    /// Tracks an event of the program's own, and waits until it is stored (Behaviour P1). It goes the same way as an event that
-    /// comes over the socket, under the same limits; its context is that of this process.
+    /// Tracks an event of the embedding program and waits until it is stored (Behaviour P1). The event passes the same
+    /// steps and limits as an event from the socket. Its context describes this process.
     /// - Parameters:
-    ///   - event: its name, not empty.
-    ///   - data: what there is to say about it.
-    ///   - id: the id by which the event is told apart from all others; nil has the server make one.
-    ///   - key: events of one key are delivered in their order (Behaviour Q2).
-    ///   - time: when it happened, if that is not now.
-    ///   - dispatchers: the ids of the dispatchers that it is for; nil is for all that want it.
-    ///   - timeToLive: how long after its receipt it is worth delivering.
-    /// - Throws: why the event was not stored, by its `reason`: `queue_full`, `storage`, `event_too_large`, and
+    ///   - event: the event's name, not empty.
+    ///   - data: the event's data.
+    ///   - id: the event's ID, or nil to let the server make one.
+    ///   - key: events with the same key are delivered in order (Behaviour Q2).
+    ///   - time: the time at which the event happened, or nil for now.
+    ///   - dispatchers: the IDs of the dispatchers that may get the event, or nil for all.
+    ///   - timeToLive: the time after the receipt for which the event is worth delivering.
+    /// - Throws: the reason why the event was not stored: `queue_full`, `storage` or `event_too_large`, and
     ///   `shutting_down` before the start and after a stop.
     @discardableResult
     public func track(
@@ -55,7 +55,7 @@ extension Server {
     }
 }
 
-/// The program's own events: a session like that of a client, without a socket. It lives on the scheduler.
+/// Tracks the embedding program's events over a session without a socket. It lives on the scheduler.
 final class ProgramEvents: SessionConnection {
     typealias Completion = (Result<DataObject, RPCError>) -> Void
 
@@ -67,19 +67,19 @@ final class ProgramEvents: SessionConnection {
     private var framer = LineFramer(maxLineBytes: .max)
     private var completions: [Int64: Completion] = [:]
     private var lastNumber: Int64 = 0
-    /// Requests that the session does not take yet.
+    /// Requests that the session is not ready to read.
     private var waiting: [[UInt8]] = []
     private var isPaused = false
     private var isFeeding = false
 
-    /// A reader looks at so many bytes behind a text.
+    /// The number of readable bytes that the JSON scanner needs behind a text.
     private static let padding = 64
 
     init(service: Service) {
         self.service = service
     }
 
-    /// Makes a request, and calls `completion` once with its answer.
+    /// Sends a request to the session. Calls `completion` exactly once, with the answer.
     func call(_ method: String, _ params: DataObject, _ completion: @escaping Completion) {
         guard isOpen, !service.gate.isStopping else { return completion(.failure(RPCError(.shuttingDown))) }
         if session == nil { service.accept(self) }
@@ -121,11 +121,11 @@ final class ProgramEvents: SessionConnection {
         for completion in left { completion(.failure(RPCError(.shuttingDown))) }
         guard let former = session else { return }
         session = nil
-        // Later, as a socket does it: the session may be in the middle of something.
+        // In the next turn, as with a socket: the session may be in the middle of a call.
         service.scheduler.nextTurn { former.connectionClosed() }
     }
 
-    // MARK: What the session asks of its connection
+    // MARK: The session's connection
 
     var isWritable: Bool { isOpen }
     var outputBytes: Int { 0 }

@@ -2,24 +2,24 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// A Headgate daemon inside a program. It lives on the event loop that it is given.
+/// A Headgate daemon inside a program. It lives on the event loop that its initializer gets.
 public actor Server {
     private nonisolated let loop: EventLoop
     private(set) var service: Service?
-    /// For what is told before there is a service.
+    /// The log's output until the service has its own.
     private var output = LogOutput(to: .standardError)
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
     }
 
-    /// A server that does nothing yet.
+    /// Makes a server that is not started.
     public init(on loop: EventLoop) {
         self.loop = loop
     }
 
-    /// Reads the settings, and opens the store and the socket.
-    /// - Returns: the socket's path; nil where the configuration asks for no socket.
+    /// Reads the settings and opens the store and the socket.
+    /// - Returns: the socket's path, or nil if the configuration asks for no socket.
     @discardableResult
     public func start(_ configuration: sending ServerConfiguration) throws(StartFault) -> String? {
         guard service == nil else { throw StartFault("the server runs already") }
@@ -37,36 +37,38 @@ public actor Server {
         return loaded.places.socket
     }
 
-    /// Logs why the server does not start, in the form that the settings ask for.
-    /// - Returns: false where that is plain text: nothing is logged then, and the program tells it in its own way.
+    /// Logs the reason why the server does not start, if the settings ask for a log in JSON.
+    /// - Returns: false if the log is plain text. Then nothing is logged, and the program prints the reason itself.
     public func logFailure(_ fault: any Error) -> Bool {
         guard output.format == .json else { return false }
         output.write(LogLine(.startFailed, ["fault": .string("\(fault)")]))
         return true
     }
 
-    /// Reads the configuration file again (Behaviour S3). Faults are logged, and leave everything as it was.
+    /// Reads the configuration file again (Behaviour S3). If the file has faults, they are logged and the settings do
+    /// not change.
     public func reload() {
         service?.reload()
     }
 
-    /// Stops in an orderly way (Behaviour D11): what is in flight is finished, within `shutdown_timeout_ms`, and the rest
-    /// stays stored. `then` is called on the loop when it is done; a second stop waits for the same end.
+    /// Stops in an orderly way (Behaviour D11). The server finishes the batches in flight, within
+    /// `shutdown_timeout_ms`. All other events stay stored. A second stop waits for the same end.
+    /// - Parameter then: called on the loop at the end.
     public func stop(then: @escaping @Sendable () -> Void) {
         stop { (_: Bool) in then() }
     }
 
-    /// The same.
-    /// - Parameter ended: is told whether nothing was left. Where something was, which the log says, a thread may still
-    ///   hang in a call to the disk: a program that is to end must not wait for its threads then. What was acknowledged is
-    ///   on disk.
+    /// Stops in an orderly way (Behaviour D11) and reports whether the stop is complete. Acknowledged events are on the
+    /// disk in either case.
+    /// - Parameter ended: called on the loop at the end. It gets false if work was left, which the log names. A thread
+    ///   may then still hang in a call to the disk, so a program that exits must not wait for its threads.
     public func stop(ended: @escaping @Sendable (_ isComplete: Bool) -> Void) {
         guard let service else { return ended(true) }
         service.stop { ended($0.isComplete) }
     }
 
-    /// Stops in an orderly way (Behaviour D11), and waits for its end.
-    /// - Returns: false if something was left, as ``stop(ended:)`` tells it.
+    /// Stops in an orderly way (Behaviour D11) and waits for the end.
+    /// - Returns: false if work was left, as ``stop(ended:)`` describes.
     @discardableResult
     public func stop() async -> Bool {
         await withCheckedContinuation { continuation in
@@ -76,11 +78,11 @@ public actor Server {
 
     // MARK: Boards
 
-    /// The boards that the program serves and activates itself; nil before the start.
+    /// The boards of the embedding program, or nil before the start.
     public var boards: ProgramBoards? { service?.programBoards }
 
-    /// Activates a board from anywhere, and waits for what comes of it (Behaviour A1). A task that is cancelled gives it
-    /// up. The parameters are those of ``ProgramBoards/activate(_:input:mainboard:timeout:wait:then:)``.
+    /// Activates a board, from any thread, and waits for the outcome (Behaviour A1). Cancelling the task cancels the
+    /// activation. The parameters are those of ``ProgramBoards/activate(_:input:mainboard:timeout:wait:then:)``.
     public func activate(
         _ board: String, input: DataItem = .null, mainboard: String = ProgramBoards.mainboard,
         timeout: Duration? = .seconds(30), wait: Duration? = .zero
@@ -97,7 +99,8 @@ public actor Server {
         }
     }
 
-    /// A method of the actor, so that it begins on the loop: a closure that does not name the actor is not its own.
+    /// This is a method of the actor, so that it begins on the loop. A closure that does not use the actor would run
+    /// elsewhere.
     private func outcome(
         of pending: PendingActivation, _ begin: (@escaping (ActivationOutcome) -> Void) -> any Disposable
     ) async -> ActivationOutcome {
@@ -107,7 +110,7 @@ public actor Server {
     }
 }
 
-/// Why a daemon does not start, for people.
+/// The reason why a daemon does not start, as a text for people.
 public struct StartFault: Error, CustomStringConvertible, Equatable, Sendable {
     public let description: String
 
@@ -116,17 +119,16 @@ public struct StartFault: Error, CustomStringConvertible, Equatable, Sendable {
     }
 }
 
-/// A server that stands behind its socket, as the program around it gets it (``ServerConfiguration/onStart``). It lives on
-/// the server's scheduler.
+/// A started server, as ``ServerConfiguration/onStart`` gets it. It lives on the server's scheduler.
 public struct StartedServer {
-    /// Barriers, flushes, dispatchers and everything else of the service.
+    /// The service's gate: barriers, flushes, dispatchers and the queue.
     public let gate: Headgate
     /// The boards that the program serves and activates itself.
     public let boards: ProgramBoards
 }
 
 /// An activation that a task waits for.
-// Unchecked: all of it is touched on the scheduler only.
+// Unchecked: all properties are used on the scheduler only.
 private final class PendingActivation: @unchecked Sendable {
     private let queue: SchedulerQueue
     private var activation: (any Disposable)?
@@ -141,7 +143,7 @@ private final class PendingActivation: @unchecked Sendable {
         if isCancelled { activation.dispose() }
     }
 
-    /// From any thread.
+    /// Cancels the activation, from any thread.
     func cancel() {
         queue.ensureOnQueue { [self] in
             isCancelled = true

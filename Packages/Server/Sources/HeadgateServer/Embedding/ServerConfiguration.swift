@@ -2,49 +2,49 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// What a server is started with: where its settings come from, and what a program adds to them.
+/// The configuration that a server starts with: the sources of its settings, and the parts that a program adds.
 ///
 ///     var configuration = ServerConfiguration(options: options, environment: environment, userID: geteuid())
 ///     configuration.addBarrier(MaintenanceBarrier.Factory(defaultScopes: [.all]))
 ///     try server.start(configuration)
 public struct ServerConfiguration {
-    /// What the command line says.
+    /// The options of the command line.
     public var options: DaemonOptions
     /// The process's environment.
     public var environment: [String: String]
     /// The user that the process runs as.
     public var userID: UInt32
-    /// Listening sockets that a service manager has opened; without any the server opens its own.
+    /// Listening sockets from a service manager. If there are none, the server opens its own socket.
     public var inherited: [Int32]
-    /// A Boolean value that says whether clients come in over a socket. Without one the program's own events
-    /// (``Server/track(_:)``) are all that the server gets; `inherited` is not used then.
+    /// A Boolean value that says whether clients connect over a socket. If false, the server gets only the program's
+    /// own events (``Server/track(_:)``), and `inherited` is not used.
     public var opensSocket = true
     /// Reads a configuration file at the start.
     var readFile: (String) throws(SettingsFault) -> DataObject = SettingsFile.read
     /// Reads a configuration file at a reload.
     var readFileAgain: (String) throws(SettingsFault) -> DataObject = SettingsFile.readAtOnce
-    /// The disk with the file of persisted settings.
+    /// The disk that holds the file of persisted settings.
     var settingsDisk: any Disk = SystemDisk()
-    /// Makes the event store, where a program brings its own (Behaviour Q1); it lives on the scheduler. Without it there is
-    /// the one that `durability` asks for.
+    /// Makes the program's own event store (Behaviour Q1), which lives on the scheduler. If nil, `durability` selects
+    /// one of the service's stores.
     public var makeStore: ((any Scheduler) -> any EventStore)?
-    /// Settings of the program's own, in the words of a configuration file: what the programmatic layer begins with
-    /// (Behaviour S1). They win over the file and the remote layer; what `config.set` says wins over them.
+    /// The program's own settings, in the form of a configuration file. They are the start of the programmatic layer
+    /// (Behaviour S1). They override the file and the remote layer, and `config.set` overrides them.
     public var settings: DataObject = [:]
-    /// Gets every line of the log, in place of standard error. It is called from several threads, and while it runs the
-    /// server waits: hand the entry on.
+    /// Gets every line of the log instead of standard error. The server waits while the closure runs, so it should pass
+    /// the line on. It is called on several threads.
     public var onLog: (@Sendable (LoggedLine) -> Void)?
-    /// Called once the server stands behind its socket, before any client is served: for barriers that come and go while
-    /// the service runs (Behaviour B8), for boards, and whatever else a program does with it.
+    /// Called when the socket is open and before any client is served. A program uses it to register barriers
+    /// (Behaviour B8) and to serve boards.
     public var onStart: (StartedServer) throws -> Void = { _ in }
 
-    /// Barriers of the program's own.
+    /// The program's own kinds of barriers.
     private(set) var factories: [any BarrierFactory] = []
-    /// Collectors of the program's own.
+    /// The program's own collectors.
     private(set) var collectors: [any Collector] = []
-    /// What makes the program's own transformers.
+    /// The program's own kinds of transformers.
     private(set) var transformerFactories: [any TransformerFactory] = []
-    /// What settings may name.
+    /// The kinds, collectors and rules that settings may name.
     private(set) var vocabulary = SettingsVocabulary.builtIn
 
     public init(options: DaemonOptions, environment: [String: String], userID: UInt32, inherited: [Int32] = []) {
@@ -54,27 +54,27 @@ public struct ServerConfiguration {
         self.inherited = inherited
     }
 
-    /// Adds a kind of barrier, and one barrier of it under the kind's name. Only its scopes are told here; all else comes
-    /// from settings (Behaviour B5).
+    /// Adds a kind of barrier, and one barrier of that kind under its name. The factory sets only the barrier's scopes,
+    /// and settings set everything else (Behaviour B5).
     public mutating func addBarrier(_ factory: some BarrierFactory) {
         factories.append(factory)
         vocabulary.barrierKinds.add(factory)
     }
 
-    /// Adds a kind of dispatcher (Behaviour K5), for `dispatchers` in the settings to name. A kind of the service's own
-    /// cannot be replaced.
+    /// Adds a kind of dispatcher (Behaviour K5) that `dispatchers` in the settings may name. It cannot replace one of
+    /// the service's own kinds.
     public mutating func addDispatcherKind(_ kind: some DispatcherKind) {
         vocabulary.dispatcherKinds.add(kind)
     }
 
-    /// Adds a collector (Behaviour P2), which comes after the service's own and those added before it.
+    /// Adds a collector (Behaviour P2). It runs after the service's own collectors and after those added before.
     public mutating func addCollector(_ collector: some Collector) {
         collectors.append(collector)
         vocabulary.collectors.insert(collector.id)
     }
 
-    /// Names a load rule (Behaviour S5), for `load_rule`, `when` and other rules of the settings to refer to like one in
-    /// `load_rules`. One of the same id there takes its place for as long as it is there.
+    /// Adds a load rule (Behaviour S5) that `load_rule`, `when` and other rules of the settings may name. A rule with
+    /// the same ID in `load_rules` overrides it.
     public mutating func setLoadRule(_ rule: Rule, forId id: String) {
         vocabulary.loadRules[id] = rule
     }
@@ -85,8 +85,8 @@ public struct ServerConfiguration {
         vocabulary.transformerKinds.insert(factory.kind)
     }
 
-    /// Puts a barrier before boards, whatever they say of themselves, or exempts some from what others say (Behaviour A7).
-    /// It is a part of ``settings``, and checked with them at the start.
+    /// Sets the gateway rule of some boards: a barrier before them, or an exemption from other rules (Behaviour A7).
+    /// The rule becomes a part of ``settings``, which the start checks.
     /// - Parameter pattern: a board's name, or a prefix and `*`.
     public mutating func setGateway(_ rule: GatewayRules.Rule, before pattern: String) {
         settings = settings.patched(with: ["gateway": ["rules": .object(DataObject([(pattern, rule.setting)]))]])
@@ -94,13 +94,13 @@ public struct ServerConfiguration {
 
     var logTarget: LogOutput.Target { onLog.map { .hook($0) } ?? .standardError }
 
-    /// What counts where there is no configuration file.
+    /// The settings that apply if there is no configuration file.
     var withoutFile: DataObject {
         settings["dispatchers"] == nil ? DefaultConfiguration.object : [:]
     }
 
-    /// Finds what is wrong with the settings of all layers and with the places, as a start would: the faults are those that a
-    /// start refuses (Behaviour S2).
+    /// Checks the settings of all layers and the paths without starting. It finds the same faults that a start refuses
+    /// (Behaviour S2).
     public func check() -> SettingsFindings {
         switch read() {
         case .success(let loaded): SettingsFindings(warnings: loaded.warnings)
@@ -108,8 +108,8 @@ public struct ServerConfiguration {
         }
     }
 
-    /// Reads the settings of all layers and finds the places, before anything is opened (Behaviour S1).
-    /// - Parameter warn: gets each fault that the settings can be used in spite of.
+    /// Reads the settings of all layers and finds the paths, before anything is opened (Behaviour S1).
+    /// - Parameter warn: called with each fault that does not prevent the start.
     func load(warn: (SettingsFault) -> Void = { _ in }) throws(StartFault) -> LoadedSettings {
         switch read() {
         case .success(let loaded):
@@ -120,7 +120,7 @@ public struct ServerConfiguration {
         }
     }
 
-    /// The form of the log that the configuration file names, also if the file has faults otherwise.
+    /// The log format in the configuration file, even if the file has other faults.
     var writtenLogFormat: LogFormat {
         guard let path = options.configuration, let file = try? readFile(path) else { return .text }
         return file.get(key: "log_format", as: String.self).flatMap(LogFormat.init) ?? .text
@@ -134,12 +134,12 @@ public struct ServerConfiguration {
         let own = file.patched(with: settings)
         do throws(SettingsFault) {
             var places = try Places.find(options: options, settings: own, environment: environment, userID: userID)
-            // A socket that is inherited is where its maker has put it.
+            // An inherited socket has the path that its creator gave it.
             if let first = inherited.first { places.socket = SocketActivation.path(of: first) ?? places.socket }
             if !opensSocket { places.socket = nil }
             return read(file, places, try persisted(places))
         } catch {
-            // All faults are reported, not only that there is no place for the data.
+            // Reports the faults of the settings too, not only the missing path.
             var findings = Settings.read(own, vocabulary: vocabulary).findings
             findings.faults.insert(error, at: 0)
             return .failure(RefusedSettings(findings: findings))
@@ -172,7 +172,7 @@ public struct ServerConfiguration {
         return .success(loaded)
     }
 
-    /// Reads the persisted settings; nil if they are damaged.
+    /// Reads the persisted settings. Returns nil if the file is damaged.
     private func persisted(_ places: Places) throws(SettingsFault) -> DataObject? {
         do throws(DiskFault) {
             return try PersistedSettings(directory: places.dataDirectory, on: settingsDisk).read()
@@ -182,7 +182,7 @@ public struct ServerConfiguration {
         }
     }
 
-    /// The check of settings while the service keeps its data at these places.
+    /// Returns the check of settings for a service with these paths.
     func settingsCheck(_ places: Places) -> SettingsCheck {
         SettingsCheck(vocabulary: vocabulary, environment: environment, dataDirectory: places.dataDirectory)
     }
@@ -190,21 +190,21 @@ public struct ServerConfiguration {
 
 /// Settings that a start refuses.
 private struct RefusedSettings: Error {
-    /// Its faults are not empty.
+    /// The faults and warnings. There is at least one fault.
     var findings: SettingsFindings
 }
 
-/// Settings as a start found them.
+/// The settings and paths that a start found.
 struct LoadedSettings {
     var layers: SettingsLayers
     var reading: SettingsReading
     var settings: Settings
     var places: Places
-    /// The settings that `config.set` persisted, with the parts that were left out.
+    /// The settings that `config.set` persisted, with the parts that do not apply.
     var persisted: DataObject = [:]
-    /// The persisted parts that are not in force.
+    /// The persisted parts that do not apply, with the reason.
     var leftOut: [LeftOutSettings] = []
-    /// The remote settings, if they do not fit the other layers.
+    /// The remote settings, if they contradict the other layers. Nil otherwise.
     var refusedRemote: DataObject?
     /// Warnings of the start, apart from those of the settings in force.
     var startWarnings: [SettingsFault] = []
@@ -213,21 +213,22 @@ struct LoadedSettings {
     var warnings: [SettingsFault] { startWarnings + reading.warnings }
 }
 
-/// Makes the transformers of one kind that a program brings (Behaviour P4, S6). An entry of `transformations` names the kind,
-/// and has its place and its events like those that come with the service:
+/// Makes transformers of a kind that a program adds (Behaviour P4, S6). An entry of `transformations` names the kind.
+/// The entry's order and scopes work as with the service's own kinds:
 ///
 ///     "transformations": [
 ///         {"id": "till", "kind": "mask", "scopes": ["dispatcher:collect"], "when": "is_sale", "configuration": {"keep": 4}}
 ///     ]
 public protocol TransformerFactory {
-    /// The kind's name, as `kind` in the settings takes it.
+    /// The kind's name, the value of `kind` in the settings.
     var kind: String { get }
-    /// Makes the transformer of one entry: at the start, and again when its kind or its configuration changes.
+    /// Makes the transformer of one entry. It is called at the start, and again when the entry's kind or configuration
+    /// changes.
     /// - Parameters:
-    ///   - id: the entry's `id`, or its place in the list, like `[0]`.
-    ///   - configuration: the object `configuration` of the entry, empty where there is none.
-    ///   - scheduler: where all of the transformer is called.
-    /// - Throws: anything; at the start it ends the start, later the change is refused with it (Behaviour S2).
+    ///   - id: the entry's `id`, or its index in the list, like `[0]`.
+    ///   - configuration: the entry's object `configuration`, empty if there is none.
+    ///   - scheduler: the scheduler on which the transformer is called.
+    /// - Throws: any error. At the start it ends the start. Later it refuses the change of the settings (Behaviour S2).
     func makeTransformer(
         transformation id: String, configuration: DataObject, on scheduler: any Scheduler
     ) throws -> any Transformer

@@ -2,17 +2,17 @@ import Glibc
 import HeadgateCore
 import HeadgateData
 
-/// Makes the context of events (Behaviour P2): what the service's own collectors know of a connection, once for all its
-/// events, and what the program's collectors add to each.
+/// Makes the context of events (Behaviour P2). The service's own collectors make one context per connection, which all
+/// its events share. The embedding program's collectors add members to each event's context.
 final class Collecting {
     private let gate: Headgate
     private let log: Log
     private let own: [any Collector]
     private var settings: CollectorSettings
     private var origins: OriginContext
-    /// The collectors of the program's that are switched on.
+    /// The program's collectors that the settings leave on.
     private var active: [any Collector] = []
-    /// What each collector that failed said last, so that the log says it once.
+    /// The last error of each failing collector, by the collector's ID. It keeps the log from repeating an error.
     private var complaints: [String: String] = [:]
 
     init(_ own: [any Collector], settings: CollectorSettings, gate: Headgate, log: Log) {
@@ -24,25 +24,25 @@ final class Collecting {
         change(to: settings)
     }
 
-    /// Other settings are in force; the contexts of connections have to be made anew.
+    /// Applies new settings. The caller has to make the contexts of all connections again.
     func change(to settings: CollectorSettings) {
         self.settings = settings
         origins = OriginContext(settings: settings)
         active = own.filter { !settings.ownSwitchedOff.contains($0.id) }
     }
 
-    /// The context of all events of a connection, as a JSON object.
+    /// Returns the context that all events of a connection share, as a JSON object.
     func context(of caller: Caller, networkConnectionType: String?) -> [UInt8] {
         origins.context(of: caller, networkConnectionType: networkConnectionType)
     }
 
-    /// Whether events of one connection may have contexts that are not one and the same.
+    /// A Boolean value that says whether events of one connection may have different contexts.
     var addsToEach: Bool { !active.isEmpty }
 
-    /// The context of one event.
+    /// Returns the context of one event.
     /// - Parameters:
-    ///   - connection: the context of its connection.
-    ///   - arena: where it is put, as far as it is not its connection's.
+    ///   - connection: the context of the event's connection.
+    ///   - arena: holds the new context if a collector adds to the connection's.
     func context(
         of caller: Caller, on connection: FixedBytes, in arena: ByteArena
     ) -> UnsafeRawBufferPointer {
@@ -72,7 +72,7 @@ final class Collecting {
 }
 
 extension DataObject {
-    /// Takes over the members of another; those that both have are the other's.
+    /// Copies the members of another object into this one, over members of the same name.
     fileprivate mutating func merge(_ other: DataObject) {
         for (key, value) in other { self[key] = value }
     }
@@ -84,11 +84,11 @@ extension Caller {
     }
 }
 
-/// Says where a connection's events come from (Behaviour P2). What a client says of itself is taken from `hello`; process,
-/// user and group from the socket, never from the client's word.
+/// Describes the origin of a connection's events (Behaviour P2). The client's name and namespace come from `hello`.
+/// Process, user and group come from the socket, never from the client.
 private struct OriginContext {
     let settings: CollectorSettings
-    /// The machine's name.
+    /// The machine's host name.
     let host: String
 
     init(settings: CollectorSettings, host: String = OriginContext.hostName) {
@@ -96,7 +96,7 @@ private struct OriginContext {
         self.host = host
     }
 
-    /// The context of all events of a session, as a JSON object.
+    /// Returns the context of all events of a connection, as a JSON object.
     func context(of caller: Caller, networkConnectionType: String?) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
@@ -113,16 +113,16 @@ private struct OriginContext {
         return json.bytes
     }
 
-    /// The members that no other collector can give.
+    /// The members that the service's own collectors write, and that a program's collector may not overwrite.
     private static let members: Set<String> = [
         "pid", "uid", "gid", "client", "namespace", "host", "network_connection_type",
     ]
 
-    /// A context with what other collectors add.
+    /// Returns a context with the members that a program's collectors add.
     static func extended(_ context: UnsafeRawBufferPointer, by added: DataObject) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
-        // Without its braces it is a list of members.
+        // The members of the old context, without the braces.
         if context.count > 2 {
             json.element()
             json.raw(UnsafeRawBufferPointer(rebasing: context[1..<context.count - 1]))
@@ -142,17 +142,17 @@ private struct OriginContext {
     }
 }
 
-/// Which collectors add their context to events (Behaviour P2).
+/// Selects the collectors that add context to events (Behaviour P2).
 public struct CollectorSettings: Equatable, Sendable {
-    /// `pid`, `uid` and `gid`, from the socket.
+    /// A Boolean value that says whether events get `pid`, `uid` and `gid`, from the socket.
     public var peer = true
-    /// `client`, as it named itself, and its `namespace` if it named one.
+    /// A Boolean value that says whether events get `client`, and `namespace` if the client named one.
     public var client = true
-    /// `host`.
+    /// A Boolean value that says whether events get `host`.
     public var host = true
-    /// `network_connection_type`.
+    /// A Boolean value that says whether events get `network_connection_type`.
     public var network = true
-    /// The collectors of the program's own that are switched off.
+    /// The IDs of the program's own collectors that are switched off.
     public var ownSwitchedOff: Set<String> = []
 
     public init() {}
@@ -160,7 +160,7 @@ public struct CollectorSettings: Equatable, Sendable {
     /// The names of the service's own collectors.
     static let builtIn: Set<String> = ["peer", "client", "host", "network"]
 
-    /// The collectors under the names of the configuration.
+    /// The section `collectors` as it stands in a configuration.
     var object: DataObject {
         var object: DataObject = [
             "peer": .bool(peer), "client": .bool(client), "host": .bool(host), "network": .bool(network),
@@ -169,7 +169,8 @@ public struct CollectorSettings: Equatable, Sendable {
         return object
     }
 
-    /// - Parameter own: the names of the collectors that the program brings.
+    /// Reads the section `collectors`.
+    /// - Parameter own: the IDs of the program's own collectors.
     mutating func read(_ reader: SettingsReader, own: Set<String>) {
         reader.bool("peer", into: &peer)
         reader.bool("client", into: &client)

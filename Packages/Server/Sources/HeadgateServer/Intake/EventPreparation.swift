@@ -2,12 +2,12 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// What is done with an event between its reading and its storing: transformations (Behaviour P4), then load rules
-/// (Behaviour P3). Where neither is configured, events pass by.
+/// Applies transformations (Behaviour P4) and then load rules (Behaviour P3) to an event before it is stored. Without
+/// either, events skip this step.
 final class EventPreparation {
     private let gate: Headgate
     private let fields: TrackedFields
-    /// Where is put what transformations wrote.
+    /// Holds the bytes that transformations write.
     private let arena: ByteArena
 
     init(gate: Headgate, arena: ByteArena) {
@@ -16,13 +16,13 @@ final class EventPreparation {
         fields = TrackedFields(scheduler: gate.scheduler)
     }
 
-    /// Whether there is anything that an event has to go through.
+    /// A Boolean value that says whether any transformation or load rule applies before the store.
     var isNeeded: Bool { gate.transformsAfterCollectors || gate.hasLoadRules }
 
-    /// Takes an event through transformations and rules; throws `limit` when it would go to yet another set of
-    /// dispatchers, of which there are too many.
-    /// - Returns: the event with the route that is left to it, valid until the arena is cleared; nil when a transformation
-    ///   dropped it.
+    /// Applies the transformations and the load rules to an event.
+    /// - Returns: the event with the dispatchers that still want it, valid until the arena is cleared, or nil if a
+    ///   transformation dropped it.
+    /// - Throws: `limit` if the event would need a new route and there are too many routes.
     func prepare(_ event: TrackedEvent) throws(RPCError) -> TrackedEvent? {
         guard var prepared = gate.transformsAfterCollectors ? transform(event) : event else { return nil }
         guard gate.hasLoadRules else { return prepared }
@@ -42,7 +42,7 @@ final class EventPreparation {
         return document.isChanged ? rewrite(event, as: document) : event
     }
 
-    /// The event as it would be delivered, as far as that is known.
+    /// Returns the event as it would be delivered, without the members that only the store knows.
     private func json(of event: TrackedEvent) -> [UInt8] {
         let received = gate.scheduler.wall
         var json = JSONWriter(capacity: event.data.count + event.context.count + 256)
@@ -65,7 +65,7 @@ final class EventPreparation {
         return json.bytes
     }
 
-    /// The event with all that a transformation may have changed.
+    /// Returns the event with the transformation's name, key, context and data.
     private func rewrite(_ event: TrackedEvent, as document: EventDocument) -> TrackedEvent {
         var event = event
         event.name = document.json(of: .event).map(arena.keep) ?? event.name
@@ -76,11 +76,12 @@ final class EventPreparation {
     }
 }
 
-/// A tracked event as conditions look into it, before it is stored: what nobody asks for is not read.
+/// The fields of a tracked event that is not stored yet, as conditions read them. A field is decoded only when a
+/// condition reads it.
 ///
-/// `seq` and `attempt` are not known yet; `time` is the receipt's where the client gave none.
+/// `seq` and `attempt` are not known yet. `time` is the time of receipt if the client gave none.
 private final class TrackedFields {
-    /// The event that is looked into; its bytes have to stay while it is.
+    /// The event whose fields are read. Its bytes must stay valid until this property changes.
     var event: TrackedEvent? {
         didSet { (data, context) = (nil, nil) }
     }
@@ -98,7 +99,7 @@ private final class TrackedFields {
 
     // MARK: Reading
 
-    // The bytes were scanned with their message, so that scanning them alone finds them in order.
+    // The whole message was scanned before, so scanning a part of it again finds no fault.
 
     private func dataView(_ event: TrackedEvent) -> JSONView? {
         data = data ?? (try? dataScanner.scan(event.data))
@@ -110,7 +111,7 @@ private final class TrackedFields {
         return context
     }
 
-    /// A JSON string, unescaped.
+    /// Returns the contents of a JSON string, with its escapes resolved.
     private func word(_ json: UnsafeRawBufferPointer) -> String {
         guard json.contains(UInt8(ascii: "\\")) else {
             return String(decoding: json.dropFirst().dropLast(), as: UTF8.self)
@@ -142,8 +143,8 @@ extension TrackedFields: EventFields {
 }
 
 extension JSONView {
-    /// The value to which the names lead from here, as ``EventPath`` has it; nil when there is none. Of several members with
-    /// one name the last counts.
+    /// Returns the value at a path of names, as ``EventPath`` defines it, or nil if there is none. If several members
+    /// have the same name, the last one counts.
     func value(at names: [String]) -> JSONView? {
         var place = self
         for name in names {
@@ -172,7 +173,7 @@ extension JSONView {
 }
 
 extension FieldValue {
-    /// A value as it stands in a message; arrays and objects are not read.
+    /// Makes a field value of a value in a message. Elements of arrays and members of objects are not read.
     init(_ view: JSONView) {
         switch view.kind {
         case .null: self = .null

@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// Takes events in: checks them, gives them to the queue, counts what becomes of them.
+/// Receives tracked events: reads them, prepares them, admits them to the queue and counts the outcome.
 final class Tracking {
     private let gate: Headgate
     private let events: EventQueue
@@ -11,10 +11,10 @@ final class Tracking {
     private let preparation: EventPreparation
     private let log: Log
     private let refusals: RefusalTally
-    /// What is made for the events of one call.
+    /// Holds the bytes that are made for the events of one call.
     private let arena = ByteArena()
 
-    /// - Parameter ids: makes those of events that come without one.
+    /// - Parameter ids: makes the IDs of events that come without one.
     init(gate: Headgate, collecting: Collecting, log: Log, ids: UUIDv7) {
         self.gate = gate
         events = gate.events
@@ -25,18 +25,18 @@ final class Tracking {
         preparation = EventPreparation(gate: gate, arena: arena)
     }
 
-    /// An event on its way to the queue.
+    /// A tracked event after reading and preparation.
     private struct Prepared {
-        /// As it goes on; as it came, when it goes no further.
+        /// The prepared event, or the event as the client sent it if a transformation dropped it.
         var event: TrackedEvent
-        /// Whether a transformation dropped it.
+        /// A Boolean value that says whether a transformation dropped the event.
         var isDropped: Bool
     }
 
-    // MARK: Taking in
+    // MARK: Admitting
 
-    /// Takes one event in. Its acknowledgement has to wait for ``EventQueue/whenCommitted(_:)``.
-    /// - Returns: the event's id, valid until the next is taken in, and what became of it.
+    /// Tracks one event. The caller must send the acknowledgement only after ``EventQueue/whenCommitted(_:)``.
+    /// - Returns: the event's ID, valid until the next call, and the admission.
     func track(
         _ params: JSONView?, from session: Session
     ) throws(RPCError) -> (id: UnsafeRawBufferPointer, admission: Admission) {
@@ -56,9 +56,11 @@ final class Tracking {
         return (event.id, admission)
     }
 
-    /// Takes events in, all or none: each is prepared once, and the first is stored when there is room for all
-    /// (Behaviour Q4). Their acknowledgement has to wait as that of one.
-    /// - Parameter taken: called for each event in their order, once all are taken in; they are valid as long.
+    /// Tracks several events, all or none. All events are prepared before the first one is stored, and the first is
+    /// stored only if there is room for all (Behaviour Q4). The acknowledgement must wait for
+    /// ``EventQueue/whenCommitted(_:)``.
+    /// - Parameter taken: called for each event in order, once all are admitted. The events are valid until this call
+    ///   ends.
     func track(
         all list: [JSONView], from session: Session, taken: (TrackedEvent, Admission) -> Void
     ) throws(RPCError) {
@@ -92,8 +94,8 @@ final class Tracking {
         }
     }
 
-    /// Reads an event and takes it through all that comes before the queue.
-    /// - Returns: whether it goes on; what a transformation dropped stays as it came.
+    /// Reads an event, extends its context, and applies transformations and load rules.
+    /// - Returns: false if a transformation dropped the event, which then stays as the client sent it.
     private func prepare(
         _ event: inout TrackedEvent, _ params: JSONView?, at place: @autoclosure () -> String = "",
         from session: Session
@@ -110,13 +112,13 @@ final class Tracking {
 
     // MARK: Counting
 
-    /// Of all clients, and of this one.
+    /// Counts events in the daemon's totals and in the session's.
     private func count(_ counter: EventCounter, _ events: Int = 1, of session: Session) {
         gate.counts.count(counter, events)
         session.events.count(counter, events)
     }
 
-    /// Dropped for all dispatchers: to its client, no dispatcher wants it.
+    /// Counts an event that a transformation dropped for all dispatchers. Its client sees it as `unrouted`.
     private func countDropped(_ session: Session) {
         count(.received, of: session)
         gate.counts.count(.transformedAway)
@@ -139,8 +141,8 @@ final class Tracking {
         return RPCError(reason)
     }
 
-    /// What clients are told whose events could not be stored. The fault itself is for the log: local errors do not
-    /// cross the socket.
+    /// Counts and logs events that could not be stored.
+    /// - Returns: the client's error, which leaves out the local cause.
     func refusal(of events: Int, from session: Session, _ fault: StoreFault) -> RPCError {
         count(.rejected, events, of: session)
         log.tell(.storeFailed, ["events": .number(DataNumber(events)), "cause": .string(fault.message)])
@@ -149,20 +151,20 @@ final class Tracking {
     }
 }
 
-/// Reads the params of `track` into events, without copying what is in them.
+/// Reads the params of `track` into events without copying their members.
 final class EventReader {
     private let gate: Headgate
     private let events: EventQueue
-    /// Where ids are put that do not stand in the message as they are needed.
+    /// Holds the IDs that have to be unescaped or made.
     private let arena: ByteArena
     @exclusivity(unchecked) private var ids: UUIDv7
-    /// Looked for in each event, and so at hand.
+    /// A copy of the names to search for, kept here because each event needs it.
     private let names = Members.names
 
-    /// Most bytes of an id or a key as they stand between their quotes.
+    /// The most bytes of an ID or key between its quotes, with escapes.
     static let longestWord = 1024
 
-    /// What this reads, as it is told. A test holds the two together.
+    /// The declared params of `track`. A test compares them with what this class reads.
     static let members: [Schema.Member] = [
         .required("event", .name, "what happened"), .optional("data", .anyObject, "kept as it is"),
         .optional("id", word, "the same id again, in one namespace and within the dedupe window, is stored once"),
@@ -181,7 +183,7 @@ final class EventReader {
         self.ids = ids
     }
 
-    /// The members of one event, found in one pass.
+    /// The members of one event, found in one pass over its params.
     private struct Members {
         private let found: JSONFound
 
@@ -200,10 +202,10 @@ final class EventReader {
         var timeToLive: JSONView? { found[6] }
     }
 
-    /// Reads one event. It is valid as long as the message, and until the arena is cleared.
+    /// Reads one event. The event is valid as long as the message, and until the arena is cleared.
     /// - Parameters:
-    ///   - place: where the params stand, for errors: empty, or `events[1]`.
-    ///   - event: one of which nothing is known yet.
+    ///   - place: the path of the params in the message, for errors: empty, or `events[1]`.
+    ///   - event: an empty event, which the call fills.
     func read(
         _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session,
         into event: inout TrackedEvent
@@ -240,7 +242,7 @@ final class EventReader {
 
     private static let wordExpectation = "must be a string, not empty and of at most \(longestWord) bytes"
 
-    /// Of a static string, which is always there.
+    /// The JSON `{}`, in static memory.
     private static var noData: UnsafeRawBufferPointer {
         let text: StaticString = "{}"
         return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
@@ -251,7 +253,7 @@ final class EventReader {
         return view.kind == .string && (1...EventReader.longestWord).contains(view.raw.count - 2)
     }
 
-    /// Nil: wrong; a nil inside: there is none.
+    /// Returns nil if the value is malformed, `.some(nil)` if it is absent.
     private func time(_ view: JSONView?) -> Timestamp?? {
         guard let view else { return .some(nil) }
         guard let contents = view.contents else {
@@ -260,7 +262,7 @@ final class EventReader {
         return Timestamp(rfc3339: contents).map { .some($0) }
     }
 
-    /// Nil: wrong; a nil inside: there is none.
+    /// Returns nil if the value is malformed, `.some(nil)` if it is absent.
     private func duration(_ view: JSONView?) -> Duration?? {
         guard let view else { return .some(nil) }
         guard let milliseconds = view.int, milliseconds >= 1 else { return nil }
@@ -305,19 +307,19 @@ final class EventReader {
 }
 
 extension RPCError {
-    /// What a client is told whose event would go to yet another set of dispatchers.
+    /// Makes the error of an event that would need a new route when there are too many.
     init(_ fault: TooManyRoutes) {
         self.init(.limit, "the events that are stored go to too many different sets of dispatchers")
     }
 }
 
-/// Bytes that are made for events while these are taken in, at places that do not change until all are let go of at
-/// once. One block is kept for the events to come, so that taking in a usual event allocates nothing.
+/// Memory for bytes that are made while events are read. The bytes do not move until ``clear()`` frees them all. The
+/// arena keeps its first block, so that a usual event allocates nothing.
 final class ByteArena {
-    /// The one that is kept.
+    /// The block that ``clear()`` keeps.
     private let first = UnsafeMutableRawBufferPointer.allocate(byteCount: ByteArena.blockSize, alignment: 8)
     @exclusivity(unchecked) private var others: [UnsafeMutableRawBufferPointer] = []
-    /// The one that is being filled, and how much of it is taken.
+    /// The block that is being filled. ``used`` counts its taken bytes.
     @exclusivity(unchecked) private var last: UnsafeMutableRawBufferPointer
     @exclusivity(unchecked) private var used = 0
 
@@ -332,7 +334,7 @@ final class ByteArena {
         first.deallocate()
     }
 
-    /// Room for so many bytes, which are not set yet.
+    /// Returns uninitialized memory for this many bytes.
     @inline(__always)
     func room(for count: Int) -> UnsafeMutableRawBufferPointer {
         if last.count - used < count { addBlock(for: count) }
@@ -347,14 +349,14 @@ final class ByteArena {
         used = 0
     }
 
-    /// Copies bytes.
+    /// Copies bytes into the arena.
     func keep(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
         let place = room(for: bytes.count)
         place.copyBytes(from: bytes)
         return UnsafeRawBufferPointer(place)
     }
 
-    /// Lets go of all that was taken.
+    /// Frees everything that was allocated since the last call.
     func clear() {
         used = 0
         guard !others.isEmpty else { return }
@@ -364,8 +366,7 @@ final class ByteArena {
     }
 }
 
-/// Bytes at a place that does not change while their owner lives, so that views of them can be handed around during a
-/// call without copying.
+/// Bytes whose address does not change while this object lives, so that views of them need no copy.
 final class FixedBytes {
     private let memory: UnsafeMutableRawBufferPointer
 

@@ -2,36 +2,36 @@ import CCrypto
 import CCurl
 import CZstd
 
-/// Text in which some bytes stand as `%` and two hexadecimal digits (RFC 3986, 2.1).
+/// Percent-encoding: text in which `%` and two hexadecimal digits replace some bytes (RFC 3986, 2.1).
 enum PercentEncoding {
-    /// For a value in a URL's query: only what has no meaning in any URL stays.
+    /// Encodes a value for a URL's query. Only characters without a meaning in URLs remain.
     static func query(_ bytes: [UInt8]) -> String {
-        // libcurl takes a length of 0 for a text that ends with a NUL.
+        // libcurl reads a length of 0 as a text that ends with a NUL.
         guard !bytes.isEmpty else { return "" }
         let encoded = bytes.withUnsafeBufferPointer { bytes in
             bytes.withMemoryRebound(to: CChar.self) { curl_easy_escape(nil, $0.baseAddress, Int32($0.count)) }
         }
-        // Nil only when there is no memory, with which Swift cannot go on either.
+        // libcurl returns nil only if there is no memory, and then Swift could not go on either.
         defer { curl_free(encoded) }
         return String(cString: encoded!)
     }
 
-    /// For a header's value: all visible ASCII stays, of which libcurl would encode the better part.
+    /// Encodes a value for a header. All visible ASCII except `%` remains, most of which libcurl would encode.
     static func header(_ text: String) -> String {
-        // Nearly always that is all.
+        // Nearly all values need no encoding.
         if text.utf8.allSatisfy(isKept) { return text }
         return text.utf8.map { isKept($0) ? String(UnicodeScalar($0)) : query([$0]) }.joined()
     }
 
     private static func isKept(_ byte: UInt8) -> Bool { 0x21...0x7E ~= byte && byte != UInt8(ascii: "%") }
 
-    /// The text that was encoded; a `%` that no two digits follow stays.
+    /// Returns the decoded text. A `%` without two hexadecimal digits behind it remains.
     static func decode(_ text: some StringProtocol) -> String {
         guard !text.isEmpty else { return "" }
         var count: Int32 = 0
         let decoded = String(text).withCString { curl_easy_unescape(nil, $0, Int32(text.utf8.count), &count) }
         defer { curl_free(decoded) }
-        // Nil only when there is no memory, as above.
+        // Nil only if there is no memory, as above.
         return String(decoding: UnsafeRawBufferPointer(start: decoded!, count: Int(count)), as: UTF8.self)
     }
 }
@@ -45,11 +45,11 @@ enum Base64 {
         }
     }
 
-    /// The bytes of an encoded text; nil when it is none.
+    /// Returns the decoded bytes, or nil if the text is no base64.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let encoded = Array(text.utf8)
         let padding = encoded.reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        // OpenSSL takes padding anywhere, for zeros, and leaves them in what it decodes.
+        // OpenSSL accepts padding anywhere, decodes it as zeros, and keeps those in the output.
         guard padding <= 2, !encoded.dropLast(padding).contains(UInt8(ascii: "=")) else { return nil }
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: encoded.count) { buffer, initialized in
@@ -62,7 +62,7 @@ enum Base64 {
 
 /// The gzip format (RFC 1952).
 enum Gzip {
-    /// The bytes, compressed; nil when there are too many for one go (4 GiB) or no memory.
+    /// Returns the compressed bytes, or nil if there are more than 4 GiB or there is no memory.
     static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
         let room = cgzip_bound(bytes.count)
         let compressed = [UInt8](unsafeUninitializedCapacity: room) { output, written in
@@ -71,7 +71,7 @@ enum Gzip {
         return compressed.isEmpty ? nil : compressed
     }
 
-    /// Returns the first bytes, decompressed; nil if these are not in the format. They may be cut short.
+    /// Returns the first bytes, decompressed, or nil if the bytes are not in this format. The input may be cut short.
     /// - Parameter isBare: true for a deflate stream without a header.
     static func beginning(of bytes: [UInt8], most: Int, isBare: Bool = false) -> [UInt8]? {
         let plain = [UInt8](unsafeUninitializedCapacity: most) { output, written in
@@ -85,10 +85,11 @@ enum Gzip {
 
 /// The Zstandard format (RFC 8878).
 enum Zstandard {
-    /// The fastest of the usual levels, as for gzip: on a small machine a thread that compresses takes from all others.
+    /// The compression level: the fastest of the usual ones, because compression takes processor time from the other
+    /// threads.
     private static let level: Int32 = 1
 
-    /// The bytes, compressed; nil when there was no memory.
+    /// Returns the compressed bytes, or nil if there is no memory.
     static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
         let room = ZSTD_compressBound(bytes.count)
         let compressed = [UInt8](unsafeUninitializedCapacity: room) { output, written in
@@ -98,7 +99,7 @@ enum Zstandard {
         return compressed.isEmpty ? nil : compressed
     }
 
-    /// Returns the first bytes, decompressed; nil if these are not in the format. They may be cut short.
+    /// Returns the first bytes, decompressed, or nil if the bytes are not in this format. The input may be cut short.
     static func beginning(of bytes: [UInt8], most: Int) -> [UInt8]? {
         guard let stream = ZSTD_createDStream() else { return nil }
         defer { ZSTD_freeDStream(stream) }
@@ -106,7 +107,7 @@ enum Zstandard {
             bytes.withUnsafeBytes { input in
                 var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
                 var target = ZSTD_outBuffer(dst: output.baseAddress, size: most, pos: 0)
-                // Each call goes on to the end of a block at least.
+                // Each call decompresses at least to the end of a block.
                 while source.pos < source.size, target.pos < target.size {
                     let before = (source.pos, target.pos)
                     let code = ZSTD_decompressStream(stream, &target, &source)
@@ -119,10 +120,10 @@ enum Zstandard {
     }
 }
 
-/// OpenSSL as a whole, of which a process has one.
+/// The OpenSSL library, which the whole process shares.
 enum OpenSSL {
-    /// Keeps it from being cleaned away when the process ends, once: threads of librdkafka and libnats, for which nobody
-    /// waits, may be in the middle of a handshake then. What is first to use OpenSSL has to say so.
+    /// Keeps OpenSSL from cleaning up at the process's exit, when threads of librdkafka and libnats may still be in a
+    /// handshake. The first code that uses OpenSSL must read this property before.
     static let staysToTheEnd: Void = {
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     }()
@@ -130,7 +131,7 @@ enum OpenSSL {
 
 /// SHA-256, by OpenSSL.
 enum SHA256 {
-    /// The digest in lower-case hexadecimal digits.
+    /// Returns the digest in lower-case hexadecimal digits.
     static func digits(of bytes: [UInt8]) -> String {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(SHA256_DIGEST_LENGTH)) { digest in
             _ = CCrypto.SHA256(bytes, bytes.count, digest.baseAddress)

@@ -1,10 +1,11 @@
 import CRE2
 import HeadgateCore
 
-/// Regular expressions (Behaviour S5) by RE2, in its syntax: neither back-references nor look-around, which nobody can
-/// search for in bounded time.
+/// Compiles regular expressions with RE2, in its syntax (Behaviour S5). RE2 has no back-references and no look-around,
+/// because a search for them may take unbounded time.
 struct RE2Compiler: PatternCompiler {
-    /// Roughly how many bytes a pattern may take, with what is remembered from its searches. Room for any sensible one.
+    /// The most memory, in bytes, for a compiled pattern and the cache of its searches. It is enough for any sensible
+    /// pattern.
     private static let mostMemory: Int64 = 2 << 20
 
     func compile(_ pattern: String, ignoreCase: Bool) throws(PatternFault) -> any PatternMatching {
@@ -24,12 +25,13 @@ private final class RE2Pattern: PatternMatching {
     private let pattern: OpaquePointer
     private let size: Int
 
-    /// The most instructions, times bytes of the text, that a search is begun for. What is worst for RE2 then takes a fifth
-    /// of a second, since it has no bound of its own; a pattern of thirty instructions, which is a usual one, gets through a
-    /// text of a million bytes.
+    /// The most work of one search: instructions of the pattern times bytes of the text.
+    ///
+    /// RE2 has no such bound itself. The worst search within the bound takes a fifth of a second. A usual pattern of
+    /// thirty instructions may search a text of a million bytes.
     private static let mostWork = 1 << 25
 
-    /// Takes a compiled pattern over, to free it in the end.
+    /// Takes ownership of a compiled pattern.
     init(_ pattern: OpaquePointer) {
         self.pattern = pattern
         size = hg_pattern_size(pattern)

@@ -1,10 +1,10 @@
 import HeadgateCore
 import HeadgateData
 
-/// The daemon's log, on its scheduler: each loss has a line, and a burst of the same line is told once with a count
+/// The daemon's log, on its scheduler. Each loss gets a line, and a burst of equal lines becomes one line with a count
 /// (Behaviour O4).
 final class Log {
-    /// Where lines are written; what is not on the scheduler writes there itself.
+    /// The output of the lines. Code that is not on the scheduler writes to it directly.
     let output: LogOutput
     private let scheduler: any Scheduler
     private var bursts = LogBursts()
@@ -15,7 +15,7 @@ final class Log {
         self.output = output
     }
 
-    /// Tells a line, unless it is one of a burst.
+    /// Logs a line, unless a burst of equal lines holds it back.
     func tell(_ kind: LogKind, _ members: DataObject = [:]) {
         guard output.isRead else { return }
         let line = LogLine(kind, members)
@@ -23,7 +23,7 @@ final class Log {
         if alarm == nil { arm() }
     }
 
-    /// Tells what waits: the daemon ends.
+    /// Logs the lines that are held back, because the daemon ends.
     func end() {
         alarm?.dispose()
         alarm = nil

@@ -1,24 +1,24 @@
 import HeadgateCore
 
-/// Keeps a burst of lines that say the same from filling the log (Behaviour O4): the first is told at once, and those that follow
-/// it within a while together, with their number. Pure: time is handed in.
+/// Keeps bursts of equal lines from filling the log (Behaviour O4). The first line is logged at once. Equal lines
+/// within the next ten seconds become one line with their number. A pure value: the caller passes the time.
 struct LogBursts {
     private struct Burst {
-        /// What has come since it was told last; nil: nothing.
+        /// The sum of the lines since the last logged one, or nil if there are none.
         var rest: LogLine?
-        /// When that is told, or the burst is over.
+        /// The time at which the sum is logged, or at which the burst ends if there is none.
         var end: Instant
     }
 
     private var bursts: [String: Burst] = [:]
 
-    /// How long lines are gathered.
+    /// The time for which equal lines are collected.
     static let length = Duration.seconds(10)
-    /// No more bursts at once: what comes beyond is told line by line.
+    /// The most bursts at a time. Lines beyond them are logged one by one.
     static let most = 256
 
-    /// A line comes.
-    /// - Returns: whether it is to be told now.
+    /// Takes a line.
+    /// - Returns: true if the caller must log the line now.
     mutating func take(_ line: LogLine, at now: Instant) -> Bool {
         let key = line.sameness
         guard var burst = bursts[key], burst.end > now || burst.rest != nil else {
@@ -36,12 +36,13 @@ struct LogBursts {
         bursts = bursts.filter { $0.value.rest != nil || $0.value.end > now }
     }
 
-    /// When ``timePassed(to:)`` is due; nil while nothing waits.
+    /// The time at which ``timePassed(to:)`` is due, or nil if no line is held back.
     var nextDeadline: Instant? {
         bursts.values.lazy.filter { $0.rest != nil }.map(\.end).min()
     }
 
-    /// - Returns: what is to be told now, those that began first in front. A burst that goes on is gathered again.
+    /// Ends the bursts that are over, and starts them again if they held a line back.
+    /// - Returns: the lines to log now, those of the oldest bursts first.
     mutating func timePassed(to now: Instant) -> [LogLine] {
         let due = bursts.filter { $0.value.rest != nil && $0.value.end <= now }.sorted { $0.value.end < $1.value.end }
         return due.compactMap { key, burst in
@@ -50,7 +51,8 @@ struct LogBursts {
         }
     }
 
-    /// Tells all that waits: the log ends.
+    /// Ends all bursts.
+    /// - Returns: the lines that were held back.
     mutating func end() -> [LogLine] {
         let waiting = bursts.values.sorted { $0.end < $1.end }.compactMap(\.rest)
         bursts = [:]

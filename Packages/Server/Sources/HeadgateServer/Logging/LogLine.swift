@@ -5,7 +5,7 @@ import HeadgateData
 public enum LogLevel: String, CaseIterable, Sendable {
     case debug, info, notice, warning, error
 
-    /// As syslog(3) numbers it, and the journal with it.
+    /// The level's number in syslog(3) and in the journal.
     var number: Int {
         switch self {
         case .debug: 7
@@ -17,8 +17,8 @@ public enum LogLevel: String, CaseIterable, Sendable {
     }
 }
 
-/// Every line that the daemon may log. Each is a case here; what people should do about those at warning and above stands in
-/// `Docs/Operations.md`, which a test holds against this list.
+/// The kinds of lines that the daemon logs. `Docs/Operations.md` says how to react to each kind at warning and above,
+/// and a test compares the two.
 enum LogKind: String, CaseIterable, Sendable {
     case barrierFailed = "barrier_failed"
     case barrierRefused = "barrier_refused"
@@ -60,7 +60,7 @@ enum LogKind: String, CaseIterable, Sendable {
 
     var level: LogLevel { shape.level }
 
-    /// The line's text; `{name}` stands for a member.
+    /// The line's text, in which `{name}` stands for a member.
     var pattern: String { shape.pattern }
 
     private var shape: (level: LogLevel, pattern: String) {
@@ -132,14 +132,14 @@ enum LogKind: String, CaseIterable, Sendable {
     }
 }
 
-/// A line of the log: what it is, and the values in it.
+/// A line of the log: its kind and its values.
 struct LogLine: Equatable, Sendable {
     let kind: LogKind
-    /// What stands for the names in its pattern, and what else there is to know.
+    /// The values of the names in the pattern, and values that only a log in JSON shows.
     var members: DataObject
-    /// How often it happened.
+    /// The number of equal lines that this line replaces.
     var times = 1
-    /// In which time, if it was more than once.
+    /// The time in which the equal lines came, or nil for a single line.
     var span: Duration?
 
     init(_ kind: LogKind, _ members: DataObject = [:]) {
@@ -147,7 +147,7 @@ struct LogLine: Equatable, Sendable {
         self.members = members
     }
 
-    /// The line in words.
+    /// The line as a text for people.
     var text: String {
         let filled = kind.pattern.split(separator: "{", omittingEmptySubsequences: false).enumerated().map {
             place, part in
@@ -169,19 +169,19 @@ struct LogLine: Equatable, Sendable {
     }
 
     private static let events = "events"
-    /// What differs between lines that say the same.
+    /// The members whose values do not matter when lines are compared.
     private static let changing: Set<String> = [
         events, "id", "letters", "count", "cause", "worker", "attempt",
     ]
 
-    /// The same for lines that say the same of the same, whatever their numbers.
+    /// A key that is the same for lines that differ only in numbers and causes.
     var sameness: String {
         members.reduce(into: kind.rawValue) { key, member in
             if !LogLine.changing.contains(member.key) { key += "\u{1F}\(member.key)\u{1F}\(member.value.json)" }
         }
     }
 
-    /// Takes in one that says the same: numbers of things are added up, all else is as it was last.
+    /// Adds an equal line: event and letter counts are added up, and all other values are replaced.
     mutating func merge(_ next: LogLine) {
         times += next.times
         for (name, value) in next.members {

@@ -3,24 +3,24 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// How lines of the log are written (`log_format`).
+/// The format of the lines of the log (`log_format`).
 public enum LogFormat: String, CaseIterable, Sendable {
     /// `headgated: warning: …`
     case text
-    /// A JSON object a line.
+    /// One JSON object on each line.
     case json
 }
 
-/// Hands the lines of the log on, without ever waiting for a reader. From any thread.
+/// Writes the lines of the log without ever waiting for a reader. Any thread may use it.
 final class LogOutput: Sendable {
-    /// The place that lines go to.
+    /// The destination of the lines.
     enum Target: Sendable {
-        /// Standard error, one `write` a line, so that lines of several writers do not mix. Where that is the journal each
-        /// line begins with its level, as sd-daemon(3) says.
+        /// Standard error. Each line is one `write`, so that lines of several writers do not mix. If standard error is
+        /// the journal, each line begins with its level, as sd-daemon(3) describes.
         case standardError
         /// A function of the program that embeds the server.
         case hook(@Sendable (LoggedLine) -> Void)
-        /// Nowhere: a simulation has thousands of lines that nobody reads.
+        /// No destination, for simulations, whose lines no test reads.
         case nowhere
     }
 
@@ -39,7 +39,7 @@ final class LogOutput: Sendable {
         set { state.withLock { $0 = newValue } }
     }
 
-    /// A Boolean value that says whether lines go anywhere.
+    /// A Boolean value that says whether lines have a destination.
     var isRead: Bool {
         if case .nowhere = target { false } else { true }
     }
@@ -49,8 +49,8 @@ final class LogOutput: Sendable {
         if case .standardError = target { LineOutput.standardError.dropped } else { 0 }
     }
 
-    /// Writes a line. Returns at once: lines that standard error does not take are kept up to a bound, then dropped and
-    /// counted.
+    /// Writes a line and returns at once. Lines that standard error does not accept are kept up to a bound, then
+    /// dropped and counted.
     func write(_ line: LogLine) {
         switch target {
         case .nowhere: return
@@ -67,7 +67,7 @@ final class LogOutput: Sendable {
         (isJournal ? "<\(line.kind.level.number)>" : "") + rendered(line, as: format, at: wall)
     }
 
-    /// A line as it is written, without its end.
+    /// Returns the text of a line, without the line end.
     static func rendered(_ line: LogLine, as format: LogFormat, at time: Timestamp) -> String {
         switch format {
         case .text: "headgated: \(line.kind.level.inText)\(line.text.replacingLineEnds)"
@@ -91,8 +91,8 @@ final class LogOutput: Sendable {
         return Timestamp(milliseconds: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
     }
 
-    /// Whether standard error is what `JOURNAL_STREAM` names, by device and inode: the variable is inherited by programs
-    /// whose output goes elsewhere.
+    /// Returns true if standard error is the stream that `JOURNAL_STREAM` names by device and inode. Programs inherit
+    /// the variable even if their output goes elsewhere.
     private static func standardErrorIsJournal(_ stream: String?) -> Bool {
         var status = stat()
         guard let stream, fstat(STDERR_FILENO, &status) == 0 else { return false }
@@ -105,9 +105,9 @@ public struct LoggedLine: Equatable, Sendable {
     public let level: LogLevel
     /// The kind of the line, a stable word like `events_died` (Operations, The log).
     public let kind: String
-    /// The line for people.
+    /// The line as a text for people.
     public let message: String
-    /// The values in the line, by the names that its pattern has for them.
+    /// The values of the line, by the names in its pattern.
     public let members: DataObject
     /// The number of lines that this one stands for: a burst of the same line is one entry.
     public let times: Int
@@ -119,7 +119,7 @@ public struct LoggedLine: Equatable, Sendable {
 }
 
 extension LogLevel {
-    /// What stands in front of a line's text.
+    /// The prefix of a line's text.
     fileprivate var inText: String {
         switch self {
         case .debug, .info, .notice: ""
@@ -130,7 +130,7 @@ extension LogLevel {
 }
 
 extension String {
-    /// Nobody can forge an entry by what an entry quotes.
+    /// The text with its control characters replaced, so that a quoted value cannot forge a line of the log.
     fileprivate var replacingLineEnds: String {
         String(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) })
     }

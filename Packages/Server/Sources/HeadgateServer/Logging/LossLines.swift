@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 
 extension Log {
-    /// Tells of events that are lost, or were given up or dropped (Behaviour O4).
+    /// Logs events that were lost, dropped or dead-lettered (Behaviour O4).
     func tell(_ loss: EventLoss) {
         var members: DataObject = [
             "dispatcher": .string(loss.dispatcher), "events": .number(DataNumber(loss.events)),
@@ -28,8 +28,8 @@ extension Log {
     }
 }
 
-/// Events that were refused in a turn, so that a flood of them has one line a turn, and mostly none. A class: who tallies them
-/// hands it on.
+/// Counts the events that are refused in a turn, so that many refusals become one line for each reason. It is a class
+/// because its owners share it.
 final class RefusalTally {
     private let scheduler: any Scheduler
     private let log: Log
@@ -40,7 +40,7 @@ final class RefusalTally {
         self.log = log
     }
 
-    /// So many events were refused for a reason.
+    /// Counts refused events.
     func count(_ events: Int, reason: String) {
         guard log.output.isRead else { return }
         if counts.isEmpty { scheduler.atEndOfTurn(.watch) { [weak self] in self?.tell() } }

@@ -2,11 +2,11 @@ import CNetlink
 import Glibc
 import HeadgateCore
 
-/// Tells what an interface goes over: what the settings say of its name, else what sysfs says (Behaviour B21).
+/// Finds the connection kind of a network interface: from the settings by its name, else from sysfs (Behaviour B21).
 struct InterfaceKinds {
-    /// Kinds by name or by a prefix and `*`; an exact name wins, then the longest prefix.
+    /// Kinds by interface name, or by a prefix and `*`. An exact name wins, then the longest prefix.
     let overrides: [String: ConnectionKind]
-    /// Where sysfs lists the interfaces.
+    /// The folder of sysfs that lists the interfaces.
     let root: String
 
     init(overrides: [String: ConnectionKind] = [:], root: String = "/sys/class/net") {
@@ -39,7 +39,7 @@ struct InterfaceKinds {
         }
     }
 
-    /// `DEVTYPE` of the interface's `uevent`.
+    /// Returns `DEVTYPE` of the interface's `uevent` file.
     private func deviceType(_ folder: String) -> String? {
         let key = "DEVTYPE="
         return contents("\(folder)/uevent")?.split(separator: "\n")

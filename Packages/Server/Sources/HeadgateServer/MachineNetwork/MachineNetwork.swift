@@ -1,19 +1,20 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// The network of this machine as the service follows it, by the settings in force (Behaviour B21).
+/// Watches this machine's network by the present settings (Behaviour B21).
 final class MachineNetwork {
     private let scheduler: any Scheduler
     private let loop: EventLoop
     private let makeSocket: () -> (any NetlinkReading)?
     private let onChange: (NetworkState) -> Void
     private var monitor: NetworkMonitor?
-    /// What people should know of it.
+    /// The warning that the network cannot be watched, if so, for `status`.
     private(set) var warnings: [String] = []
 
+    /// Makes a watch that is not started.
     /// - Parameters:
-    ///   - makeSocket: gives what the kernel tells on; nil where it does not.
-    ///   - onChange: told each new state.
+    ///   - makeSocket: makes the netlink socket, or returns nil if the kernel has none.
+    ///   - onChange: called with each new state.
     init(
         scheduler: any Scheduler, loop: EventLoop,
         makeSocket: @escaping () -> (any NetlinkReading)? = { NetlinkSocket() },
@@ -25,7 +26,8 @@ final class MachineNetwork {
         self.onChange = onChange
     }
 
-    /// Follows it from now on as other settings say. Where the kernel does not tell, dispatchers are not held for it.
+    /// Starts or restarts the watch with other settings. Without a netlink socket the machine counts as connected, so
+    /// that no dispatcher is blocked.
     func follow(_ settings: NetworkSettings, http: @autoclosure () -> HTTPClient?) {
         monitor = nil
         monitor = NetworkMonitor(
@@ -39,23 +41,23 @@ final class MachineNetwork {
     }
 }
 
-/// Knows whether the machine is connected: from the kernel, and while that says no, from a probe if there is one
-/// (Behaviour B21).
+/// Reports whether the machine is connected. The kernel says so, and while the kernel says no, a probe may find a
+/// connection (Behaviour B21).
 final class NetworkMonitor {
     private let probe: NetworkProbe?
     private let onChange: (NetworkState) -> Void
     private var watch: NetworkWatch?
     private var told = NetworkState.unknown
 
-    /// A monitor that is told by hand what the kernel says.
+    /// Makes a monitor whose caller passes the kernel's reports to ``kernelTold(_:)``.
     init(probe: NetworkProbe?, onChange: @escaping (NetworkState) -> Void) {
         self.probe = probe
         self.onChange = onChange
     }
 
-    /// A monitor that watches.
-    /// - Parameter onChange: told each new state, the first mostly before this returns.
-    /// - Returns: nil where the kernel does not tell about the network.
+    /// Makes a monitor that reads the kernel's reports itself.
+    /// - Parameter onChange: called with each new state, for the first time mostly before this returns.
+    /// - Returns: nil if the kernel does not report on the network.
     convenience init?(
         _ settings: NetworkSettings, scheduler: any Scheduler, loop: EventLoop, socket: (any NetlinkReading)?,
         http: @autoclosure () -> HTTPClient?, onChange: @escaping (NetworkState) -> Void
@@ -71,7 +73,7 @@ final class NetworkMonitor {
         if watch == nil { return nil }
     }
 
-    /// Something happened: what the probe found before counts no more.
+    /// Takes a state from the kernel. It overrides an earlier result of the probe.
     func kernelTold(_ state: NetworkState) {
         tell(state)
         guard state == .disconnected else { return probe?.stop() ?? () }
@@ -85,7 +87,7 @@ final class NetworkMonitor {
     }
 }
 
-/// Asks a server from time to time until it answers, whatever it answers (Behaviour B21).
+/// Sends a request to a server at intervals until the server answers anything (Behaviour B21).
 final class NetworkProbe {
     private let settings: NetworkSettings.Probe
     private let scheduler: any Scheduler
@@ -105,15 +107,15 @@ final class NetworkProbe {
         stop()
     }
 
-    /// Begins to ask: at once, but never sooner than an interval after it asked last, however often it begins.
-    /// `onAnswer` is called at the first answer, after which it asks no more. One that is asking already goes on.
+    /// Starts the probe, unless it runs. The first request is sent at once, but not before an interval has passed since
+    /// the last request. `onAnswer` is called at the first answer, which ends the probe.
     func start(_ onAnswer: @escaping () -> Void) {
         guard self.onAnswer == nil else { return }
         self.onAnswer = onAnswer
         askWhenDue()
     }
 
-    /// Asks no more.
+    /// Stops the probe.
     func stop() {
         onAnswer = nil
         alarm?.dispose()

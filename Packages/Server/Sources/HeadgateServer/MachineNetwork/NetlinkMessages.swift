@@ -2,10 +2,10 @@ import CNetlink
 import Glibc
 import HeadgateCore
 
-/// Reads what a routing netlink socket gives: messages in a row, each a header and a body (netlink(7)). Pure: of what kind
-/// an interface is, is asked of `kind`.
+/// Decodes datagrams of a routing netlink socket: a row of messages, each a header and a body (netlink(7)). It is pure
+/// except for `kind`.
 struct NetlinkMessages {
-    /// The kind of an interface by its name.
+    /// Returns the kind of an interface, by the interface's name.
     let kind: (String) -> ConnectionKind
 
     func read(_ datagram: UnsafeRawBufferPointer) -> [NetlinkMessage] {
@@ -31,7 +31,7 @@ struct NetlinkMessages {
         }
     }
 
-    /// A negated `errno`; 0 is no error.
+    /// Returns a negated `errno`, or 0 if the body has no error.
     private func errorCode(_ body: UnsafeRawBufferPointer) -> Int32 {
         body.count >= MemoryLayout<Int32>.size ? body[...].load(Int32.self) : 0
     }
@@ -69,17 +69,17 @@ struct NetlinkMessages {
     private func linkInfo(_ body: UnsafeRawBufferPointer) -> ifinfomsg? {
         guard body.count >= MemoryLayout<ifinfomsg>.size else { return nil }
         let info = body[...].load(ifinfomsg.self)
-        // A bridge tells of its ports in the same way, also that one has left it; the interface itself stays.
+        // A bridge reports the joining and leaving of its ports as links. The port's interface itself stays.
         return info.ifi_family == UInt8(AF_BRIDGE) ? nil : info
     }
 
-    /// An address of global scope; nil for others.
+    /// Returns the fact of an address of global scope, or nil for other scopes.
     private func address(_ body: UnsafeRawBufferPointer, isGone: Bool = false) -> NetworkFact? {
         guard body.count >= MemoryLayout<ifaddrmsg>.size else { return nil }
         let info = body[...].load(ifaddrmsg.self)
         guard isInternet(info.ifa_family), info.ifa_scope == UInt8(RT_SCOPE_UNIVERSE.rawValue) else { return nil }
         let attributes = NetlinkAttributes(body, after: MemoryLayout<ifaddrmsg>.size)
-        // With a peer, the other attribute is the peer's address.
+        // If the address has a peer, IFA_ADDRESS is the peer's address.
         guard let bytes = attributes.bytes(IFA_LOCAL) ?? attributes.bytes(IFA_ADDRESS) else { return nil }
         let address = NetworkAddress(family: info.ifa_family, bytes: bytes, prefixLength: info.ifa_prefixlen)
         let index = Int32(bitPattern: info.ifa_index)
@@ -87,8 +87,8 @@ struct NetlinkMessages {
         return isUsable && !isGone ? .address(index: index, address) : .addressGone(index: index, address)
     }
 
-    /// An address of IPv6 that is still being probed, or was found to be another's, is as good as none, unless it is an
-    /// optimistic one (RFC 4429).
+    /// Returns false for an IPv6 address that is still being checked or that another machine has. An optimistic address
+    /// (RFC 4429) is usable during the check.
     private func isUsable(flags: UInt32) -> Bool {
         guard flags & UInt32(IFA_F_DADFAILED) == 0 else { return false }
         return flags & UInt32(IFA_F_TENTATIVE) == 0 || flags & UInt32(IFA_F_OPTIMISTIC) != 0
@@ -102,11 +102,11 @@ struct NetlinkMessages {
 
     private func newRoute(_ body: UnsafeRawBufferPointer, isReplacing: Bool) -> [NetworkFact] {
         guard let routes = defaultRoutes(body) else { return [] }
-        // That the replaced one is gone is told by nothing else.
+        // The kernel sends no message that the replaced route is gone.
         return routes.map { .defaultRoute($0) } + (isReplacing ? [.defaultRoutesChanged] : [])
     }
 
-    /// The default routes that a message tells of: one, or one for each next hop. Nil: it is about another route.
+    /// Returns the default routes of a message, one for each next hop, or nil if the message is about another route.
     private func defaultRoutes(_ body: UnsafeRawBufferPointer) -> [NetworkRoute]? {
         guard body.count >= MemoryLayout<rtmsg>.size else { return nil }
         let info = body[...].load(rtmsg.self)
@@ -139,16 +139,16 @@ struct NetlinkMessages {
     }
 }
 
-/// Something that the kernel says on a routing netlink socket.
+/// A message of the kernel on a routing netlink socket.
 enum NetlinkMessage: Equatable {
     case fact(NetworkFact)
-    /// The list that was asked for under this number is complete.
+    /// The list with this request number is complete.
     case listEnded(UInt32)
-    /// Something changed while the list was made: it may lack entries.
+    /// The network changed while the kernel sent the list, so entries may be missing.
     case listInterrupted(UInt32)
-    /// The list cannot be had, at least not now.
+    /// The kernel refuses the list, at least for now.
     case listRefused(UInt32)
-    /// What came is no netlink message.
+    /// The bytes are no netlink message.
     case garbled
 }
 
@@ -156,14 +156,14 @@ enum NetlinkMessage: Equatable {
 private struct NetlinkAttributes {
     private var values: [Int: [UInt8]] = [:]
 
-    /// - Parameter start: where the attributes begin in the message's body.
+    /// - Parameter start: the offset of the attributes in the message's body.
     init(_ body: UnsafeRawBufferPointer, after start: Int) {
         var rest = body.dropFirst(start.alignedToFour)
         while rest.count >= MemoryLayout<rtattr>.size {
             let header = rest.load(rtattr.self)
             let length = Int(header.rta_len)
             guard length >= MemoryLayout<rtattr>.size, length <= rest.count else { return }
-            // The two upper bits tell how the value is written, not what it is.
+            // The two upper bits are flags of the value's form.
             let type = Int(header.rta_type) & 0x3fff
             values[type] = Array(rest.prefix(length).dropFirst(MemoryLayout<rtattr>.size))
             rest = rest.dropFirst(length.alignedToFour)
@@ -185,12 +185,12 @@ private struct NetlinkAttributes {
 }
 
 extension Int {
-    /// The next multiple of four, on which netlink begins whatever follows.
+    /// The next multiple of four, to which netlink aligns every part.
     fileprivate var alignedToFour: Int { (self + 3) & ~3 }
 }
 
 extension Slice<UnsafeRawBufferPointer> {
-    /// A structure of the kernel's at the beginning; the caller has looked whether it fits.
+    /// Reads a structure of the kernel at the start of the bytes. The caller has checked the length.
     fileprivate func load<Value: BitwiseCopyable>(_ type: Value.Type) -> Value {
         UnsafeRawBufferPointer(rebasing: self).loadUnaligned(as: type)
     }

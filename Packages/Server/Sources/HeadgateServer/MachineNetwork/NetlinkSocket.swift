@@ -1,37 +1,37 @@
 import CNetlink
 import Glibc
 
-/// Where a watch of the network reads what the kernel tells.
+/// The source of a network watch's netlink messages.
 protocol NetlinkReading: AnyObject {
-    /// Readable when there is something to read.
+    /// The descriptor to poll. It is readable when there is a datagram.
     var descriptor: Int32 { get }
-    /// Asks for a list; the kernel's answer carries `number`.
-    /// - Returns: whether the kernel took the question.
+    /// Requests a list. The kernel's answer carries `number`.
+    /// - Returns: false if the kernel refused the request.
     func request(_ list: NetworkList, number: UInt32) -> Bool
-    /// Reads a datagram, which is valid until the next read.
+    /// Reads a datagram, whose bytes are valid until the next read.
     func read() -> NetlinkRead
 }
 
-/// What one read came to.
+/// The result of one read.
 enum NetlinkRead {
     case datagram(UnsafeRawBufferPointer)
-    /// There is nothing more at present.
+    /// No datagram is ready.
     case nothing
-    /// The kernel had more to tell than there was room for.
+    /// The socket's buffer overflowed, so messages are lost.
     case overrun
 }
 
-/// A routing netlink socket: the kernel tells on it what changes, and answers what is asked (rtnetlink(7)).
+/// A routing netlink socket, on which the kernel reports changes and answers requests (rtnetlink(7)).
 final class NetlinkSocket: NetlinkReading {
     let descriptor: Int32
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 8)
 
-    /// What is listened to: links, addresses and routes.
+    /// The multicast groups to join: links, addresses and routes.
     private static let groups =
         UInt32(RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR)
         | UInt32(RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE)
 
-    /// Nil where the kernel has no such socket for this process.
+    /// Opens the socket. Returns nil if the kernel refuses it to this process.
     init?() {
         let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         descriptor = socket(AF_NETLINK, type, NETLINK_ROUTE)
@@ -68,12 +68,13 @@ final class NetlinkSocket: NetlinkReading {
         let count = receive(&sender)
         guard count >= 0 else { return errno == EAGAIN ? .nothing : .overrun }
         guard count <= buffer.count else { return .overrun }
-        // Other processes may write here too; only the kernel, which has number 0, is listened to.
+        // Other processes may send to this socket, too. Only messages of the kernel, whose number is 0, count.
         let isKernel = sender.nl_pid == 0
         return .datagram(UnsafeRawBufferPointer(rebasing: buffer[..<(isKernel ? count : 0)]))
     }
 
-    /// - Returns: the datagram's own length, of which only as much is in the buffer as fits.
+    /// Receives a datagram.
+    /// - Returns: the datagram's full length. The buffer holds only as much as fits.
     private func receive(_ sender: inout sockaddr_nl) -> Int {
         var size = socklen_t(MemoryLayout<sockaddr_nl>.size)
         return withUnsafeMutablePointer(to: &sender) {
@@ -85,7 +86,7 @@ final class NetlinkSocket: NetlinkReading {
 }
 
 extension NetworkList {
-    /// The type of the message that asks for it.
+    /// The type of the message that requests the list.
     fileprivate var requestType: UInt16 {
         switch self {
         case .links: UInt16(RTM_GETLINK)

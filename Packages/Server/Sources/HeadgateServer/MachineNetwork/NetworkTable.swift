@@ -1,15 +1,17 @@
 import Glibc
 import HeadgateCore
 
-/// The machine's interfaces, addresses and default routes, and so whether it is connected (Behaviour B20, B21). Pure.
+/// The machine's interfaces, addresses and default routes, and the connection state that follows from them (Behaviour
+/// B20, B21). A pure value.
 struct NetworkTable: Equatable {
     private var interfaces: [Int32: NetworkInterface] = [:]
     private var addresses: [Int32: Set<NetworkAddress>] = [:]
     private var routes: Set<NetworkRoute> = []
-    /// Whether routes may have gone that nobody told of. The kernel drops routes of IPv4 without a word when an
-    /// interface is switched off or an address goes, and does not always tell which one was replaced.
+    /// A Boolean value that says whether the list of routes may be out of date. The kernel drops IPv4 routes without a
+    /// message when an interface is switched off or an address is removed. It does not always say which route was
+    /// replaced.
     private(set) var doubtsRoutes = false
-    /// Whether a connection needs a default route as well (`network.require_default_route`).
+    /// A Boolean value that says whether a connection also needs a default route (`network.require_default_route`).
     let requiresDefaultRoute: Bool
 
     init(requiresDefaultRoute: Bool = false) {
@@ -34,7 +36,7 @@ struct NetworkTable: Equatable {
         }
     }
 
-    /// Forgets one list, which is about to be told anew.
+    /// Clears one list before the kernel sends it again.
     mutating func forget(_ list: NetworkList) {
         switch list {
         case .links: interfaces = [:]
@@ -45,15 +47,16 @@ struct NetworkTable: Equatable {
         }
     }
 
-    /// Where none are known, none can have gone.
+    /// Marks the routes as doubtful, unless there are none.
     private mutating func doubtRoutes() {
         doubtsRoutes = !routes.isEmpty
     }
 
-    // MARK: What it comes to
+    // MARK: Connection state
 
-    /// Connected: some interface but loopback is up with carrier and has an address of global scope. The kind is that of
-    /// the interface with the default route, else of the first connected one.
+    /// The connection state. The machine is connected if an interface other than loopback is up, with carrier and with
+    /// an address of global scope. The kind is that of the interface with the default route, else of the first
+    /// connected one.
     var state: NetworkState {
         let connected = interfaces.keys.filter(isConnected).sorted()
         let first = requiresDefaultRoute ? nil : connected.first
@@ -68,7 +71,8 @@ struct NetworkTable: Equatable {
         return addresses[index]?.isEmpty == false
     }
 
-    /// Routes of the main table come first: in others are those of a policy's, which may be meant for a few packets only.
+    /// Returns the interface of the best default route. Routes of the main table come first, because a policy may use
+    /// other tables for a few packets only.
     private func interfaceWithDefaultRoute(among connected: [Int32]) -> Int32? {
         let usable = routes.filter { connected.contains($0.interface) }
         let best = usable.min {
@@ -78,22 +82,23 @@ struct NetworkTable: Equatable {
     }
 }
 
-/// What the kernel tells of links, addresses and routes (rtnetlink(7)).
+/// A fact about links, addresses or routes that the kernel reports (rtnetlink(7)).
 enum NetworkFact: Equatable {
     case link(index: Int32, NetworkInterface)
     case linkGone(index: Int32)
     case address(index: Int32, NetworkAddress)
     case addressGone(index: Int32, NetworkAddress)
     case defaultRoute(NetworkRoute)
-    /// A default route was taken away or replaced. Which one is not always told, so the list has to be looked at.
+    /// A default route was removed or replaced. The kernel does not always say which one, so the list has to be
+    /// requested again.
     case defaultRoutesChanged
 }
 
-/// A network interface, as far as it matters for being connected.
+/// The properties of a network interface that decide whether the machine is connected.
 struct NetworkInterface: Equatable {
     var name: String
     var isLoopback: Bool
-    /// Switched on.
+    /// A Boolean value that says whether the interface is switched on.
     var isUp: Bool
     var hasCarrier: Bool
     var kind: ConnectionKind
@@ -101,7 +106,7 @@ struct NetworkInterface: Equatable {
     var isRunning: Bool { isUp && hasCarrier }
 }
 
-/// An address of global scope, as the kernel knows it.
+/// An address of global scope, in the kernel's form.
 struct NetworkAddress: Hashable {
     /// `AF_INET` or `AF_INET6`.
     var family: UInt8
@@ -112,13 +117,13 @@ struct NetworkAddress: Hashable {
 /// A default route over an interface.
 struct NetworkRoute: Hashable {
     var interface: Int32
-    /// Whether it is in the main table, where routes are unless a policy says otherwise.
+    /// A Boolean value that says whether the route is in the main table, where routes are unless a policy uses another.
     var isMain: Bool
-    /// A lower one is preferred.
+    /// The route's metric. The kernel prefers the lowest.
     var metric: UInt32
 }
 
-/// The lists of which the kernel's view of the network is made, in the order in which they are asked for.
+/// The lists of the kernel's network state, in the order of the requests.
 enum NetworkList: CaseIterable {
     case links
     case addresses

@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// Watches the machine's network: the kernel tells what changes, and nothing is polled (Behaviour B21).
+/// Watches the machine's network. The kernel reports changes, and nothing is polled (Behaviour B21).
 final class NetworkWatch {
     private let loop: EventLoop
     private let socket: any NetlinkReading
@@ -11,12 +11,14 @@ final class NetworkWatch {
     private var retry: LoopTimer?
     private var inquiry = NetlinkInquiry()
     private var table: NetworkTable
-    /// The table as it was when its state was last told.
+    /// The table at the last report.
     private var told: NetworkTable?
 
-    /// - Parameter onEvent: told the state as soon as it is known, which is mostly before this returns, and again whenever
-    ///   an interface, an address of global scope or a default route has changed, even if the state has not.
-    /// - Returns: nil where the kernel does not tell.
+    /// Starts to watch.
+    /// - Parameter onEvent: called with the state as soon as it is known, mostly before this returns. It is called
+    ///   again after each change of an interface, an address of global scope or a default route, even if the state is
+    ///   the same.
+    /// - Returns: nil if the kernel does not report on the network.
     init?(
         on loop: EventLoop, requiresDefaultRoute: Bool, kinds: InterfaceKinds,
         socket: (any NetlinkReading)? = NetlinkSocket(), onEvent: @escaping (NetworkState) -> Void
@@ -35,7 +37,7 @@ final class NetworkWatch {
     }
 
     deinit {
-        // Before the descriptor that it watches.
+        // The watch must end before the socket closes its descriptor.
         watch = nil
     }
 
@@ -44,15 +46,15 @@ final class NetworkWatch {
         watch = try? DescriptorWatch(readable: socket.descriptor, on: loop) { [weak self] in self?.readAll() }
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
-    /// Everything is asked for again. What was told stays true until it is known better.
+    /// Requests all lists again. The present table stays in use until they arrive.
     private func startOver() {
         for list in NetworkList.allCases { inquiry.want(list) }
     }
 
-    /// Asks for the next list, if one is wanted.
-    /// - Returns: whether there is an answer to read.
+    /// Requests the next list, if one is wanted.
+    /// - Returns: true if there is an answer to read.
     private func ask() -> Bool {
         guard retry?.deadline == nil, let (list, number) = inquiry.next() else { return false }
         table.forget(list)
@@ -73,12 +75,12 @@ final class NetworkWatch {
             switch socket.read() {
             case .datagram(let datagram): messages.read(datagram).forEach(take)
             case .overrun: recover()
-            // Only now: what is still to be read is older than the answer would be.
+            // The request comes last, because unread messages are older than the answer.
             case .nothing: if !ask() { return tell() }
             }
         }
-        // Others on the loop have their turn in between. The socket would not call for that: it may be empty by now, and
-        // what has to be asked for not be asked yet.
+        // The rest waits for the next turn, so that other work of the loop runs. The call has to be scheduled: the
+        // socket may be empty and a request still to be sent, and then no event would come.
         loop.atEndOfNextTurn { [weak self] in self?.readAll() }
     }
 
@@ -92,15 +94,15 @@ final class NetworkWatch {
         case .listRefused(let number): refused(number)
         case .garbled:
             startOver()
-            // The same could come again and again.
+            // The same datagram could come again and again, so the next request waits.
             retry?.arm(after: NetworkWatch.pauseAfterRefusal)
         }
     }
 
-    /// The kernel could not tell all.
+    /// Recovers from lost messages.
     private func recover() {
         startOver()
-        // libuv no longer watches a socket that has had an error.
+        // libuv stops watching a socket after an error.
         listen()
     }
 
@@ -110,27 +112,27 @@ final class NetworkWatch {
         onEvent(table.state)
     }
 
-    /// How many datagrams are read in one turn.
+    /// The most datagrams that are read in one turn.
     static let mostReads = 256
     private static let pauseAfterRefusal = Duration.seconds(1)
 }
 
-/// Which of the kernel's lists are still to be had. They are asked for one at a time, since the kernel answers a second
-/// question only when it is done with the first. Pure.
+/// The kernel's lists that are still to be read. The lists are requested one at a time, because the kernel answers one
+/// request after another. A pure value.
 struct NetlinkInquiry {
     private var wanted: Set<NetworkList> = []
     private var underWay: (list: NetworkList, number: UInt32)?
     private var lastNumber: UInt32 = 0
 
-    /// Whether every list is in, as far as is known.
+    /// A Boolean value that says whether every wanted list has arrived.
     var isComplete: Bool { wanted.isEmpty && underWay == nil }
 
-    /// A list has to be asked for, again if it is under way.
+    /// Requests a list, again if it is already being read.
     mutating func want(_ list: NetworkList) {
         wanted.insert(list)
     }
 
-    /// The next list to ask for, and the number to do so under; nil while another is under way, or when none is left.
+    /// Returns the next list to request and its number, or nil if a request is open or no list is wanted.
     mutating func next() -> (list: NetworkList, number: UInt32)? {
         guard underWay == nil, let list = NetworkList.allCases.first(where: wanted.contains) else { return nil }
         wanted.remove(list)
@@ -139,19 +141,19 @@ struct NetlinkInquiry {
         return underWay
     }
 
-    /// A list is at its end. Numbers that are not under way mean nothing.
+    /// Ends a list. Numbers of no open request are ignored.
     mutating func ended(_ number: UInt32) {
         if underWay?.number == number { underWay = nil }
     }
 
-    /// A list that goes on will not be whole: it is asked for once more.
+    /// Requests a list again, because it changed while the kernel sent it.
     mutating func interrupted(_ number: UInt32) {
         guard let underWay, underWay.number == number else { return }
         want(underWay.list)
     }
 
-    /// The kernel refused a list, which is still wanted.
-    /// - Returns: whether this was the one under way.
+    /// Ends a request that the kernel refused. The list is still wanted.
+    /// - Returns: true if the request was open.
     mutating func refused(_ number: UInt32) -> Bool {
         guard underWay?.number == number else { return false }
         interrupted(number)

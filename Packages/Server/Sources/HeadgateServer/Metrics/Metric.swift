@@ -1,20 +1,20 @@
 import HeadgateCore
 import HeadgateData
 
-/// One of the daemon's metrics: what it is called, what it means, and where its samples come from (Behaviour O1). What the
-/// method `metrics` answers and what `Docs/Metrics.md` tells follow from this one declaration.
+/// The declaration of one metric: its name, its meaning and the source of its samples (Behaviour O1). The answer of the
+/// method `metrics` is made from it, and a test compares `Docs/Metrics.md` with it.
 struct Metric: Sendable {
-    /// What Prometheus takes it for.
+    /// The metric's type in Prometheus.
     enum Kind: String, CaseIterable, Sendable {
-        /// It only grows, and begins anew with the daemon.
+        /// A value that only grows, and starts at 0 with the daemon.
         case counter
-        /// It goes up and down.
+        /// A value that rises and falls.
         case gauge
-        /// How often values came up to each of some bounds, and what they come to in all.
+        /// Counts of observed values up to each of some bounds, and the sum of all values.
         case histogram
     }
 
-    /// In what it is told. Its name says it, too.
+    /// The unit of a metric's values, which is also a part of its name.
     enum Unit: String, CaseIterable, Sendable {
         /// The time of one second.
         case seconds
@@ -24,16 +24,16 @@ struct Metric: Sendable {
         case events
     }
 
-    /// What it is called, with the `_total` of counters.
+    /// The metric's name, which ends with `_total` for a counter.
     let name: String
     let kind: Kind
-    /// Nil for what is merely counted.
+    /// The unit of the values, or nil for a plain count.
     let unit: Unit?
-    /// What it tells, in one sentence.
+    /// The metric's meaning, in one sentence.
     let help: String
-    /// What its samples are told apart by.
+    /// The names of the labels that distinguish the samples.
     let labels: [StaticString]
-    /// Tells its samples.
+    /// Writes the metric's samples.
     let tell: @Sendable (MetricsReading, inout SampleWriter) -> Void
 
     init(
@@ -48,7 +48,7 @@ struct Metric: Sendable {
         self.tell = tell
     }
 
-    /// A metric that is one number.
+    /// Returns a metric that has one sample.
     static func one(
         _ kind: Kind, _ name: String, _ help: String, unit: Unit? = nil,
         value: @escaping @Sendable (MetricsReading) -> MetricValue
@@ -56,7 +56,7 @@ struct Metric: Sendable {
         Metric(kind, name, help, unit: unit) { reading, writer in writer.sample(value(reading)) }
     }
 
-    /// A metric that is one number for each dispatcher.
+    /// Returns a metric that has one sample for each dispatcher.
     static func each(
         _ kind: Kind, _ name: String, _ help: String, unit: Unit? = nil,
         value: @escaping @Sendable (DispatcherSummary) -> MetricValue
@@ -67,27 +67,27 @@ struct Metric: Sendable {
     }
 }
 
-/// What a sample says.
+/// The value of a sample.
 enum MetricValue {
-    /// A count, or a size.
+    /// A count or a size.
     case whole(Int)
-    /// Seconds.
+    /// A time span, written in seconds.
     case seconds(Duration)
-    /// Seconds since 1970.
+    /// A point in time, written in seconds since 1970.
     case time(Timestamp)
 
-    /// 1 for yes, 0 for no.
+    /// Returns 1 for true, 0 for false.
     static func flag(_ isSo: Bool) -> MetricValue { .whole(isSo ? 1 : 0) }
 }
 
-/// Writes the samples of metrics into an answer, one behind the other. A scrape may have thousands of them.
+/// Writes the samples of metrics into an answer, one after the other. One answer may have thousands of samples.
 struct SampleWriter {
     fileprivate(set) var json: JSONWriter
 
-    /// A metric that has no labels, or whose labels say nothing.
+    /// Writes a sample without labels.
     mutating func sample(_ value: MetricValue) { sample([:], value) }
 
-    /// A number.
+    /// Writes a sample that is one number.
     mutating func sample(_ labels: KeyValuePairs<StaticString, String>, _ value: MetricValue) {
         begin(labels)
         json.member("value")
@@ -95,7 +95,8 @@ struct SampleWriter {
         json.endObject()
     }
 
-    /// A histogram: its buckets' bounds, how many values were no greater, and the sum and number of all.
+    /// Writes a histogram: for each bucket its bound and the count of values up to the bound, and the sum and count of
+    /// all values.
     mutating func sample(_ labels: KeyValuePairs<StaticString, String>, _ histogram: Histogram) {
         begin(labels)
         json.member("buckets")
@@ -138,7 +139,7 @@ struct SampleWriter {
 }
 
 extension JSONWriter {
-    /// The member `metrics`: every metric with its samples.
+    /// Writes the member `metrics`: every metric with its samples.
     mutating func metrics(_ metrics: [Metric], _ reading: MetricsReading) {
         member("metrics")
         beginArray()
@@ -158,7 +159,7 @@ extension JSONWriter {
         member("samples")
         beginArray()
         var samples = SampleWriter(json: self)
-        // The bytes are handed over and back, and never copied: there may be a megabyte of them.
+        // The writer's bytes move to the sample writer and back without a copy, because they may be a megabyte.
         bytes = []
         metric.tell(reading, &samples)
         self = samples.json

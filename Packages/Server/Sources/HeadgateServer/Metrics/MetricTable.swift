@@ -1,10 +1,10 @@
 import HeadgateCore
 import HeadgateData
 
-/// Every metric of the daemon, in the order in which they are told (Behaviour O1).
+/// All metrics of the daemon, in the order of the answer (Behaviour O1).
 ///
-/// To add one, write it down here; a test says what `Docs/Metrics.md` has to say of it. A new counter of ``EventCounter``,
-/// ``DispatcherCounter`` or ``ConnectionCounter`` is here by itself.
+/// To add a metric, add it here. A test then says which row `Docs/Metrics.md` needs. A new case of ``EventCounter``,
+/// ``DispatcherCounter`` or ``ConnectionCounter`` becomes a metric without a change here.
 enum MetricTable {
     static let all = daemon + counters + dispatchers + barriers + store + times + process
 
@@ -36,7 +36,7 @@ enum MetricTable {
         },
     ]
 
-    /// What `status` counts.
+    /// The counters of the daemon, which `status` shows too.
     private static let counters: [Metric] =
         EventCounter.allCases.map { counter in
             .one(.counter, "headgate_\(counter.name)_total", counter.meaning) { .whole($0.events[counter]) }
@@ -176,7 +176,7 @@ enum MetricTable {
         },
     ]
 
-    /// Under the names that Prometheus' own clients have for them.
+    /// The usage of the process, under the names that Prometheus' own client libraries use.
     private static let process: [Metric] = [
         .one(
             .counter, "process_cpu_seconds_total", "Time that the daemon has spent on processors", unit: .seconds
@@ -198,6 +198,6 @@ extension ClosedWay {
 }
 
 extension String {
-    /// With its first letter in upper case.
+    /// The text with its first letter in upper case.
     fileprivate var capitalized: String { prefix(1).uppercased() + dropFirst() }
 }

@@ -2,9 +2,9 @@ import Glibc
 import HeadgateCore
 import HeadgateData
 
-/// What the daemon's metrics are told from: one look at the service, so that all of them belong together.
+/// The values of all metrics, read from the service at one moment so that they agree.
 ///
-/// It costs what there is to tell, and never goes over events (Behaviour O1).
+/// The cost of a reading does not depend on the number of events (Behaviour O1).
 struct MetricsReading {
     let events: Counters<EventCounter>
     let connections: Counters<ConnectionCounter>
@@ -24,10 +24,10 @@ struct MetricsReading {
     let process: ProcessUsage
     let now: Instant
     let wall: Timestamp
-    /// Nil where it is not known.
+    /// The room on the data directory's disk, or nil if it is not known.
     let disk: DiskRoom?
 
-    /// What is told of the event store.
+    /// The values of the event store.
     struct StoreReading {
         let kind: String
         let durability: String
@@ -36,7 +36,7 @@ struct MetricsReading {
         let diskBytes: Int
         let letters: Tally
         let rememberedIDs: Int
-        /// Nil when nothing waits.
+        /// The age of the oldest pending event, or nil if there is none.
         let oldest: Duration?
     }
 
@@ -68,13 +68,13 @@ struct MetricsReading {
     }
 }
 
-/// What the process has used of the machine.
+/// The processor time and memory that the process uses.
 struct ProcessUsage {
-    /// Time on processors, of the program and of the system for it.
+    /// Processor time in user mode and in the kernel.
     let processor: Duration
-    /// Memory that it has.
+    /// Resident memory, in bytes.
     let residentBytes: Int
-    /// Addresses that it has.
+    /// Virtual memory, in bytes.
     let virtualBytes: Int
 
     init() {
@@ -90,7 +90,7 @@ struct ProcessUsage {
         .seconds(time.tv_sec) + .microseconds(time.tv_usec)
     }
 
-    /// Of `/proc/self/statm`, whose first two numbers these are; 0 where it cannot be read.
+    /// Reads the first two numbers of `/proc/self/statm`, in pages. Returns 0 for both if the file cannot be read.
     private static func pages() -> (total: Int, resident: Int) {
         let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return (0, 0) }

@@ -2,18 +2,20 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// The acknowledgements of one session that wait for the store, by group: rendered when the events come, sent in one
-/// piece when they are safe (Behaviour P1). No object is made for an event.
+/// The acknowledgements of one session that wait for the store, by commit group. An acknowledgement is rendered when
+/// its event arrives. All of a group are sent in one piece after the commit (Behaviour P1). No object is allocated for
+/// an event.
 struct Acknowledgements {
-    /// The oldest first.
+    /// The groups, oldest first.
     private var groups: [GroupAcknowledgements] = []
-    /// What those of the group before took: that much room the next get at once.
+    /// The sizes of the last group, with which the next group's memory is reserved.
     private var usual = (answers: 0, bytes: 0)
 
     /// Adds the acknowledgement of an event.
-    /// - Parameter group: what the event waits for, as ``EventQueue/gatheringGroup`` numbers it. One before it may still be
-    ///   on its way to the disk.
-    /// - Returns: whether it is the first that waits for this; ``takeOldest()`` is to be called when that has come.
+    /// - Parameter group: the event's commit group, as ``EventQueue/gatheringGroup`` numbers it. Earlier groups may
+    ///   still be in flight to the disk.
+    /// - Returns: true if it is the first acknowledgement of this group. The caller must then call ``takeOldest()``
+    ///   after the group's commit.
     mutating func add(
         _ id: UnsafeRawBufferPointer, event: UnsafeRawBufferPointer, _ admission: Admission, requestBytes: Int,
         group: Int
@@ -24,12 +26,13 @@ struct Acknowledgements {
         return isFirst
     }
 
-    /// Other answers of the session begin to wait behind these: what is added from now on goes out after those.
+    /// Closes the newest group for more acknowledgements, because other answers of the session now wait behind it.
+    /// Later acknowledgements are sent after those answers.
     mutating func seal() {
         if !groups.isEmpty { groups[groups.count - 1].seal() }
     }
 
-    /// Takes out those whose group is safe, or could not be stored.
+    /// Removes the acknowledgements of the oldest group, after its commit has succeeded or failed.
     mutating func takeOldest() -> GroupAcknowledgements {
         let oldest = groups.takeFirst()
         usual = (oldest.count, oldest.bytes.count)
@@ -37,19 +40,19 @@ struct Acknowledgements {
     }
 }
 
-/// The acknowledgements that wait for one group.
+/// The acknowledgements of one commit group.
 struct GroupAcknowledgements {
-    /// Nil when no more may be added.
+    /// The number of the commit group, or nil if no acknowledgement may be added.
     fileprivate private(set) var group: Int?
     private var answers = JSONWriter()
-    /// Where each request's id stands in the answers, should they have to become errors.
+    /// The range of each request's ID in the rendered answers, from which errors can be made.
     private var ids: [Range<Int>] = []
-    /// Bytes of the requests.
+    /// The size of the requests, in bytes.
     private(set) var requestBytes = 0
 
     fileprivate init(group: Int, like usual: (answers: Int, bytes: Int)) {
         self.group = group
-        // A bit more: an answer asks for what it takes at most.
+        // The extra room is for the last answer, which reserves its largest possible size.
         answers = JSONWriter(capacity: usual.bytes + 128)
         ids.reserveCapacity(usual.answers)
     }
@@ -73,7 +76,7 @@ struct GroupAcknowledgements {
         requestBytes += bytes
     }
 
-    /// The same requests, answered with an error.
+    /// Returns the answers to the same requests if the commit failed: errors.
     func refused(with error: RPCError) -> [UInt8] {
         var refusals = JSONWriter()
         answers.bytes.withUnsafeBytes { bytes in
@@ -87,14 +90,15 @@ struct GroupAcknowledgements {
 }
 
 extension JSONWriter {
-    /// The result of `track` for one event.
+    /// Writes the result of `track` for one event.
     mutating func acknowledgement(of id: UnsafeRawBufferPointer, _ admission: Admission) {
         bytes.lay(most: ByteCursor.mostAcknowledgementBytes(of: id)) { $0.putAcknowledgement(of: id, admission) }
     }
 }
 
 extension ByteCursor {
-    /// Lays the result of `track`: `{"id","seq"}`, with `duplicate` for a repeat; an event that nobody wants has no `seq`.
+    /// Writes the result of `track`: `{"id","seq"}`, with `duplicate` for a repeat. An event that no dispatcher wants
+    /// has `unrouted` instead of `seq`.
     @inline(__always)
     fileprivate mutating func putAcknowledgement(of id: UnsafeRawBufferPointer, _ admission: Admission) {
         put(#"{"id":"#)

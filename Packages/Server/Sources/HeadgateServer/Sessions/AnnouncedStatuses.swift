@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// What clients announce about themselves (Behaviour B26), and the flushes that follow from it (Behaviour F5).
+/// The statuses that clients announce (Behaviour B26), and the flushes that they start (Behaviour F5).
 final class AnnouncedStatuses {
     private let gate: Headgate
 
@@ -9,14 +9,14 @@ final class AnnouncedStatuses {
         self.gate = gate
     }
 
-    /// Takes note of a client's status. A change of it begins a flush where the settings ask for that.
+    /// Stores a client's status. A change starts a flush if the settings say so.
     func announce(_ status: ApplicationStatus, by session: Int, flushingOn occasions: FlushOccasions) {
         guard gate.clientStatuses.value[session] != status else { return }
         gate.clientStatuses.value[session] = status
         if occasions.include(status) { gate.flushAutomatically() }
     }
 
-    /// Forgets the status of a client that is gone. The flush that its status began goes on.
+    /// Removes the status of a client that has left. A flush that the status started goes on.
     func sessionEnded(_ session: Int) {
         guard gate.clientStatuses.value[session] != nil else { return }
         gate.clientStatuses.value[session] = nil

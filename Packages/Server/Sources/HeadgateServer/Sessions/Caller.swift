@@ -1,22 +1,22 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// Who speaks on a connection, and what that allows (Behaviour X1).
+/// The client of a connection, and its rights (Behaviour X1).
 struct Caller {
     let credentials: PeerCredentials
-    /// What the settings grant it.
+    /// The groups of methods that the settings grant to the caller.
     private(set) var groups: Set<MethodGroup>
-    /// Root, and the user that the daemon runs as, may do all.
+    /// True for root and for the daemon's user, who may call all methods.
     private let isTrusted: Bool
-    /// How a client named itself in `hello`: `shop/2.1`.
+    /// The client's name from `hello`, like `shop/2.1`, or nil before `hello`.
     var client: String?
-    /// Where its events' ids are unique (Behaviour Q7).
+    /// The namespace in which the IDs of the caller's events are unique (Behaviour Q7).
     var namespace: String
 
     /// True if the client named a namespace in `hello`.
     var hasNamespaceOfItsOwn: Bool { namespace != "uid:\(credentials.uid)" }
 
-    /// - Parameter daemonUID: the user that the daemon runs as.
+    /// - Parameter daemonUID: the user ID of the daemon's process.
     init(_ credentials: PeerCredentials, access: AccessSettings, daemonUID: UInt32) {
         self.credentials = credentials
         namespace = "uid:\(credentials.uid)"
@@ -25,17 +25,17 @@ struct Caller {
         grant(access)
     }
 
-    /// Gives it what the settings grant.
+    /// Sets the caller's rights to those that the settings grant.
     mutating func grant(_ access: AccessSettings) {
         groups = Set(MethodGroup.allCases.filter { isTrusted || access.grants($0, to: credentials) })
     }
 }
 
-/// A caller's namespace, as its events have it.
+/// A caller's namespace, in the forms that its events need.
 struct Namespace {
-    /// In UTF-8.
+    /// The name in UTF-8.
     let bytes: FixedBytes
-    /// For the trace of its events.
+    /// The number that stands for the namespace in the trace of events.
     let number: UInt32
 
     init(_ name: String, _ trace: EventTrace) {
@@ -45,7 +45,7 @@ struct Namespace {
 }
 
 extension AccessSettings {
-    /// Whether the settings open a group of methods to someone; everyone may track.
+    /// Returns true if the settings grant a group of methods to a user. Every user may track.
     fileprivate func grants(_ group: MethodGroup, to peer: PeerCredentials) -> Bool {
         switch group {
         case .track: true
@@ -57,7 +57,7 @@ extension AccessSettings {
 }
 
 extension AccessSettings.Grant {
-    /// Supplementary groups count.
+    /// Returns true if the grant has the user or one of the user's groups. Supplementary groups count.
     fileprivate func includes(_ peer: PeerCredentials) -> Bool {
         uids.contains(peer.uid) || gids.contains(peer.gid) || peer.groups.contains(where: gids.contains)
     }

@@ -1,29 +1,30 @@
 import Glibc
 import HeadgateTransport
 
-/// The sockets at which clients come in.
+/// The listening sockets of the daemon.
 ///
-/// The file of a socket that was made here is looked after: when somebody removes or replaces it, it is made again, because
-/// otherwise no new client could come in until a restart.
+/// The daemon checks each second that the socket files exist. If another process removes or replaces a file, the daemon
+/// opens a new socket at the path. Otherwise no new client could connect until a restart.
 final class Listening {
     private var listeners: [UnixListener] = []
     private let log: Log
     private let accept: (Connection) -> Void
-    /// The paths of inherited sockets whose files were there at the start.
+    /// The paths of inherited sockets whose files existed at the start.
     private var inheritedPaths: [String] = []
     private var timer: LoopTimer?
-    /// Whether the log says already that the file cannot be made again.
+    /// A Boolean value that says whether the log has already reported that a file cannot be created.
     private var isToldAway = false
 
-    /// How often the files are looked after.
+    /// The time between two checks of the files.
     private static let interval = Duration.seconds(1)
 
-    /// - Parameter accept: called on the loop for each client.
+    /// - Parameter accept: called on the loop for each new connection.
     init(log: Log, accept: @escaping (Connection) -> Void) {
         (self.log, self.accept) = (log, accept)
     }
 
-    /// Takes over the sockets that a service manager has opened, or opens the one at a path, if there is a path.
+    /// Uses the sockets that a service manager has opened. If there are none, opens a socket at the path, if there is a
+    /// path.
     func begin(at path: String?, inherited: [Int32], on loop: EventLoop) throws(StartFault) {
         do throws(TransportError) {
             for descriptor in inherited {
@@ -56,8 +57,8 @@ final class Listening {
         timer?.arm(after: Listening.interval)
     }
 
-    /// Listens at a path again. Connections of the old socket stay.
-    /// - Returns: false if that is not possible now.
+    /// Opens a new socket at a path. Connections over the old socket stay.
+    /// - Returns: false if that fails for now.
     private func open(_ path: String, on loop: EventLoop) -> Bool {
         do throws(TransportError) {
             add(try UnixListener(path: path, on: loop, waiting: false, onConnection: accept))
@@ -73,7 +74,7 @@ final class Listening {
 
     private static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// Takes no more clients.
+    /// Closes the listening sockets.
     func end() {
         timer = nil
         for listener in listeners { listener.close() }

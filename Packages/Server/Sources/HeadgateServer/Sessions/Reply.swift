@@ -1,23 +1,24 @@
 import HeadgateData
 import HeadgateWire
 
-/// What one call leads to: the answer that is owed for a request; of a notification nothing is owed, and only failures
-/// count. Until it is done the call is in its session's account, answered or not (Behaviour X2).
+/// The reply to one call. A request gets an answer. A notification gets none, and only its failure counts. The
+/// session's account includes the call until the reply is finished (Behaviour X2).
 final class Reply {
-    /// Strong: an answer is owed for a moment, and weak references would slow down every use of a session. Nil once it is
-    /// done. A session whose client is gone ends all its replies, so that none keeps it.
+    /// The session, or nil once the reply is finished. The reference is strong, because a weak one would slow down
+    /// every use of a session. A closed session finishes all its replies, so that none retains it.
     private var session: Session?
-    /// Nil for a notification.
+    /// The request's ID in JSON, or nil for a notification.
     private let id: [UInt8]?
     private var batch: BatchReply?
     private let requestBytes: Int
-    /// Its place among the session's replies that wait (``WaitingReplies``).
+    /// The index of the reply in ``WaitingReplies``, or nil if it is not there.
     var place: Int?
 
+    /// Begins a call.
     /// - Parameters:
-    ///   - id: the request's id in JSON; nil for a notification.
-    ///   - batch: the batch that the message came in, if it came in one.
-    ///   - requestBytes: the bytes of its line; none in a batch, which counts its own.
+    ///   - id: the request's ID in JSON, or nil for a notification.
+    ///   - batch: the JSON-RPC batch that contains the message, or nil.
+    ///   - requestBytes: the size of the message's line. It is 0 in a batch, which counts its own line.
     init(to session: Session, id: [UInt8]?, batch: BatchReply?, requestBytes: Int) {
         self.session = session
         self.id = id
@@ -27,7 +28,7 @@ final class Reply {
         session.callBegan(bytes: requestBytes)
     }
 
-    /// Whether it is neither answered nor given up.
+    /// A Boolean value that says whether the reply is neither sent nor cancelled.
     var isWaiting: Bool { session != nil }
 
     /// Answers with a result.
@@ -47,7 +48,7 @@ final class Reply {
         finish { id, writer in id.withUnsafeBytes { writer.errorAnswer(id: $0, error: error) } }
     }
 
-    /// Nobody is there any more to be answered. What it was about may go on.
+    /// Cancels the reply, because the client has disconnected. The work of the call may go on.
     func giveUp() {
         finish { _, _ in }
     }
@@ -57,7 +58,7 @@ final class Reply {
         self.session = nil
         session.callAnswered(self)
         if let id, session.machine.isListening { send(id, write, to: session) }
-        // First: once the last message is settled the connection may close.
+        // The batch ends before the call: after the last call the connection may close.
         batch?.end()
         batch = nil
         session.callEnded(bytes: requestBytes)
@@ -73,14 +74,14 @@ final class Reply {
     }
 }
 
-/// The answers to a batch, which go out together in one line; none at all for notifications only.
+/// The answers to a JSON-RPC batch, which are sent together in one line. A batch of only notifications gets no answer.
 final class BatchReply {
     private let session: Session
-    /// The line so far, without its end.
+    /// The line so far, without the line end.
     private var line: [UInt8] = []
-    /// Bytes of the batch's own line.
+    /// The size of the batch's own line, in bytes.
     private let requestBytes: Int
-    /// How many of its messages are not done, the reading of the batch itself being one.
+    /// The number of unfinished messages, plus one until all messages are read.
     private var underWay = 1
 
     init(to session: Session, requestBytes: Int) {
@@ -89,15 +90,15 @@ final class BatchReply {
         session.batchBegan(bytes: requestBytes)
     }
 
-    /// Bytes of the answers so far.
+    /// The size of the answers so far, in bytes.
     var byteCount: Int { line.count }
 
-    /// One of its messages is being worked on.
+    /// Begins a message.
     func begin() {
         underWay += 1
     }
 
-    /// Adds an answer. It waits for the others.
+    /// Adds an answer, which is sent with the others.
     func add(_ answer: [UInt8]) {
         let before = line.count
         line.append(UInt8(ascii: line.isEmpty ? "[" : ","))
@@ -105,7 +106,7 @@ final class BatchReply {
         session.batchKeeps(bytes: line.count - before)
     }
 
-    /// One of its messages is done, or all have been handed on. Behind the last one the answers go out.
+    /// Ends a message, or the reading of the batch. The last end sends the answers.
     func end() {
         underWay -= 1
         guard underWay == 0 else { return }
@@ -116,7 +117,7 @@ final class BatchReply {
     }
 }
 
-/// The replies of one session that wait: for a flush to end, say, or a board.
+/// The replies of one session that wait for something, like the end of a flush or a board.
 struct WaitingReplies {
     private var replies: [Reply] = []
 
@@ -127,7 +128,7 @@ struct WaitingReplies {
         replies.append(reply)
     }
 
-    /// Takes out a reply, if it is among them. The last one takes its place: they have no order.
+    /// Removes a reply, if it is there. The last reply moves to its index, because they have no order.
     mutating func remove(_ reply: Reply) {
         guard let place = reply.place else { return }
         reply.place = nil
@@ -137,7 +138,7 @@ struct WaitingReplies {
         last.place = place
     }
 
-    /// Takes out all.
+    /// Removes and returns all replies.
     mutating func takeAll() -> [Reply] {
         for reply in replies { reply.place = nil }
         defer { replies = [] }

@@ -3,46 +3,48 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// One client's connection: frames its lines, hands its requests on, and sends the answers. What it holds dies with it.
+/// One client's connection: reads its lines, runs its requests and sends the answers. All state of a session ends with
+/// its connection.
 ///
-/// When it reads and when it closes is decided by ``SessionMachine``, to which each fact is told; ``perform(_:)`` carries
-/// out what it orders.
+/// ``SessionMachine`` decides when the session reads and when it closes. The session reports each fact to the machine,
+/// and ``perform(_:)`` carries out the machine's orders.
 ///
-/// What is touched for each event is not checked for exclusive access at run time.
+/// Properties that each event uses are not checked for exclusive access at run time.
 final class Session {
     let number: Int
     let connection: any SessionConnection
     var caller: Caller
-    /// The context of its events, in JSON.
+    /// The context of the session's events, in JSON.
     private(set) var context = FixedBytes([])
-    /// Where its events' ids are unique, as events have it.
+    /// The namespace of the session's events.
     private(set) var namespace: Namespace
-    /// Whether it has sent anything but `hello`, which comes first if at all.
+    /// A Boolean value that says whether the client has sent a message other than `hello`, which may come only first.
     @exclusivity(unchecked) private(set) var hasSpoken = false
     @exclusivity(unchecked) private(set) var machine: SessionMachine
-    /// Its part in what is counted of all clients' events.
+    /// The session's own counters of events.
     @exclusivity(unchecked) var events = Counters<EventCounter>()
-    /// How many of its messages were refused or failed, told or not.
+    /// The number of messages that were refused or failed, with or without an answer.
     private(set) var failures = 0
-    /// When it began.
+    /// The time at which the session began.
     let begin: Instant
-    /// Since when the client has not been read, while that is not for this turn only.
+    /// The time since which the session has read nothing, or nil if it reads again within this turn.
     private var unreadSince: Instant?
 
-    /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
+    /// Strong, because the loop may close connections after the server is gone. The service releases closed sessions.
     private let service: Service
     private let tracking: Tracking
     private let decoder: MessageDecoder
     @exclusivity(unchecked) private var framer: LineFramer
     @exclusivity(unchecked) private var acknowledgements = Acknowledgements()
-    /// What the client waits for.
+    /// The calls of the client that wait for their answers.
     private(set) var waiting = WaitingReplies()
-    /// What the client was asked.
+    /// The daemon's requests to the client.
     private var peerRequests = PeerRequests()
-    /// Ends the time that a client that is gone has for what it sent before.
+    /// Ends the time in which the session still reads the data of a client that has disconnected.
     private var grace: (any Disposable)?
 
-    /// How long what a client sent before it went away is read: it is closed within a second (Behaviour X2).
+    /// The time for which a session still reads the data of a client that has disconnected. The session must close
+    /// within a second (Behaviour X2).
     private static let mostGrace = Duration.milliseconds(500)
 
     init(number: Int, connection: any SessionConnection, caller: Caller, service: Service) {
@@ -59,20 +61,20 @@ final class Session {
         collectContext()
     }
 
-    // MARK: Who it is
+    // MARK: Identity
 
-    /// The session's name, which `hello` tells.
+    /// The session's name, which `hello` returns.
     var name: String { "session-\(number)" }
 
-    /// The session as the owner of its barriers: `shop/2.1 (uid 1000, session-7)`, with the process instead of the
-    /// client's name when it did not tell one.
+    /// The session as the owner of remote barriers: `shop/2.1 (uid 1000, session-7)`. If the client has no name, its
+    /// process stands there.
     var asOwner: RemoteBarrierOwner {
         let client = caller.client ?? "pid \(caller.credentials.pid)"
         return RemoteBarrierOwner(number: number, name: "\(client) (uid \(caller.credentials.uid), \(name))")
     }
 
-    /// The client says who it is.
-    /// - Parameter namespace: where its events' ids are unique; nil: where they are already.
+    /// Stores the name and namespace that a client gives in `hello`.
+    /// - Parameter namespace: the namespace of the client's events, or nil to keep the present one.
     func introduce(as client: String, namespace: String?) {
         hasSpoken = true
         caller.client = client
@@ -81,13 +83,13 @@ final class Session {
         collectContext()
     }
 
-    /// Makes the context anew, after something that it tells has changed.
+    /// Makes the context of the session's events again, after a change of its parts.
     func collectContext() {
         let network = service.gate.networkConnectionType
         context = FixedBytes(service.collecting.context(of: caller, networkConnectionType: network))
     }
 
-    /// Other settings are in force.
+    /// Applies new settings.
     func settingsChanged(from old: Settings, to new: Settings) {
         if new.access != old.access { regrant(new.access) }
         if new.collectors != old.collectors { collectContext() }
@@ -95,8 +97,8 @@ final class Session {
         perform(machine.limitsChanged(to: new.limits, surroundings))
     }
 
-    /// What the session holds by rights that it loses ends, and the session with it: nobody would tell the client that a
-    /// watch is silent for ever. When it asks again it is told why.
+    /// Applies new rights. If the session loses a right by which it holds something, it closes: otherwise its client
+    /// would wait for reports that never come. The client gets the reason when it connects and asks again.
     private func regrant(_ access: AccessSettings) {
         let former = caller.groups
         caller.grant(access)
@@ -110,13 +112,14 @@ final class Session {
 
     // MARK: Orders
 
-    /// Carries out what the machine orders, and what that leads to.
+    /// Carries out an order of the machine, and the orders that follow from it.
     private func perform(_ order: SessionMachine.Order) {
         var order = order
         while order != .nothing { order = carryOut(order) }
     }
 
-    /// - Returns: what follows from it.
+    /// Carries out one order.
+    /// - Returns: the next order.
     private func carryOut(_ order: SessionMachine.Order) -> SessionMachine.Order {
         switch order {
         case .nothing: break
@@ -147,7 +150,7 @@ final class Session {
         return machine.linesTaken(hasMore: framer.waitingBytes > 0, surroundings)
     }
 
-    /// Has the machine told when this has come.
+    /// Arranges that the machine is called when the awaited event comes.
     private func goOn(after awaited: SessionMachine.Awaited) {
         switch awaited {
         case .room:
@@ -161,7 +164,7 @@ final class Session {
         }
     }
 
-    /// The client is gone: nobody waits any more for what it has asked.
+    /// Ends the calls that a disconnected client waits for, and limits the time to read the rest.
     private func endWaits() {
         grace = service.scheduler.schedule(at: service.scheduler.now + Session.mostGrace) { [weak self] in
             guard let self else { return }
@@ -175,18 +178,18 @@ final class Session {
         for reply in waiting.takeAll() { reply.giveUp() }
     }
 
-    /// The service stops: what still waits is answered with an error (Behaviour D11).
+    /// Answers all waiting calls with an error, because the service stops (Behaviour D11).
     func answerWaits(with error: RPCError) {
         for reply in waiting.takeAll() { reply.fail(error) }
     }
 
-    /// That the client is not read, why, and for how long.
+    /// The reason why the session does not read, and since how long.
     struct Stop {
         let reason: SessionMachine.Stop
         let duration: Duration
     }
 
-    /// Nil while the client is read.
+    /// The present pause in reading, or nil while the session reads.
     var stop: Stop? {
         guard let unreadSince, let reason = machine.stop(surroundings) else { return nil }
         return Stop(reason: reason, duration: service.scheduler.now - unreadSince)
@@ -264,7 +267,7 @@ final class Session {
 
     // MARK: Tracking
 
-    /// The one method on the hot path: the answer is rendered at once and kept until the event is safe.
+    /// Tracks an event, on the hot path. The answer is rendered at once and sent after the event's commit.
     private func track(_ request: IncomingMessage.Request, bytes: Int) {
         hasSpoken = true
         do {
@@ -279,14 +282,14 @@ final class Session {
         }
     }
 
-    /// Calls `work` once all that has been offered so far is stored, or could not be: behind the acknowledgements that
-    /// wait by then, and before those that come later. So they all go out in the order of their requests.
+    /// Calls `work` after the commit of all events so far, whether it succeeds or fails. The call comes after the
+    /// acknowledgements that wait now and before later ones. So all answers keep the order of their requests.
     func whenCommitted(_ work: @escaping (StoreFault?) -> Void) {
         acknowledgements.seal()
         service.gate.events.whenCommitted(work)
     }
 
-    /// The oldest that wait are safe, or could not be stored.
+    /// Sends the oldest acknowledgements after their commit, or errors if the commit failed.
     private func acknowledge(_ fault: StoreFault?) {
         let answers = acknowledgements.takeOldest()
         if let fault {
@@ -311,22 +314,22 @@ final class Session {
         if reply.isWaiting { waiting.add(reply) }
     }
 
-    /// A call of so many bytes is worked on.
+    /// Counts a call that begins, with the bytes of its line.
     func callBegan(bytes: Int) {
         machine.took(1, bytes: bytes)
     }
 
-    /// A call is answered, or was given up, and waits no more.
+    /// Removes a call from the waiting ones, because it is answered or cancelled.
     func callAnswered(_ reply: Reply) {
         waiting.remove(reply)
     }
 
-    /// What a call leads to is done, and makes room for others.
+    /// Ends a call in the account, which makes room for others.
     func callEnded(bytes: Int) {
         perform(machine.settled(1, bytes: bytes, surroundings))
     }
 
-    /// A call has an answer of so many bytes.
+    /// Counts a call's answer in the session's share of the turn.
     func spend(answer bytes: Int) {
         machine.share.spend(answer: bytes)
     }
@@ -335,17 +338,18 @@ final class Session {
         machine.took(0, bytes: bytes)
     }
 
-    /// An answer waits for the rest of its batch.
+    /// Counts an answer that waits for the other answers of its batch.
     func batchKeeps(bytes: Int) {
         machine.kept(bytes: bytes)
     }
 
-    /// The last message of a batch is done, and its answers are sent.
+    /// Ends a batch in the account, after its answers are sent.
     func batchEnded(keptBytes: Int, requestBytes: Int) {
         perform(machine.letGo(keptBytes: keptBytes, requestBytes: requestBytes, surroundings))
     }
 
-    /// Counts a message that was refused or failed, and whether that is because of a limit (Behaviour X2).
+    /// Counts a message that failed or was refused, and counts it as `limited` if a limit was the reason (Behaviour
+    /// X2).
     func note(_ error: RPCError) {
         failures += 1
         if error.reason == .limit { service.sessions.counters.count(.limited) }
@@ -357,7 +361,7 @@ final class Session {
 
     // MARK: Sending
 
-    /// Sends whole lines.
+    /// Sends complete lines.
     func send(_ bytes: [UInt8]) {
         connection.write(bytes)
         service.sessions.watchSlowReaders()
@@ -370,14 +374,16 @@ final class Session {
         send(writer.bytes)
     }
 
-    /// Whether the client leaves so much unread that it gets nothing but answers any more (Behaviour X2).
+    /// True if the client leaves so much output unread that it gets only answers (Behaviour X2).
     var isOverfull: Bool { connection.outputBytes >= service.settings.limits.maxOutputBytes }
 
-    // MARK: Asking the client
+    // MARK: Requests to the client
 
-    /// Sends a request to the client (Protocol, Server to client). `then` is called once: with its answer, or when it
-    /// refuses or goes away. That is never before this returns.
-    /// - Parameter params: writes the params, an object.
+    /// Sends a request to the client (Protocol, Server to client).
+    /// - Parameters:
+    ///   - params: writes the params, an object.
+    ///   - then: called once with the answer, or with the reason why none comes. The call comes after this method
+    ///     returns.
     @discardableResult
     func ask(
         _ method: StaticString, params: (inout JSONWriter) -> Void, then: @escaping PeerRequests.Completion
@@ -395,18 +401,18 @@ final class Session {
         return number
     }
 
-    /// Stops waiting for an answer: `then` is not called any more, and an answer that still comes is ignored.
+    /// Withdraws a request. Its callback is not called, and a late answer is ignored.
     func withdraw(_ number: PeerRequests.Number) {
         guard peerRequests.take(number) != nil else { return }
         perform(machine.clientAnswered())
     }
 
-    /// Nothing comes from this client any more: it answers none of what it was asked.
+    /// Fails all open requests, because the client sends nothing more.
     func endPeerRequests() {
         for then in peerRequests.takeAll() { take(.failure(.gone), of: then) }
     }
 
-    /// An answer to nothing that was asked may be a late one, and is no fault.
+    /// Handles an answer. An answer to no open request may be a late one, and is no fault.
     private func take(_ outcome: IncomingMessage.Outcome, of request: RequestID) {
         let then = peerRequests.take(request)
         switch outcome {
@@ -423,7 +429,7 @@ final class Session {
 
     // MARK: The end
 
-    /// Tells the client that the server is about to close the connection.
+    /// Sends the client the notification that the daemon is about to close the connection.
     func announceClosing(because reason: ErrorReason) {
         var writer = JSONWriter()
         writer.notification(method: ConnectionMethods.closing.name) { $0.object(["reason": .string(reason.rawValue)]) }
@@ -431,43 +437,44 @@ final class Session {
         send(writer.bytes)
     }
 
-    /// Ends the session in order: what the client has asked is answered, and what it was asked it may answer; then the
-    /// connection is closed.
+    /// Ends the session in order. The connection closes after all calls of the client and all requests to the client
+    /// are answered.
     private func end(because reason: ErrorReason) {
         announceClosing(because: reason)
         perform(machine.ends())
     }
 }
 
-// MARK: - What its connection tells
+// MARK: - Events of the connection
 
 extension Session {
-    /// Bytes have come, behind which some readable ones stand, as ``ConnectionHandler`` says.
+    /// Handles bytes from the client. Readable memory follows them, as ``ConnectionHandler`` requires.
     func took(_ bytes: UnsafeRawBufferPointer) {
         framer.lend(bytes)
         perform(machine.bytesCame())
         framer.keepRest()
     }
 
-    /// A client that half-closes its side still gets its answers (Protocol, Framing).
+    /// Handles the end of the client's sending side. The client still gets its answers (Protocol, Framing).
     func endReached() {
         framer.finish()
         perform(machine.endReached())
     }
 
-    /// All output has been taken, or there is nobody any more to take it.
+    /// Handles that all output has been read, or that the client has disconnected.
     func outputDrained() {
         perform(machine.roomChanged(surroundings))
         service.watches.drained(self)
         service.workforces.drained(number)
     }
 
-    /// The client is gone. What it sent before is still read and counts, answered or not.
+    /// Handles that the client has disconnected. Data that it sent before is still read and counts, even without an
+    /// answer.
     func peerLost() {
         perform(machine.peerLost())
     }
 
-    /// The connection is closed, for good.
+    /// Handles that the connection has closed.
     func connectionClosed() {
         grace?.dispose()
         grace = nil
@@ -477,7 +484,7 @@ extension Session {
     }
 }
 
-/// A socket tells its session.
+/// Forwards the events of a socket to its session.
 extension Session: ConnectionHandler {
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
         took(bytes)

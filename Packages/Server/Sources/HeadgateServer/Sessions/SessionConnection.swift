@@ -1,32 +1,31 @@
 import HeadgateTransport
 
-/// What a session needs of its client's connection. On a socket that is a ``Connection``; a simulation brings one of its own.
+/// A session's connection to its client. On a socket it is a ``Connection``. A simulation has its own.
 ///
-/// It tells the session what happens by ``Session/took(_:)`` and the methods beside it, as ``ConnectionHandler`` has it for
-/// sockets.
+/// The connection calls ``Session/took(_:)`` and the methods beside it, as ``ConnectionHandler`` describes for sockets.
 protocol SessionConnection: AnyObject {
-    /// Who is at the other end.
+    /// The credentials of the client's process.
     var peer: PeerCredentials { get }
-    /// Whether it has not been closed.
+    /// A Boolean value that says whether the connection is open.
     var isOpen: Bool { get }
-    /// Whether what is written may still reach the client.
+    /// A Boolean value that says whether output may still reach the client.
     var isWritable: Bool { get }
-    /// How many bytes are written and not yet taken.
+    /// The size of the output that the client has not read, in bytes.
     var outputBytes: Int { get }
-    /// When output last moved, in nanoseconds of the scheduler's monotonic clock.
+    /// The time at which output last moved, in nanoseconds of the scheduler's monotonic clock.
     var lastOutputProgress: Int64 { get }
 
-    /// Begins to read, and to tell the session what happens, until it has closed.
+    /// Starts to read and to report to the session, until the connection has closed.
     func begin(_ session: Session)
-    /// Stops reading. That the client is gone is told all the same.
+    /// Stops reading. The connection still reports that the client has disconnected.
     func pauseReading()
-    /// Reads on.
+    /// Continues to read.
     func resumeReading()
-    /// Appends bytes to the output; they go out at the end of the turn.
+    /// Appends bytes to the output, which is sent at the end of the turn.
     func write(_ bytes: [UInt8])
-    /// Closes at once.
+    /// Closes the connection at once.
     func close()
-    /// Closes when all output has been taken, and reads no more.
+    /// Stops reading, and closes the connection when the client has read all output.
     func closeAfterFlush()
 }
 

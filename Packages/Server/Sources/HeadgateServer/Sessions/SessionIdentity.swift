@@ -1,10 +1,10 @@
 import HeadgateData
 import HeadgateWire
 
-/// Who a connected client is, as `client.list` and the topic `clients` tell it.
+/// The identity of a connected client, as `client.list` and the topic `clients` show it.
 struct SessionIdentity: Equatable {
     let session: String
-    /// As it named itself in `hello`.
+    /// The client's name from `hello`, or nil.
     let client: String?
     let uid: UInt32
     let pid: Int32
@@ -19,7 +19,7 @@ struct SessionIdentity: Equatable {
         .required("uid", .count), .required("pid", .count),
     ]
 
-    /// Writes its ``members``.
+    /// Writes the members that ``members`` declares.
     func write(into writer: inout JSONWriter) {
         writer.member("session", session)
         writer.member("client", item: client.map { .string($0) } ?? .null)

@@ -1,50 +1,52 @@
 /// Decides when a session reads, and when it closes its connection.
 ///
-/// Facts go in; each gives back one order, and what is told when that is carried out may give back the next.
-/// ``Session/perform(_:)`` carries them out. There is no clock and no I/O in it, and nothing is allocated.
+/// Each fact is a call that returns one order. The session reports the end of an order by another call, which may
+/// return the next order. ``Session/perform(_:)`` carries out the orders. The machine has no clock and no I/O, and
+/// allocates nothing.
 struct SessionMachine {
-    /// What to do.
+    /// An order to the session.
     enum Order: Equatable {
         case nothing
-        /// Take line after line as long as ``mayTakeLine(_:)`` says so, and tell ``linesTaken(hasMore:_:)``.
+        /// Read lines as long as ``mayTakeLine(_:)`` allows, then call ``linesTaken(hasMore:_:)``.
         case takeLines
-        /// Read no more from the connection until this has come.
+        /// Stop reading from the connection until this event has come.
         case pause(until: Awaited)
-        /// The connection is paused already, and stays so until this has come.
+        /// The connection is already paused, and stays so until this event has come.
         case stayPaused(until: Awaited)
-        /// Read on from the connection, and tell ``readingResumed()``.
+        /// Continue to read from the connection, and call ``readingResumed()``.
         case resumeReading
-        /// The client does nothing for others any more. Tell ``providerGone()``.
+        /// End the client's boards and subscriptions, because the client sends nothing more. Then call
+        /// ``providerGone()``.
         case letProviderGo
-        /// Nobody is there to be told anything: end what the client waits for, bound how long it takes to read the rest,
-        /// and tell ``waitsEnded()``.
+        /// End the calls that the client waits for, because the client has disconnected. Limit the time for reading its
+        /// remaining data. Then call ``waitsEnded()``.
         case endWaits
-        /// Close the connection once all output has gone out.
+        /// Close the connection when all output has been sent.
         case closeAfterFlush
         /// Close the connection at once.
         case close
     }
 
-    /// What a paused session awaits.
+    /// The event that a paused session waits for.
     enum Awaited: Equatable {
-        /// Room in its account: facts of that come by themselves.
+        /// Room in the session's account. Other calls report it.
         case room
-        /// Room in the group of events in the making. Tell ``groupHasRoom()``, at the end of a turn.
+        /// Room in the commit group that collects events. Call ``groupHasRoom()`` then, at the end of a turn.
         case group
-        /// A later turn of the loop, in which it has a share again. Tell ``turnCame()``.
+        /// A later turn of the loop, in which the session has a new share. Call ``turnCame()`` then.
         case turn
-        /// The end of this turn: what made room may be a message of another session, whose line is still in the one decoder,
-        /// with more messages in it. Tell ``turnEnded()``.
+        /// The end of this turn. The fact that made room may come from inside another session's message, whose line the
+        /// one decoder still holds. Call ``turnEnded()`` then.
         case endOfTurn
     }
 
-    /// Whether the session reads.
+    /// The state of reading.
     enum Reading: Equatable {
-        /// What comes on the connection is read, and its lines are taken.
+        /// The session reads from the connection.
         case open
-        /// Lines are being taken, while the connection is read or paused.
+        /// The session takes lines that it has read. The connection is open or paused.
         case taking(whilePaused: Bool)
-        /// The connection is paused, and lines wait, until this has come.
+        /// The connection is paused and lines wait until this event has come.
         case paused(until: Awaited)
         /// The client sends nothing more, and all its lines are taken.
         case over
@@ -52,39 +54,39 @@ struct SessionMachine {
         case closed
     }
 
-    /// What is known of the other end of the connection.
+    /// The state of the client's side.
     enum Peer: Equatable {
         case present
-        /// It sends nothing more and takes its answers (Protocol, Framing).
+        /// The client has closed its sending side and still reads answers (Protocol, Framing).
         case finished
-        /// It is gone, for good. What it sent before is still being read.
+        /// The client has disconnected. The session still reads its remaining data.
         case leaving
-        /// It is gone, and what it sent has been read.
+        /// The client has disconnected, and all its data is read.
         case gone
 
-        /// Whether all that it sent has come.
+        /// A Boolean value that says whether all data of the client has arrived.
         var hasReachedEnd: Bool { self == .finished || self == .gone }
-        /// Whether it takes nothing any more.
+        /// A Boolean value that says whether the client reads nothing more.
         var isLost: Bool { self == .leaving || self == .gone }
     }
 
-    /// What the session does not decide and has to know.
+    /// The state outside the machine that its decisions need.
     struct Surroundings: Equatable {
-        /// Output that the client has not taken.
+        /// The output that the client has not read, in bytes.
         var outputBytes = 0
-        /// Whether the group of events in the making has no room.
+        /// A Boolean value that says whether the commit group that collects events is full.
         var isGroupFull = false
     }
 
     private(set) var reading = Reading.open
     private(set) var peer = Peer.present
     private(set) var account = SessionAccount()
-    /// What it may still do in this turn.
+    /// The session's remaining share of this turn.
     var share = TurnShare()
     private var limits: Limits
-    /// How many requests the client has not answered.
+    /// The number of requests that the client has not answered.
     private(set) var asked = 0
-    /// Whether the session ends when what was begun is done.
+    /// A Boolean value that says whether the session closes when its open calls are done.
     private var isEnding = false
     private var isClosing = false
 
@@ -92,35 +94,35 @@ struct SessionMachine {
         self.limits = limits
     }
 
-    /// Whether anybody takes what is written.
+    /// A Boolean value that says whether the client reads output.
     var isListening: Bool { !peer.isLost && reading != .closed }
 
-    /// Whether an answer to what the client is asked may still come.
+    /// A Boolean value that says whether the client may still answer a request.
     var mayAnswer: Bool { !peer.hasReachedEnd && reading != .closed }
 
-    /// Whether the client's account lets it ask for more. Of one that is gone nothing is kept that would have to be bounded:
-    /// what it sent is read to its end.
+    /// A Boolean value that says whether the session's account has room for another line. The account does not limit a
+    /// disconnected client, whose remaining data is read to its end.
     private var hasRoom: Bool { peer.isLost || account.hasRoom(within: limits) }
 
-    /// Why a client is not read.
+    /// The reason why a session does not read its client.
     enum Stop: String, CaseIterable, Sendable {
-        /// It has as many requests unanswered as it may have.
+        /// The client has the most unanswered requests that it may have.
         case unanswered
-        /// Its unanswered requests are as long in all as they may be.
+        /// The unanswered requests have the most bytes that they may have.
         case unansweredBytes = "unanswered_bytes"
-        /// It does not read its answers.
+        /// The client does not read its answers.
         case unreadAnswers = "unread_answers"
-        /// The store has as much to write at once as it takes.
+        /// The store has the most data to write that it accepts.
         case storing
     }
 
-    /// Why the client is not read; nil while it is, or is again in this turn or the next.
+    /// Returns the reason why the session does not read, or nil if it reads now or in the next turn.
     func stop(_ now: Surroundings) -> Stop? {
         switch reading {
         case .paused(until: .room):
             var account = account
             account.outputBytes = now.outputBytes
-            // A connection says that it has room when all output is taken: until then the client is not read.
+            // The connection reports room only when all output is read, so the session stays paused until then.
             return account.fullPart(within: limits) ?? .unreadAnswers
         case .paused(until: .group): return .storing
         case .paused, .open, .taking, .over, .closed: return nil
@@ -129,7 +131,7 @@ struct SessionMachine {
 
     // MARK: Lines
 
-    /// Bytes have come, which the session has.
+    /// Bytes have arrived, which the session's framer holds.
     mutating func bytesCame() -> Order {
         guard reading == .open else { return .nothing }
         share.renew()
@@ -137,7 +139,7 @@ struct SessionMachine {
         return .takeLines
     }
 
-    /// The client sends nothing more: its last line may have no end.
+    /// The client sends nothing more. Its last line may lack a line end.
     mutating func endReached() -> Order {
         peer = peer.isLost ? .gone : .finished
         guard reading == .open else { return .nothing }
@@ -145,15 +147,15 @@ struct SessionMachine {
         return .takeLines
     }
 
-    /// Whether the session may take its next line now.
+    /// Returns true if the session may take its next line now.
     mutating func mayTakeLine(_ now: Surroundings) -> Bool {
         account.outputBytes = now.outputBytes
         guard case .taking = reading else { return false }
         return !share.isUsedUp && !now.isGroupFull && hasRoom
     }
 
-    /// No further line is taken: there is none that is whole, or none may be.
-    /// - Parameter hasMore: whether bytes are left.
+    /// The session has stopped taking lines: no complete line is left, or no line may be taken.
+    /// - Parameter hasMore: true if bytes are left.
     mutating func linesTaken(hasMore: Bool, _ now: Surroundings) -> Order {
         guard case .taking(let isPaused) = reading else { return .nothing }
         account.outputBytes = now.outputBytes
@@ -179,29 +181,29 @@ struct SessionMachine {
 
     // MARK: The account
 
-    /// Messages of so many bytes in all are worked on.
+    /// Counts messages that begin, and the bytes of their lines.
     mutating func took(_ messages: Int, bytes: Int) {
         account.take(messages, bytes: bytes)
     }
 
-    /// Messages are answered or done, and make room for others.
+    /// Messages are answered or finished, and make room for others.
     mutating func settled(_ messages: Int, bytes: Int, _ now: Surroundings) -> Order {
         account.release(messages, bytes: bytes)
         return roomChanged(now)
     }
 
-    /// An answer waits for the rest of its batch.
+    /// Counts an answer that waits for the other answers of its batch.
     mutating func kept(bytes: Int) {
         account.keep(bytes: bytes)
     }
 
-    /// A batch has come to its end. Its answers are sent, or nobody is there to take them.
+    /// A batch has ended. Its answers are sent, or dropped if the client has disconnected.
     mutating func letGo(keptBytes: Int, requestBytes: Int, _ now: Surroundings) -> Order {
         account.letGo(bytes: keptBytes)
         return settled(0, bytes: requestBytes, now)
     }
 
-    /// There may be room where there was none: answers have been taken by the client, say.
+    /// The account may have room again, for example because the client has read answers.
     mutating func roomChanged(_ now: Surroundings) -> Order {
         account.outputBytes = now.outputBytes
         guard reading == .paused(until: .room), hasRoom else { return closeIfDone() }
@@ -209,13 +211,13 @@ struct SessionMachine {
         return .stayPaused(until: .endOfTurn)
     }
 
-    /// Other limits are in force.
+    /// Applies new limits.
     mutating func limitsChanged(to limits: Limits, _ now: Surroundings) -> Order {
         self.limits = limits
         return roomChanged(now)
     }
 
-    // MARK: What is awaited
+    // MARK: Awaited events
 
     mutating func groupHasRoom() -> Order {
         guard reading == .paused(until: .group) else { return .nothing }
@@ -233,18 +235,18 @@ struct SessionMachine {
 
     mutating func turnEnded() -> Order {
         guard reading == .paused(until: .endOfTurn) else { return .nothing }
-        // Those that went on before may have taken the room: it is looked at again.
+        // Sessions that continued before may have used the room, so it is checked again.
         reading = .taking(whilePaused: true)
         return .takeLines
     }
 
-    // MARK: What the client is asked
+    // MARK: Requests to the client
 
     mutating func askedClient() {
         asked += 1
     }
 
-    /// The client has answered, or nobody waits for its answer any more.
+    /// The client has answered a request, or the daemon has withdrawn the request.
     mutating func clientAnswered() -> Order {
         asked -= 1
         return closeIfDone()
@@ -252,27 +254,28 @@ struct SessionMachine {
 
     // MARK: The end
 
-    /// The session ends in order: what the client has asked is answered, and what it was asked it may answer.
+    /// Ends the session in order: all open calls and requests to the client are answered first.
     mutating func ends() -> Order {
         isEnding = true
         return closeIfDone()
     }
 
-    /// The client is gone, not only its sending side.
+    /// The client has disconnected completely, not only its sending side.
     mutating func peerLost() -> Order {
         guard reading != .closed, !peer.isLost else { return .nothing }
         peer = peer.hasReachedEnd ? .gone : .leaving
         return .endWaits
     }
 
-    /// What the client waited for has ended: nothing but the store and the turns of others bounds its reading any more.
+    /// The client's calls have ended. From now on only the store and the turn's share limit the reading of its
+    /// remaining data.
     mutating func waitsEnded() -> Order {
         guard reading == .paused(until: .room) else { return closeIfDone() }
         reading = .paused(until: .endOfTurn)
         return .stayPaused(until: .endOfTurn)
     }
 
-    /// What a lost client sent has had its time to be read.
+    /// The time to read a disconnected client's data is over.
     mutating func graceOver() -> Order {
         reading == .closed ? .nothing : .close
     }
@@ -282,8 +285,8 @@ struct SessionMachine {
         reading = .closed
     }
 
-    /// Closes once nothing is owed to the client, nor by one that is still there. Lines that wait to be taken come first,
-    /// and of a client that is gone also those that wait to be read.
+    /// Closes the connection when no answer is owed by either side. All lines are taken before. If the client has
+    /// disconnected, its remaining data is read before, too.
     private mutating func closeIfDone() -> Order {
         guard !isClosing, reading == .over || isEnding && reading == .open && !peer.isLost else { return .nothing }
         if peer.isLost {
@@ -296,25 +299,27 @@ struct SessionMachine {
     }
 }
 
-/// All that one connection makes the daemon keep (Behaviour X2): when it is full, reading stops until there is room.
+/// The messages and bytes that one connection makes the daemon keep (Behaviour X2). The session stops reading while the
+/// account is full.
 struct SessionAccount: Equatable {
-    /// Messages that are being worked on or waited for: requests that are not answered, and notifications that are not done.
+    /// The number of unfinished messages: requests without an answer, and notifications in progress.
     private(set) var underWay = 0
-    /// Bytes of their lines. A batch's stay until its last message is done, for any of them may hold on to its params.
+    /// The bytes of their lines. A batch's line counts until its last message is finished, because each message may
+    /// refer to it.
     private(set) var requestBytes = 0
-    /// Bytes of answers that are finished and wait for the rest of their batch.
+    /// The bytes of finished answers that wait for the other answers of their batch.
     private(set) var keptBytes = 0
-    /// Bytes of output that the client has not taken.
+    /// The bytes of output that the client has not read.
     var outputBytes = 0
 
-    /// Whether nothing is owed to the client.
+    /// A Boolean value that says whether no answer is owed to the client.
     var isSettled: Bool { underWay == 0 }
 
-    /// Whether another line may be taken. One line is always taken whole, so the account may go beyond a limit by as much
-    /// as one line asks for, and a batch may complete, or be refused in part, whatever it needs.
+    /// Returns true if another line may be taken. A line is always taken whole, so one line may exceed a limit. A batch
+    /// may finish, or be refused in part, whatever it needs.
     func hasRoom(within limits: Limits) -> Bool { fullPart(within: limits) == nil }
 
-    /// What there is too much of for another line to be taken.
+    /// Returns the limit that forbids another line, or nil if the account has room.
     func fullPart(within limits: Limits) -> SessionMachine.Stop? {
         if underWay >= limits.maxUnanswered { return .unanswered }
         if requestBytes >= limits.maxUnansweredBytes { return .unansweredBytes }
@@ -340,37 +345,38 @@ struct SessionAccount: Equatable {
     }
 }
 
-/// What one session may still do in a turn of the loop, so that whoever sends much, or what is dear to answer, does not
-/// keep the others waiting (Behaviour X3). Counted and not timed: the same bytes take the same turns everywhere.
+/// The work that one session may do in a turn of the loop, so that no client delays the others (Behaviour X3). Work is
+/// counted and not measured, so that the same bytes take the same turns on every machine.
 struct TurnShare: Equatable {
-    /// In units of a tracked event: about a millisecond, as a client's usual window takes.
+    /// The share of a turn, in units of one tracked event. It is about a millisecond of work, and as much as a client
+    /// usually has in flight.
     static let whole = 512
-    /// Bytes of a line that are a unit: a long event is much to read and to store.
+    /// The bytes of a line that count as one unit.
     static let lineBytes = 256
-    /// What a line that is refused takes beyond that: its answer is made for it alone.
+    /// The extra units of a refused line, which needs an answer of its own.
     static let refusal = 1
-    /// What an event takes beyond that in a batch or as a notification.
+    /// The extra units of an event in a batch or in a notification.
     static let event = 1
-    /// What any other method call takes beyond that.
+    /// The extra units of any other method call.
     static let call = 15
-    /// Bytes of a call's answer that are a unit more: some tell much.
+    /// The bytes of a call's answer that count as one unit.
     static let answerBytes = 32
 
     private(set) var left = TurnShare.whole
 
     var isUsedUp: Bool { left <= 0 }
 
-    /// The next turn has come. What was overspent counts in it: one line can hold a thousand calls.
+    /// Starts a new turn. Overspent units count in it, because one line may contain a thousand calls.
     mutating func renew() {
         left = TurnShare.whole + min(left, 0)
     }
 
-    /// A line of so many bytes has come.
+    /// Spends the units of a line of this size.
     mutating func spend(line bytes: Int) {
         spend(max(1, bytes / TurnShare.lineBytes))
     }
 
-    /// A call was answered with so many bytes.
+    /// Spends the units of an answer of this size.
     mutating func spend(answer bytes: Int) {
         spend(bytes / TurnShare.answerBytes)
     }

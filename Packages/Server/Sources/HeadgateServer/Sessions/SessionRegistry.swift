@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// The open sessions, within the limits of Behaviour X2, and what is counted of them beside their events.
+/// The open sessions, within the limits of Behaviour X2, and the counters of connections.
 final class SessionRegistry {
     var counters = Counters<ConnectionCounter>()
     private let scheduler: any Scheduler
@@ -9,7 +9,7 @@ final class SessionRegistry {
     private var sessions: [Int: Session] = [:]
     private var perUser: [UInt32: Int] = [:]
     private var next = 1
-    /// The next look at those who do not read, while there are any.
+    /// The next check for clients that do not read, or nil if no output waits.
     private var look: (any Disposable)?
 
     init(scheduler: any Scheduler, limits: Limits) {
@@ -19,15 +19,15 @@ final class SessionRegistry {
 
     var count: Int { sessions.count }
     var all: some Collection<Session> { sessions.values }
-    /// The oldest first.
+    /// The sessions by age, oldest first.
     var inOrder: [Session] { sessions.values.sorted { $0.number < $1.number } }
 
-    /// Whether a user may have another connection.
+    /// Returns true if a user may open another connection.
     func hasRoom(for uid: UInt32) -> Bool {
         sessions.count < limits.maxConnections && perUser[uid] ?? 0 < limits.maxConnectionsPerUID
     }
 
-    /// Counts the sessions since the start.
+    /// Returns the next session's number. Numbers count from the start of the daemon.
     func nextNumber() -> Int {
         defer { next += 1 }
         return next
@@ -45,7 +45,7 @@ final class SessionRegistry {
         perUser[uid] = left > 0 ? left : nil
     }
 
-    /// Other settings are in force.
+    /// Applies new settings.
     func settingsChanged(from old: Settings, to new: Settings) {
         limits = new.limits
         for session in sessions.values { session.settingsChanged(from: old, to: new) }
@@ -53,8 +53,8 @@ final class SessionRegistry {
 
     // MARK: Slow readers
 
-    /// Something was sent. Whether readers take it is looked at now and then, as long as there are any that do not
-    /// (Behaviour X2).
+    /// Schedules a check for clients that do not read, after output was written. Checks repeat while any output is
+    /// unread (Behaviour X2).
     func watchSlowReaders() {
         guard look == nil else { return }
         look = scheduler.schedule(at: scheduler.now + min(limits.slowReaderTimeout, .seconds(1))) { [weak self] in
@@ -74,22 +74,22 @@ final class SessionRegistry {
     }
 }
 
-/// What is counted of connections, beside the events (Behaviour X2).
+/// The counters of connections (Behaviour X2). ``EventCounter`` has those of events.
 enum ConnectionCounter: Int, CounterList {
-    /// Connections that were one too many.
+    /// Connections that were refused because there were too many.
     case rejectedConnections
-    /// Notifications that could not be carried out: nobody is told of it otherwise.
+    /// Notifications that failed. Their client gets no answer that says so.
     case failedNotifications
-    /// Lines that were longer than `max_line_bytes`.
+    /// Lines longer than `max_line_bytes`.
     case lineTooLong
-    /// Connections that were closed because their client did not take its answers.
+    /// Connections that were closed because the client did not read its answers.
     case slowReadersClosed
-    /// What was refused because of a limit: nested too deep, say, or one watch too many.
+    /// Messages that were refused because of a limit, for example a limit on depth or on watches.
     case limited
-    /// How often a connection was read no further until it had room for more requests or answers.
+    /// Times that a session stopped reading until it had room for more requests or answers.
     case pausedReadings
 
-    /// What it counts, in words for documents.
+    /// The counter's meaning, for documents and metrics.
     var meaning: String {
         switch self {
         case .rejectedConnections: "Connections that were one too many"

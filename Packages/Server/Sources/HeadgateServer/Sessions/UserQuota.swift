@@ -1,9 +1,9 @@
 import HeadgateWire
 
-/// Bounds how many calls of a kind each user has under way, over all connections of the user (Behaviour X2).
+/// Limits the calls of one kind that each user has in progress over all connections (Behaviour X2).
 final class UserQuota {
     private let most: Int
-    /// What is counted, for people.
+    /// The name of the counted calls, for error messages.
     private let what: String
     private var underWay: [UInt32: Int] = [:]
 
@@ -11,7 +11,7 @@ final class UserQuota {
         (self.most, self.what) = (most, what)
     }
 
-    /// Counts one more of a user. Throws if that would be too many.
+    /// Counts a call that begins. Throws `limit` if the user has too many.
     func begin(for uid: UInt32) throws(RPCError) {
         let count = underWay[uid, default: 0]
         guard count < most else {
@@ -20,7 +20,7 @@ final class UserQuota {
         underWay[uid] = count + 1
     }
 
-    /// One of a user has ended.
+    /// Counts a call that has ended.
     func end(for uid: UInt32) {
         let left = underWay[uid, default: 1] - 1
         underWay[uid] = left > 0 ? left : nil

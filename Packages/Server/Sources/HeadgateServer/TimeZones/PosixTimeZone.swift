@@ -1,57 +1,57 @@
 import HeadgateData
 
-/// A time zone in a line of text, as POSIX has it for `TZ`: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// A time zone in POSIX's form of `TZ`: `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct PosixTimeZone: Equatable {
     /// Seconds east of UTC outside daylight-saving time.
     var standardOffset: Int
-    /// Daylight-saving time; nil where there is none.
+    /// The rule of daylight-saving time, or nil if there is none.
     var saving: Saving?
 
-    /// Daylight-saving time, year for year.
+    /// The rule of daylight-saving time for every year.
     struct Saving: Equatable {
-        /// Seconds east of UTC while it lasts.
+        /// Seconds east of UTC during daylight-saving time.
         var offset: Int
-        /// When it begins, as clocks show it before.
+        /// The start, on a clock that shows standard time.
         var start: YearlyMoment
-        /// When it ends, as clocks show it before.
+        /// The end, on a clock that shows daylight-saving time.
         var end: YearlyMoment
     }
 
-    /// Seconds east of UTC at a moment, given in seconds since the beginning of 1970 in UTC.
+    /// Returns the seconds east of UTC at a time, given in seconds since 1970-01-01 00:00 UTC.
     func offset(at seconds: Int64) -> Int {
         guard let saving else { return standardOffset }
         let year = PosixTimeZone.year(at: seconds + Int64(standardOffset))
         let start = saving.start.seconds(in: year) - Int64(standardOffset)
         let end = saving.end.seconds(in: year) - Int64(saving.offset)
-        // South of the equator it ends in the year before it begins.
+        // South of the equator daylight-saving time ends in the year after it begins.
         let isSaving = start < end ? start <= seconds && seconds < end : seconds < end || start <= seconds
         return isSaving ? saving.offset : standardOffset
     }
 
-    /// The year that a clock shows.
+    /// Returns the year of a local time.
     private static func year(at seconds: Int64) -> Int {
         let secondOfDay = (seconds % 86_400 + 86_400) % 86_400
         return CivilDate(daysSince1970: Int((seconds - secondOfDay) / 86_400)).year
     }
 }
 
-/// A moment that comes once a year, in local time.
+/// A time that comes once a year, in local time.
 struct YearlyMoment: Equatable {
-    /// The day, in one of POSIX's three ways.
+    /// The day, in one of POSIX's three forms.
     enum Day: Equatable {
-        /// The nth day, 1 to 365; the 29th of February is not counted.
+        /// The nth day of the year, 1 to 365, without the 29th of February.
         case ofCommonYear(Int)
-        /// The nth day, 0 to 365; the 29th of February is counted.
+        /// The nth day of the year, 0 to 365, with the 29th of February.
         case ofYear(Int)
         /// The nth (1 to 4, or 5 for the last) of a weekday (0 is Sunday) in a month.
         case weekday(month: Int, week: Int, weekday: Int)
     }
 
     var day: Day
-    /// Seconds from the day's midnight; also negative, or more than a day's.
+    /// Seconds from midnight of the day. They may be negative, or more than a day.
     var time = 7200
 
-    /// The moment in a year, in seconds from the beginning of 1970 on the local clock.
+    /// Returns the time in a year, in seconds since 1970-01-01 00:00 on the local clock.
     func seconds(in year: Int) -> Int64 {
         Int64(days(in: year)) * 86_400 + Int64(time)
     }
@@ -61,7 +61,8 @@ struct YearlyMoment: Equatable {
         case .ofYear(let place): return YearlyMoment.days(year, 1) + place
         case .ofCommonYear(let place):
             let march = YearlyMoment.days(year, 3)
-            // Counted from March on, or back from it, no leap day is in the way.
+            // Days from March on are counted from the first of March, and days before it from the first of January. So
+            // a leap day does not count.
             return place > 59 ? march + place - 60 : YearlyMoment.days(year, 1) + place - 1
         case .weekday(let month, let week, let weekday):
             let first = YearlyMoment.days(year, month)
@@ -72,21 +73,21 @@ struct YearlyMoment: Equatable {
         }
     }
 
-    /// Days from 1970 to the first of a month.
+    /// Returns the days from 1970-01-01 to the first day of a month.
     private static func days(_ year: Int, _ month: Int) -> Int {
-        // The first of a month from 1 to 12 exists in every year.
+        // The first day of a month from 1 to 12 exists in every year.
         CivilDate(year: year, month: month, day: 1)?.daysSince1970 ?? 0
     }
 
-    /// The weekday of a day since 1970, 0 for Sunday.
+    /// Returns the weekday of a day since 1970, 0 for Sunday.
     private static func sundayBased(_ day: Int) -> Int {
         (CivilDate(daysSince1970: day).weekday + 1) % 7
     }
 }
 
 extension PosixTimeZone {
-    /// Reads a time zone from the text that POSIX has for it; nil when it is none. Without rules, daylight-saving time
-    /// begins and ends as in the United States, as everywhere.
+    /// Reads a time zone in POSIX's form. Returns nil if the text is malformed. Without rules, daylight-saving time
+    /// begins and ends as in the United States, which is the usual default.
     init?(_ text: some Collection<UInt8>) {
         var text = PosixTimeZoneText(text)
         guard text.skipName(), let west = text.offset() else { return nil }
@@ -104,7 +105,7 @@ extension PosixTimeZone {
     }
 }
 
-/// The text of a POSIX time zone, read from front to back.
+/// Reads the text of a POSIX time zone from the first character to the last.
 private struct PosixTimeZoneText {
     private var rest: ArraySlice<UInt8>
 
@@ -114,14 +115,14 @@ private struct PosixTimeZoneText {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Skips a character, where it is the next.
+    /// Skips a character. Returns false if another one comes next.
     mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard rest.first == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Skips a zone's short name: letters, or anything in angle brackets.
+    /// Skips a zone's short name: letters, or any text in angle brackets. Returns false if there is none.
     mutating func skipName() -> Bool {
         if skip("<") {
             rest = rest.drop { $0 != UInt8(ascii: ">") }
@@ -132,12 +133,12 @@ private struct PosixTimeZoneText {
         return rest.count - behind.count >= 3
     }
 
-    /// Seconds west of UTC, not more than a day.
+    /// Reads an offset, in seconds west of UTC, of at most a day.
     mutating func offset() -> Int? {
         time(mostHours: 24)
     }
 
-    /// `M3.5.0/2`, `J60`, `59/-1:30`.
+    /// Reads a day and time, like `M3.5.0/2`, `J60` or `59/-1:30`.
     mutating func moment() -> YearlyMoment? {
         guard let day = day() else { return nil }
         var moment = YearlyMoment(day: day)
@@ -155,7 +156,7 @@ private struct PosixTimeZoneText {
         return .weekday(month: month, week: week, weekday: weekday)
     }
 
-    /// `[+|-]hours[:minutes[:seconds]]`, in seconds.
+    /// Reads `[+|-]hours[:minutes[:seconds]]`. Returns seconds.
     private mutating func time(mostHours: Int) -> Int? {
         let isNegative = skip("-")
         if !isNegative { _ = skip("+") }

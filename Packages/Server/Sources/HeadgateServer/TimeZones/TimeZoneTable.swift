@@ -1,31 +1,31 @@
 import HeadgateCore
 
-/// A time zone as the time zone database has it compiled: how far it is from UTC, at every moment (Behaviour B24).
+/// A time zone of the time zone database: its offset from UTC at every time (Behaviour B24).
 ///
-/// No library that Debian has does as well; the decision `Docs/Decisions/0032-what-is-left-to-libraries.md` says why.
+/// No library in Debian does this well enough. `Docs/Decisions/0032-what-is-left-to-libraries.md` says why.
 struct TimeZoneTable: Equatable {
-    /// A moment from which on an offset holds.
+    /// A time from which an offset applies.
     struct Transition: Equatable {
-        /// Seconds since the beginning of 1970 in UTC.
+        /// Seconds since 1970-01-01 00:00 UTC.
         var seconds: Int64
-        /// Seconds east of UTC from then on.
+        /// Seconds east of UTC from this time on.
         var offset: Int
     }
 
-    /// What holds before the first transition: seconds east of UTC.
+    /// The offset before the first transition, in seconds east of UTC.
     var firstOffset: Int
-    /// The changes that are written down, in order of time.
+    /// The transitions in the file, in order of time.
     var transitions: [Transition] = []
-    /// The rule for what comes after them; nil: the last offset stays.
+    /// The rule for times after the transitions. If nil, the last offset continues.
     var laterRule: PosixTimeZone?
 
     /// The zone of UTC.
     static let utc = TimeZoneTable(firstOffset: 0)
 
-    /// What the service asks of a zone.
+    /// The zone as Core's schedule barriers use it.
     var rules: TimeZoneRules { TimeZoneRules(secondsEast: offset) }
 
-    /// Seconds east of UTC at a moment, given in seconds since the beginning of 1970 in UTC.
+    /// Returns the seconds east of UTC at a time, given in seconds since 1970-01-01 00:00 UTC.
     func offset(at seconds: Int64) -> Int {
         guard let last = transitions.last else { return laterRule?.offset(at: seconds) ?? firstOffset }
         if seconds >= last.seconds { return laterRule?.offset(at: seconds) ?? last.offset }
@@ -34,18 +34,18 @@ struct TimeZoneTable: Equatable {
     }
 }
 
-/// Why bytes are no time zone.
+/// The reason why bytes are no time zone.
 enum TimeZoneFault: Error, Equatable, Sendable {
-    /// They do not begin as such a file does.
+    /// The bytes do not begin with the file format's magic number.
     case notTZif
-    /// They end too early.
+    /// The bytes end too early.
     case cutOff
-    /// They contradict themselves; in a few words, how.
+    /// The bytes contradict themselves. The text says how.
     case malformed(String)
 }
 
 extension TimeZoneTable {
-    /// Reads a time zone as the time zone database has it compiled (TZif, RFC 9636), of any version.
+    /// Reads a compiled file of the time zone database (TZif, RFC 9636), of any version.
     init(tzif bytes: [UInt8]) throws(TimeZoneFault) {
         var file = TZifReader(bytes)
         var header = try file.header()
@@ -53,21 +53,21 @@ extension TimeZoneTable {
             self = try file.rules(header, secondsSize: 4)
             return
         }
-        // The first block is for old readers; the second says the same with more room.
+        // The first block is for old readers. The second block has the same data in 64 bits.
         try file.skip(header.blockSize(secondsSize: 4))
         header = try file.header()
         self = try file.rules(header, secondsSize: 8)
         laterRule = try file.footer()
     }
 
-    /// Reads a time zone from a line of text, as POSIX has it for `TZ`; nil when it is none.
+    /// Makes a zone from POSIX's form of `TZ`. Returns nil if the text is malformed.
     init?(posix text: String) {
         guard let rule = PosixTimeZone(text.utf8) else { return nil }
         self.init(firstOffset: rule.standardOffset, laterRule: rule)
     }
 }
 
-/// The bytes of a TZif file, read from front to back.
+/// Reads the bytes of a TZif file from the first to the last.
 private struct TZifReader {
     private let bytes: [UInt8]
     private var place = 0
@@ -76,7 +76,7 @@ private struct TZifReader {
         self.bytes = bytes
     }
 
-    /// The counts at the head of a block, in the order in which the file has them.
+    /// The counts in the header of a block, in the order of the file.
     struct Header {
         var version: Int
         var utIndicators: Int
@@ -90,7 +90,7 @@ private struct TZifReader {
             transitions * (secondsSize + 1) + types * 6 + nameBytes + trailerSize(secondsSize)
         }
 
-        /// The size of what stands behind the types' names.
+        /// Returns the size of the data behind the types' names.
         func trailerSize(_ secondsSize: Int) -> Int {
             leapSeconds * (secondsSize + 4) + standardIndicators + utIndicators
         }
@@ -108,7 +108,7 @@ private struct TZifReader {
             transitions: counts[3], types: counts[4], nameBytes: counts[5])
     }
 
-    /// A block behind its header.
+    /// Reads the block behind a header.
     mutating func rules(_ header: Header, secondsSize: Int) throws(TimeZoneFault) -> TimeZoneTable {
         let moments = try numbers(header.transitions, size: secondsSize)
         let places = try take(header.transitions)
@@ -125,7 +125,7 @@ private struct TZifReader {
         return TimeZoneTable(firstOffset: offsets[0], transitions: transitions)
     }
 
-    /// The rule for what comes later, between two line ends; nil when there is none.
+    /// Reads the rule for later times, between two line ends. Returns nil if there is none.
     mutating func footer() throws(TimeZoneFault) -> PosixTimeZone? {
         guard try take(1).first == 0x0A else { throw .malformed("no footer") }
         let text = bytes[place...].prefix { $0 != 0x0A }
@@ -145,7 +145,7 @@ private struct TZifReader {
         return numbers
     }
 
-    /// A big-endian whole number with a sign.
+    /// Reads a signed big-endian integer.
     private mutating func number(_ size: Int) throws(TimeZoneFault) -> Int64 {
         let bits = try take(size).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return size == 4 ? Int64(Int32(truncatingIfNeeded: bits)) : Int64(bitPattern: bits)
@@ -159,7 +159,7 @@ private struct TZifReader {
 }
 
 extension RandomAccessCollection {
-    /// The place of the first element that `belongs`, when all that do come behind all that do not.
+    /// Returns the index of the first element that belongs. All elements that belong must come after all others.
     fileprivate func partitioningIndex(where belongs: (Element) -> Bool) -> Index {
         var (low, count) = (startIndex, count)
         while count > 0 {

@@ -3,30 +3,30 @@ import HeadgateCore
 
 /// The machine's time zones (Behaviour B24).
 struct ZoneInfo: Sendable {
-    /// Where the time zone database is.
+    /// The folder of the time zone database.
     var folder = "/usr/share/zoneinfo"
-    /// The machine's own zone.
+    /// The file of the machine's own zone.
     var localTime = "/etc/localtime"
-    /// What the environment says in `TZ`, which goes before the machine's own; nil when it says nothing.
+    /// The value of `TZ` in the environment, which overrides the machine's own zone. Nil if it is not set.
     var environment = getenv("TZ").map { String(cString: $0) }
 
-    /// More than any time zone takes.
+    /// The most bytes that are read of a file. It is more than any time zone has.
     private static let largest = 1 << 20
 
-    /// Finds a time zone by its name (`Europe/Berlin`) or its rules in POSIX's words (`CET-1CEST,M3.5.0,M10.5.0/3`), or
-    /// the machine's for nil; nil when there is none.
+    /// Returns a time zone by its name (`Europe/Berlin`) or its POSIX form (`CET-1CEST,M3.5.0,M10.5.0/3`), or the
+    /// machine's zone for nil. Returns nil if there is no such zone.
     func rules(_ name: String?) -> TimeZoneRules? {
         table(name)?.rules
     }
 
-    /// The table of such a zone.
+    /// Returns the table of such a zone.
     func table(_ name: String?) -> TimeZoneTable? {
         guard let name else { return machine }
-        // UTC is there also where the database is not.
+        // UTC is known even without the database.
         return named(name) ?? TimeZoneTable(posix: name) ?? (name == "UTC" ? .utc : nil)
     }
 
-    /// The machine's zone. As everywhere, it is UTC when what should say it cannot be read.
+    /// The machine's zone, or UTC if its file cannot be read, as in the C library.
     private var machine: TimeZoneTable {
         guard let environment else { return read(localTime) ?? .utc }
         let place = environment.hasPrefix(":") ? String(environment.dropFirst()) : environment
@@ -35,7 +35,7 @@ struct ZoneInfo: Sendable {
 
     private func named(_ name: String) -> TimeZoneTable? {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
-        // No name leads out of the folder.
+        // A name must not lead out of the folder.
         let isName = parts.allSatisfy { $0.first?.isLetter == true && $0.utf8.allSatisfy(ZoneInfo.isAllowed) }
         guard isName else { return nil }
         return read("\(folder)/\(name)")

@@ -1,33 +1,33 @@
 import HeadgateCore
 import HeadgateData
 
-/// What there is to watch.
+/// The parts of the service that watches read.
 struct WatchSources {
     let gate: Headgate
     let sessions: SessionRegistry
 }
 
-/// Knows what one watch was told of a topic, and so what is new to it. A slow reader simply asks less often, and gets
-/// the latest state.
+/// Remembers what one watch last reported of a topic, and finds what has changed since. A slow client gets fewer
+/// reports, each with the latest state.
 protocol TopicReport {
-    /// Takes note of how things stand now.
-    /// - Returns: writes what is new as members of `changed`; nil when nothing is. There is always something the first
-    ///   time: how things stand.
+    /// Compares the present state with the last report, and remembers the present state as reported.
+    /// - Returns: a closure that writes the changes as members of `changed`, or nil if there are none. The first call
+    ///   always returns the whole state.
     mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)?
 }
 
-/// What a client may watch (Protocol, `watch`).
+/// The topics that a client may watch (Protocol, `watch`).
 enum WatchTopic: String, CaseIterable, Sendable {
-    /// The ways to the dispatchers, their queues and counters.
+    /// The dispatchers' states, queues and counters.
     case dispatchers
-    /// Which barriers there are, and their states.
+    /// The barriers and their states.
     case barriers
-    /// What becomes of events.
+    /// The outcomes of events.
     case outcomes
-    /// Who is connected.
+    /// The connected clients.
     case clients
 
-    /// A report to somebody who has not been told anything yet.
+    /// An empty report, for a watch that has reported nothing yet.
     var report: any TopicReport {
         switch self {
         case .dispatchers: DispatchersReport()
@@ -38,7 +38,7 @@ enum WatchTopic: String, CaseIterable, Sendable {
     }
 }
 
-/// The topic `dispatchers`: those that changed, as `dispatcher.list` has them.
+/// Reports the topic `dispatchers`: the changed ones, in the form of `dispatcher.list`.
 private struct DispatchersReport: TopicReport {
     private var told = ToldEntries<DispatcherSummary>(by: \.id)
 
@@ -53,7 +53,8 @@ private struct DispatchersReport: TopicReport {
 }
 
 extension DispatcherSummary {
-    /// What counts as a change of it: not that an event grows older, nor what is not in the list.
+    /// The summary without the parts that `dispatcher.list` leaves out or that change all the time, like the oldest
+    /// event's age.
     var asTold: DispatcherSummary {
         var summary = self
         (summary.oldest, summary.inFlightBytes) = (nil, 0)
@@ -62,7 +63,7 @@ extension DispatcherSummary {
     }
 }
 
-/// The topic `barriers`: those that changed, as `barrier.list` has them, and those that are gone.
+/// Reports the topic `barriers`: the changed ones, in the form of `barrier.list`, and the removed ones.
 private struct BarriersReport: TopicReport {
     private var told = ToldEntries<BarrierSummary>(by: \.identity.id)
 
@@ -76,8 +77,8 @@ private struct BarriersReport: TopicReport {
     }
 }
 
-/// The topic `outcomes`: what became of events since the last notification, by dispatcher. The first one counts from the
-/// service's start, so that the sum of all is what `dispatcher.list` says.
+/// Reports the topic `outcomes`: the counts by dispatcher since the last report. The first report counts from the
+/// service's start, so that the sum of all reports equals the counts in `dispatcher.list`.
 private struct OutcomesReport: TopicReport {
     private var told: [String: DispatcherOutcomes]?
 
@@ -92,7 +93,7 @@ private struct OutcomesReport: TopicReport {
 }
 
 extension DispatcherOutcomes {
-    /// What has come since, for who was told these; nil when it is nothing that is told: not every counter is an outcome.
+    /// Returns the difference to an earlier report, or nil if no counter of the topic and no last error has changed.
     func news(to told: DispatcherOutcomes?) -> DispatcherOutcomes? {
         guard let told else { return self }
         let news = since(told)
@@ -117,7 +118,7 @@ extension JSONWriter {
     }
 }
 
-/// The topic `clients`: how many are connected, and who they are.
+/// Reports the topic `clients`: the number of connected clients, and their identities.
 private struct ClientsReport: TopicReport {
     private var told: [SessionIdentity]?
 
@@ -142,26 +143,26 @@ private struct ClientsReport: TopicReport {
     }
 }
 
-/// What somebody was told last of things that have ids.
+/// The entries of a list as they were last reported, by their IDs.
 struct ToldEntries<Entry: Equatable> {
     private let id: (Entry) -> String
     private var told: NameTable<Entry>?
 
-    /// What is new.
+    /// The difference between two reports.
     struct News: Equatable {
-        /// Places of the entries that are new or have changed.
+        /// The indices of the entries that are new or have changed.
         var changed: [Int]
-        /// Ids of those that are gone.
+        /// The IDs of the entries that were removed.
         var removed: [String]
     }
 
-    /// Nothing told yet.
+    /// Makes a table with nothing reported.
     init(by id: @escaping (Entry) -> String) {
         self.id = id
     }
 
-    /// Takes note that these are told now, whole.
-    /// - Returns: nil when nothing is new; never the first time.
+    /// Compares the whole list with the last report, and remembers the list as reported.
+    /// - Returns: the difference, or nil if there is none. The first call never returns nil.
     mutating func tell(_ entries: [Entry]) -> News? {
         let old = told ?? NameTable()
         var new = NameTable<Entry>()

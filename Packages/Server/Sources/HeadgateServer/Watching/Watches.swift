@@ -2,22 +2,22 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// All watches: collects what may have changed, and tells them when it is time (Behaviour B10). While nobody watches it
-/// costs nothing.
+/// All watches of all sessions. Collects the topics that may have changed, and reports changes when they are due
+/// (Behaviour B10). Without watches it costs nothing.
 final class Watches {
-    /// The most that one session may have.
+    /// The most watches of one session.
     static let mostPerSession = 16
 
     private let sources: WatchSources
     private var watches: [Watch] = []
     private var next = 1
-    /// While anybody watches.
+    /// The subscription to the gate's changes, while there is any watch.
     private var following: (any Disposable)?
-    /// What may have changed since the last look.
+    /// The topics that may have changed since the last report, with their urgency.
     private var marks: [WatchTopic: Pace.Urgency] = [:]
     private var isLookDue = false
     private var alarm: (any Disposable)?
-    /// Sessions that have not taken what was sent, while there is more to tell.
+    /// The numbers of sessions whose watches have changes to report but whose client has not read the last output.
     private var slow: Set<Int> = []
 
     init(_ sources: WatchSources) {
@@ -28,8 +28,9 @@ final class Watches {
 
     // MARK: Watches
 
-    /// Begins to tell a session how things stand, and what changes from then on.
-    /// - Returns: the watch's id.
+    /// Starts a watch of a session. The first report has the whole state of each topic, and later reports have the
+    /// changes.
+    /// - Returns: the watch's ID.
     func start(_ topics: Set<WatchTopic>, for session: Session) throws(RPCError) -> String {
         guard watches.count(where: { $0.session === session }) < Watches.mostPerSession else {
             throw RPCError(.limit, "a connection may have no more than \(Watches.mostPerSession) watches")
@@ -43,16 +44,16 @@ final class Watches {
         return watch.id
     }
 
-    /// Ends a session's watch.
-    /// - Returns: false when it has none of this id.
+    /// Ends a watch of a session.
+    /// - Returns: false if the session has no watch with this ID.
     func end(_ id: String, of session: Session) -> Bool {
         let count = watches.count
         remove { $0.id == id && $0.session === session }
         return watches.count < count
     }
 
-    /// What a session watches ends with it, or with its right to.
-    /// - Returns: whether it watched anything.
+    /// Ends all watches of a session, when the session ends or loses the right to watch.
+    /// - Returns: true if the session had a watch.
     @discardableResult
     func sessionEnded(_ session: Session) -> Bool {
         slow.remove(session.number)
@@ -69,19 +70,19 @@ final class Watches {
         following = nil
     }
 
-    /// How many watches there are of the sessions that are meant.
+    /// Returns the number of watches of the sessions that match.
     func count(where isMeant: (Session) -> Bool) -> Int {
         watches.count { isMeant($0.session) }
     }
 
     // MARK: Changes
 
-    /// Clients have come, gone or told who they are.
+    /// Marks the topic `clients` as changed: clients have connected, left or introduced themselves.
     func clientsChanged() {
         mark([.clients: .counters])
     }
 
-    /// A session has taken all that was sent to it.
+    /// Reports changes that waited until the session's client had read its output.
     func drained(_ session: Session) {
         if !slow.isEmpty, slow.remove(session.number) != nil { lookSoon() }
     }
@@ -100,9 +101,9 @@ final class Watches {
         lookSoon()
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
-    /// Looks at the end of the turn, after the dispatchers: what they do belongs to the turn.
+    /// Schedules a report for the end of the turn, after the dispatchers, so that it includes their changes.
     private func lookSoon() {
         guard !isLookDue else { return }
         isLookDue = true
@@ -114,7 +115,8 @@ final class Watches {
         let now = scheduler.now
         for watch in watches { watch.mark(marks, at: now) }
         marks = [:]
-        // Found out before any is told: what is told to one watch makes its session's others wait.
+        // Selects the ready watches before any report: a report fills the session's output, and then the session's
+        // other watches are not ready.
         let ready = watches.filter(\.isReady)
         for watch in watches where !watch.isReady && watch.due != nil { slow.insert(watch.session.number) }
         for watch in ready { watch.tell(from: sources, at: now) }
@@ -125,7 +127,7 @@ final class Watches {
     }
 }
 
-/// One client's watch: what it was told of each topic, and when it is told again.
+/// A watch of one client: its topics, their last reports and the times of their next reports.
 final class Watch {
     let id: String
     let session: Session
@@ -143,25 +145,25 @@ final class Watch {
         parts = WatchTopic.allCases.filter(topics.contains).map { Part(topic: $0, report: $0.report) }
     }
 
-    /// Whether its client has taken all that was sent: only then is there more, so that a slow reader gets the latest
-    /// state and not a backlog.
+    /// True if the client has read all output of its session. Reports wait until then, so that a slow client gets the
+    /// latest state and not a backlog.
     var isReady: Bool {
         session.connection.isWritable && session.connection.outputBytes == 0
     }
 
-    /// When there may be something to tell; nil: not yet.
+    /// The time of the next report, or nil if nothing may have changed.
     var due: Instant? {
         parts.compactMap(\.pace.due).min()
     }
 
-    /// Takes note of what may have changed.
+    /// Marks topics as changed.
     func mark(_ marks: [WatchTopic: Pace.Urgency], at now: Instant) {
         for index in parts.indices {
             if let urgency = marks[parts[index].topic] { parts[index].pace.mark(urgency, at: now) }
         }
     }
 
-    /// Tells what is new of the topics that are due, each in a notification.
+    /// Sends a notification for each topic that is due and has changed.
     func tell(from sources: WatchSources, at now: Instant) {
         var writer = JSONWriter()
         for index in parts.indices where parts[index].pace.takeDue(at: now) {
@@ -183,14 +185,14 @@ final class Watch {
     }
 }
 
-/// When a watch is told of a topic again. Watching must not cost in proportion to events: what changes often is told
-/// together.
+/// The time of a topic's next report. Frequent changes share a report, so that the cost of a watch does not grow with
+/// the number of events.
 struct Pace {
-    /// How soon a change is told.
+    /// The urgency of a change, which sets the time between two reports.
     enum Urgency: Int, Comparable {
-        /// Counters: at most every 50 ms.
+        /// A change of counters: a report at most every 50 ms.
         case counters
-        /// States: at the end of their turn, at most every 5 ms.
+        /// A change of states: a report at the end of the turn, at most every 5 ms.
         case states
 
         var spacing: Duration {
@@ -203,17 +205,17 @@ struct Pace {
         static func < (left: Urgency, right: Urgency) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// When to look what is new; nil: nothing may have changed.
+    /// The time of the next report, or nil if nothing may have changed.
     private(set) var due: Instant?
     private var lastLook: Instant?
 
-    /// Something may have changed.
+    /// Makes a report due, after the spacing since the last report.
     mutating func mark(_ urgency: Urgency, at now: Instant) {
         let soonest = lastLook.map { max(now, $0 + urgency.spacing) } ?? now
         due = min(due ?? soonest, soonest)
     }
 
-    /// Whether to look now; then that counts as done.
+    /// Returns true if a report is due, and then counts it as made.
     mutating func takeDue(at now: Instant) -> Bool {
         guard let due, due <= now else { return false }
         self.due = nil
