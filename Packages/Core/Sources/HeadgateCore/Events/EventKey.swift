@@ -1,11 +1,11 @@
-/// What an event's key says, however it is spelled: `"a"` and `"\u0061"` are one key (Behaviour Q2, P6).
+/// The decoded key of an event. Different spellings are equal: `"a"` and `"\u0061"` are one key (Behaviour Q2, P6).
 ///
-/// Its bytes are the text's UTF-8. Half of a surrogate pair, which stands for no text, is written as its three bytes
-/// would be: no UTF-8 has such bytes, so it is like itself alone, and not like U+FFFD.
+/// The bytes are the key's UTF-8. A lone surrogate is encoded in three bytes, as UTF-8 would encode its code point.
+/// Valid UTF-8 never contains these bytes, so such a key equals only itself, and not U+FFFD.
 public struct EventKey: Hashable, Sendable {
     private let bytes: ArraySlice<UInt8>
 
-    /// - Parameter json: a JSON string that a parser has taken, quotes and all.
+    /// Creates a key from a valid JSON string with its quotes.
     init(json: ArraySlice<UInt8>) {
         let text = json.dropFirst().dropLast()
         bytes = text.contains(UInt8(ascii: "\\")) ? EventKey.plain(text)[...] : text
@@ -37,7 +37,8 @@ public struct EventKey: Hashable, Sendable {
         encode(0x1_0000 + (unit - 0xD800) << 10 + (trail - 0xDC00), to: &plain)
     }
 
-    /// Takes the second half of a pair, if that is what follows.
+    /// Removes and returns the trailing surrogate at the beginning of `rest`, or returns nil if something else is
+    /// there.
     private static func trail(at rest: inout ArraySlice<UInt8>) -> UInt32? {
         guard rest.starts(with: #"\u"#.utf8) else { return nil }
         var ahead = rest.dropFirst(2)

@@ -1,19 +1,19 @@
 import HeadgateData
 
-/// Renders events into the bytes of a chunk in the making.
+/// Encodes events as records of a chunk.
 package struct RecordWriter {
     private var json: JSONWriter
     private var times = TimestampText()
 
-    /// - Parameter bytes: about how much will be written.
+    /// - Parameter bytes: the expected size of the chunk in bytes.
     package init(expecting bytes: Int = 0) {
         json = JSONWriter(capacity: bytes)
     }
 
     var byteCount: Int { json.bytes.count }
 
-    /// Appends one record.
-    /// - Returns: the bytes of its stored JSON.
+    /// Appends the record of a new event.
+    /// - Returns: the size of its stored JSON in bytes.
     package mutating func append(
         _ event: TrackedEvent, sequenceNumber: SequenceNumber, receivedAt: Timestamp, receivedStamp: Int64
     ) -> Int {
@@ -23,7 +23,8 @@ package struct RecordWriter {
         return byteCount
     }
 
-    /// The same where it is known already what the event takes.
+    /// Appends the record of a new event whose stored size is already known.
+    /// - Parameter byteCount: the result of `TrackedEvent.storedByteCount(_:)`.
     mutating func append(
         _ event: TrackedEvent, _ byteCount: Int, sequenceNumber: SequenceNumber, receivedAt: Timestamp,
         receivedStamp: Int64
@@ -44,9 +45,9 @@ package struct RecordWriter {
         }
     }
 
-    /// Appends the record of an event that was stored before, under another number. What stands in it stays as it was,
-    /// byte by byte; how old it is, and its time to live, count from `receivedStamp`.
-    /// - Returns: the bytes of its stored JSON.
+    /// Appends the record of an already stored event under a new sequence number. Its JSON stays the same byte by byte,
+    /// except for the number. Its age and its time to live count from `receivedStamp`.
+    /// - Returns: the size of its stored JSON in bytes.
     mutating func append(
         _ event: StoredEvent, sequenceNumber: SequenceNumber, route: RouteNumber, receivedStamp: Int64
     ) -> Int {
@@ -65,7 +66,7 @@ package struct RecordWriter {
         return byteCount
     }
 
-    /// Gives out what was written and starts again.
+    /// Returns the records written so far and begins an empty chunk.
     package mutating func take() -> [UInt8] {
         defer { json = JSONWriter() }
         return json.bytes
@@ -93,9 +94,8 @@ extension ByteCursor {
 }
 
 extension TrackedEvent {
-    /// What the event's JSON takes once it is stored under a number, as ``RecordWriter`` lays it.
-    ///
-    /// These are its own pieces, and around them the names, the number and the two times.
+    /// Returns the size of the event's stored JSON under a sequence number, in bytes: the size of its parts, and of the
+    /// member names, the number and the two times around them. It equals what ``RecordWriter`` writes.
     @inline(__always)
     func storedByteCount(_ sequenceNumber: SequenceNumber) -> Int {
         let pieces = id.count &+ name.count &+ context.count &+ data.count
@@ -108,51 +108,51 @@ extension TrackedEvent {
     }
 }
 
-/// The fixed part in front of a stored event. A record is this header, then three pieces of JSON:
+/// The fixed part at the beginning of a record. A record is this header, followed by three pieces of JSON:
 ///
-/// - head: `{"id":…,"seq":…,"event":…,"time":…,"received_at":…,"key":…`, cut off before `,"attempt"`,
+/// - head: `{"id":…,"seq":…,"event":…,"time":…,"received_at":…,"key":…`, which ends before `,"attempt"`,
 /// - context: an object,
 /// - data: an object.
 ///
-/// An event is thus rendered once, when it is accepted, and delivered by copying.
+/// An event is thus encoded once, when it is accepted, and is delivered by copying the pieces.
 struct RecordHeader: Equatable {
-    /// Bytes of the whole record, this header included.
+    /// The size of the whole record with this header, in bytes.
     var length: UInt32
-    /// The dispatchers that the event goes to.
+    /// The route: the set of dispatchers that get the event.
     var route: RouteNumber
     var sequenceNumber: SequenceNumber
-    /// The receipt, on the age scale, in milliseconds.
+    /// The time of receipt on the age scale, in milliseconds.
     var receivedStamp: Int64
-    /// When the event is of no more use, on the age scale, in milliseconds; 0 is never.
+    /// The end of the event's own time to live on the age scale, in milliseconds; 0 if it has none.
     var expiryStamp: Int64
-    /// Bytes of the head.
+    /// The size of the head in bytes.
     var headLength: UInt32
-    /// Bytes of the context.
+    /// The size of the context in bytes.
     var contextLength: UInt32
-    /// Bytes of the id's JSON string, which stands behind `{"id":`.
+    /// The size of the id's JSON string in bytes. The string follows `{"id":`.
     var idLength: UInt32
-    /// Bytes of the key's JSON string, which ends the head; 0 when there is none.
+    /// The size of the key's JSON string in bytes; 0 if there is no key. The string ends the head.
     var keyLength: UInt32
 
-    /// Bytes that a header takes in a chunk.
+    /// The size of a header in a chunk, in bytes.
     static let size = 48
-    /// Bytes in front of the id in the head.
+    /// The offset of the id within the head.
     static let idStart = #"{"id":"#.utf8.count
 
-    /// When an event is of no more use, on the age scale in milliseconds; 0 is never. A time to live that ends beyond the
-    /// scale never ends.
+    /// Returns the end of a time to live on the age scale, in milliseconds. Returns 0 for no time to live, and for one
+    /// that ends beyond the scale.
     static func expiryStamp(of timeToLive: Duration?, receivedAt stamp: Int64) -> Int64 {
         guard let timeToLive else { return 0 }
         let (end, overflow) = stamp.addingReportingOverflow(timeToLive.wholeMilliseconds)
         return overflow ? 0 : end
     }
 
-    /// Bytes of the event's data.
+    /// The size of the event's data in bytes.
     var dataLength: Int {
         Int(length) - RecordHeader.size - Int(headLength) - Int(contextLength)
     }
 
-    /// Whether the lengths fit together; a record for which they do not is damaged.
+    /// True if the lengths are consistent. A record with inconsistent lengths is damaged.
     var isSound: Bool {
         let idEnd = RecordHeader.idStart + Int(idLength)
         return Int(length) >= RecordHeader.size && dataLength >= 2 && contextLength >= 2
@@ -160,10 +160,10 @@ struct RecordHeader: Equatable {
     }
 }
 
-/// The header as it lies in a chunk: its numbers one behind the other, little-endian, whatever the machine and however
-/// Swift lays the struct (Behaviour Q11). The version of the store's format has to grow when this changes.
+/// The header's layout in a chunk: its numbers in order, little-endian, independent of the machine and of Swift's
+/// memory layout (Behaviour Q11). A change of the layout requires a new version of the store's format.
 extension RecordHeader {
-    /// Reads the header that begins at `offset`; there must be ``size`` bytes.
+    /// Reads the header that begins at `offset`. The bytes must contain ``size`` bytes from there.
     init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
         length = LittleEndian.load(bytes, at: offset, as: UInt32.self)
         route = LittleEndian.load(bytes, at: offset + 4, as: RouteNumber.self)
@@ -176,7 +176,7 @@ extension RecordHeader {
         keyLength = LittleEndian.load(bytes, at: offset + 44, as: UInt32.self)
     }
 
-    /// Writes the header to `offset`, over ``size`` bytes.
+    /// Writes the header to ``size`` bytes from `offset`.
     @inline(__always)
     func write(to bytes: UnsafeMutableRawBufferPointer, at offset: Int) {
         LittleEndian.store(length, in: bytes, at: offset)

@@ -1,86 +1,87 @@
 import HeadgateData
 
-/// An accepted event where it lies in its chunk.
+/// An accepted event within a chunk.
 public struct StoredEvent {
     /// The chunk that holds the event's bytes.
     let chunk: Chunk
-    /// Where its record begins in the chunk.
+    /// The offset of its record in the chunk.
     let offset: Int
     let header: RecordHeader
 
-    /// The event's place in the order of acceptance.
+    /// The event's position in the order of acceptance.
     public var sequenceNumber: SequenceNumber { header.sequenceNumber }
-    /// The dispatchers that it goes to.
+    /// The route: the set of dispatchers that get the event.
     public var route: RouteNumber { header.route }
-    /// Its receipt, on the age scale, in milliseconds.
+    /// The time of receipt on the age scale, in milliseconds.
     public var receivedStamp: Int64 { header.receivedStamp }
 
-    /// Bytes of the stored JSON, which is what the store's limit counts (Behaviour Q4).
+    /// The size of the stored JSON in bytes, which counts against the store's limit (Behaviour Q4).
     public var byteCount: Int { Int(header.length) - RecordHeader.size }
 
-    /// Where the next record begins in the chunk.
+    /// The offset of the next record in the chunk.
     var end: Int { offset + Int(header.length) }
 
-    /// What it counts in the store.
+    /// The event as a tally: one event and its stored bytes.
     var tally: Tally { Tally(events: 1, bytes: byteCount) }
 
-    /// Whether the event's own time to live is over.
+    /// Returns true if the event's own time to live has ended.
     public func isExpired(at stamp: Int64) -> Bool {
         header.expiryStamp != 0 && header.expiryStamp <= stamp
     }
 
-    /// The id's JSON string.
+    /// The id as a JSON string, with its quotes.
     public var id: String {
         withPiece(from: RecordHeader.idStart, count: Int(header.idLength)) { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Where that begins in the chunk.
+    /// The offset of the id's JSON string in the chunk.
     var idOffset: Int { offset + RecordHeader.size + RecordHeader.idStart }
 
-    /// The key's JSON string, as it was spelled; nil when there is none.
+    /// The key's JSON string as the client wrote it; nil if there is no key.
     var key: ArraySlice<UInt8>? {
         guard header.keyLength > 0 else { return nil }
         let end = offset + RecordHeader.size + Int(header.headLength)
         return chunk.bytes[(end - Int(header.keyLength))..<end]
     }
 
-    /// What the key says; nil when there is none.
+    /// The decoded key; nil if there is no key.
     var orderKey: EventKey? { key.map(EventKey.init) }
 
-    /// The event's record alone.
+    /// A copy of the event's record.
     public var record: [UInt8] {
         Array(chunk.bytes[offset..<offset + Int(header.length)])
     }
 
-    /// How long the event is of use, from its receipt; nil: for ever.
+    /// The event's own time to live, counted from its receipt; nil if there is none.
     var timeToLive: Duration? {
         header.expiryStamp == 0 ? nil : .milliseconds(max(0, header.expiryStamp &- header.receivedStamp))
     }
 
-    /// Writes the three pieces of JSON as they are stored, with another number in the head.
+    /// Writes the three stored pieces of JSON with another sequence number in the head.
     func writePieces(into writer: inout JSONWriter, sequenceNumber: SequenceNumber) {
         let beforeNumber = RecordHeader.idStart + Int(header.idLength)
         withPiece(from: 0, count: beforeNumber) { writer.raw($0) }
         writer.raw(#","seq":"#)
         writer.integer(sequenceNumber)
         let behindNumber = beforeNumber + #","seq":"#.utf8.count + self.sequenceNumber.digitCount
-        // No more than what stands before the key, whatever a record says of itself: the copy has to be a record.
+        // Never skip into the key, even if the record's lengths are wrong: the copy must be a valid record.
         let rest = min(behindNumber, Int(header.headLength) - Int(header.keyLength))
         withPiece(from: rest, count: byteCount - rest) { writer.raw($0) }
     }
 
-    /// The event as it is sent, neither transformed nor annotated.
-    /// - Parameter attempt: the charged attempts plus one.
+    /// Returns the event as it is sent, without transformations and annotation.
+    /// - Parameter attempt: the number of charged attempts plus one.
     public func json(attempt: Int) -> [UInt8] {
         var writer = JSONWriter(capacity: byteCount + 48)
         write(into: &writer, attempt: attempt)
         return writer.bytes
     }
 
-    /// Writes the event as dispatchers deliver it: `{"id","seq","event","time","received_at","key"?,"attempt","context","data"}`.
+    /// Writes the event in the form in which dispatchers deliver it:
+    /// `{"id","seq","event","time","received_at","key"?,"attempt","context","data"}`.
     /// - Parameters:
-    ///   - attempt: the charged attempts plus one (Behaviour D9).
-    ///   - annotation: what is added to the data of an event that was held (Behaviour D13).
+    ///   - attempt: the number of charged attempts plus one (Behaviour D9).
+    ///   - annotation: members to add to the data of an event that a barrier held (Behaviour D13).
     func write(into writer: inout JSONWriter, attempt: Int, annotation: QueuedAnnotation? = nil) {
         let (head, context) = (Int(header.headLength), Int(header.contextLength))
         withPiece(from: 0, count: byteCount) { json in
@@ -97,7 +98,7 @@ public struct StoredEvent {
         }
     }
 
-    /// The most bytes that stand in what is sent and not in what is stored, but for an annotation and the comma before it.
+    /// The most bytes that sending adds to the stored JSON, without an annotation and the comma before it.
     private static let mostAdded = #","attempt":,"context":,"data":},"#.utf8.count + 20
 
     private func withPiece<Result>(
@@ -109,7 +110,7 @@ public struct StoredEvent {
 }
 
 extension ByteCursor {
-    /// Lays an object, and adds members in the place of those that have their names.
+    /// Writes an object with the members of an annotation, which replace members of the same name.
     fileprivate mutating func put(_ object: UnsafeRawBufferPointer, _ annotation: QueuedAnnotation?) {
         guard let annotation else { return put(object) }
         put("{")
@@ -126,7 +127,7 @@ extension ByteCursor {
         put("}")
     }
 
-    /// Lays the members of an object that an annotation does not replace, each with a comma behind it.
+    /// Writes the members of an object that the annotation does not replace, each followed by a comma.
     private mutating func putMembers(
         of outline: JSONOutline, _ object: UnsafeRawBufferPointer, but annotation: QueuedAnnotation
     ) {
@@ -140,12 +141,12 @@ extension ByteCursor {
     }
 }
 
-/// Stored events that lie together, in order: a group as it was committed, or several read back at once. Immutable, and
-/// shared by all who read it.
+/// Consecutive stored events: a committed group, or several events read back at once. A chunk is immutable and shared
+/// by all its readers.
 public final class Chunk: Sendable {
-    /// The records, one behind the other.
+    /// The records, one after another.
     public let bytes: [UInt8]
-    /// The sequence number of the last record, or of the last that has ever been in this stretch.
+    /// The highest sequence number of the range that the chunk covers. Its event may have been removed.
     public let lastSequenceNumber: SequenceNumber
 
     public init(bytes: [UInt8], lastSequenceNumber: SequenceNumber) {
@@ -153,12 +154,12 @@ public final class Chunk: Sendable {
         self.lastSequenceNumber = lastSequenceNumber
     }
 
-    /// The event whose record begins at `offset`; nil at the end, and where the bytes are no record.
+    /// Returns the event whose record begins at `offset`, or nil at the end of the chunk and at a damaged record.
     public func event(at offset: Int) -> StoredEvent? {
         header(at: offset).map { StoredEvent(chunk: self, offset: offset, header: $0) }
     }
 
-    /// The number of its first event; that of its last where the bytes are no record.
+    /// The sequence number of the first event; ``lastSequenceNumber`` if the first record is damaged.
     public var firstSequenceNumber: SequenceNumber { header(at: 0)?.sequenceNumber ?? lastSequenceNumber }
 
     private func header(at offset: Int) -> RecordHeader? {
@@ -168,12 +169,12 @@ public final class Chunk: Sendable {
         return header
     }
 
-    /// Where the record behind `event` begins.
+    /// Returns the offset of the record after `event`.
     public func offset(after event: StoredEvent) -> Int { event.end }
 }
 
 extension Chunk: Sequence {
-    /// Goes over the chunk's events in order.
+    /// Iterates over the chunk's events in order.
     public func makeIterator() -> AnyIterator<StoredEvent> {
         var offset = 0
         return AnyIterator {
@@ -184,5 +185,5 @@ extension Chunk: Sequence {
     }
 }
 
-/// The place of a dispatch in the order of acceptance. Numbers only grow and are never used twice; there may be gaps.
+/// The position of an event in the order of acceptance. Numbers only grow and are never reused. There may be gaps.
 public typealias SequenceNumber = Int64

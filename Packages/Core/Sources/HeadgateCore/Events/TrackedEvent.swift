@@ -1,35 +1,37 @@
 import HeadgateData
 
-/// An event as a client tracked it, checked but not yet accepted. What is JSON stays in the bytes it came in, so that it
-/// arrives as it was sent (Behaviour P6); the views are only valid while the client's message is. It owns nothing: to copy it is
-/// to copy its bytes.
+/// An event from a client, validated but not yet accepted. Its JSON parts are views into the client's message, so that
+/// they are stored as they were sent (Behaviour P6).
+///
+/// The views are valid only as long as the message. The event owns no memory: a copy that outlives the message must
+/// copy the bytes.
 public struct TrackedEvent: BitwiseCopyable {
-    /// The id's JSON string: the client's, else one that the service made.
+    /// The id as a JSON string: the client's id, or a generated one.
     public var id: UnsafeRawBufferPointer
-    /// What the id is told apart by in its namespace, for a client's own id (Behaviour Q7); nil for one that was made here.
+    /// The client's own id for deduplication (Behaviour Q7); nil if the id was generated.
     public var identity: Identity?
     /// The event's name, as a JSON string.
     public var name: UnsafeRawBufferPointer
-    /// The client's own time.
+    /// The time that the client gave the event; nil if none.
     public var time: Timestamp?
-    /// The key that keeps order, as a JSON string.
+    /// The key for ordering, as a JSON string; nil if none.
     public var key: UnsafeRawBufferPointer?
-    /// How long the event is of use, from its receipt.
+    /// The time to live from receipt; nil if none.
     public var timeToLive: Duration?
-    /// The context that collectors made, as a JSON object.
+    /// The context from the collectors, as a JSON object.
     public var context: UnsafeRawBufferPointer
     /// The event's data, as a JSON object.
     public var data: UnsafeRawBufferPointer
-    /// The dispatchers that want it.
+    /// The route: the set of dispatchers that get the event.
     public var route: RouteNumber
-    /// The namespace of who sent it, as ``EventTrace/number(ofNamespace:)`` numbers it; 0: not told.
+    /// The number of the sender's namespace in ``EventTrace/number(ofNamespace:)``; 0 if unknown.
     public var namespace: UInt32 = 0
 
     /// A client's own id and the namespace in which it is unique.
     public struct Identity: BitwiseCopyable {
         /// The namespace, in UTF-8.
         public var namespace: UnsafeRawBufferPointer
-        /// The id, unescaped, in UTF-8; half a surrogate pair is kept as it is.
+        /// The id without escapes, in UTF-8. Lone surrogates are kept.
         public var id: UnsafeRawBufferPointer
 
         public init(namespace: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
@@ -38,7 +40,7 @@ public struct TrackedEvent: BitwiseCopyable {
         }
     }
 
-    /// An event of which nothing is known yet.
+    /// Creates an event without content.
     @inlinable
     public init() {
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)

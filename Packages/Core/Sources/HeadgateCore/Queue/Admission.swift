@@ -1,54 +1,57 @@
-/// What became of an event that was offered to the queue.
+/// The result of offering an event to the queue.
 public enum Admission: Equatable, Sendable {
-    /// It has its place, and will be acknowledged once its group is committed.
+    /// The event has this sequence number. It is acknowledged once its group is committed.
     case stored(SequenceNumber)
-    /// The same id came before (Behaviour Q7); acknowledged no earlier than the first one.
+    /// An earlier event has the same id (Behaviour Q7). The duplicate is acknowledged no earlier than that event, whose
+    /// sequence number this is.
     case duplicate(SequenceNumber)
-    /// No dispatcher wants it (Behaviour P3).
+    /// No dispatcher gets the event, so it is not stored (Behaviour P3).
     case unrouted
-    /// The store is full, and set to refuse (Behaviour Q4).
+    /// The store is full, and its overflow setting is `reject` (Behaviour Q4).
     case queueFull
-    /// The event alone is larger than the store may be.
+    /// The event alone is larger than `max_bytes` of the store.
     case tooLarge
 }
 
-/// Why events that are accepted all or none are not accepted.
+/// The reason for refusing a list of events that is accepted as a whole or not at all.
 public enum AdmissionRefusal: Error, Equatable, Sendable {
-    /// The store has no room for those of them that are new, and is set to refuse (Behaviour Q4).
+    /// The store has no room for the new events of the list, and its overflow setting is `reject` (Behaviour Q4).
     case queueFull
-    /// Those that are new are larger together than the store may be.
+    /// The new events of the list together are larger than `max_bytes` of the store.
     case tooLarge
 }
 
-/// What becomes of events that are accepted all or none, found out before any of them has its place: what is there
-/// already needs no room, whether it came before or stands before in the same list (Behaviour Q7); the rest has to fit
-/// together (Behaviour Q4). Pure.
+/// Determines the admission of each event in a list that is accepted as a whole or not at all, before any event is
+/// stored.
 ///
-/// A list is held against the ids that are remembered when it comes: those in it push none of them out before its end.
+/// A duplicate needs no room, whether the first event came before the list or is in the list itself (Behaviour Q7). The
+/// new events must fit together (Behaviour Q4). Ids of the list are compared with the ids that the dedupe window
+/// remembers at its beginning: the list itself pushes no id out of the window. Pure.
 struct AdmissionPlan {
-    /// What becomes of one event, in the order of the list.
+    /// The admission of one event, in the order of the list.
     struct Entry {
         let admission: Admission
         let fingerprint: DedupeWindow.Fingerprint?
     }
 
     private(set) var entries: [Entry] = []
-    /// What would be stored.
+    /// The number and size of the events that would be stored.
     private(set) var new = Tally.zero
-    /// The place that was given last.
+    /// The last sequence number assigned by the plan.
     private var last: SequenceNumber
-    /// The places of the list's own ids.
+    /// The sequence numbers of new ids in the list.
     private var places: [DedupeWindow.Fingerprint: SequenceNumber] = [:]
 
-    /// - Parameter last: the place before the first that is free.
+    /// - Parameter last: the last sequence number in use.
     init(after last: SequenceNumber) {
         self.last = last
     }
 
-    /// Takes the next event of the list up.
+    /// Adds the next event of the list.
     /// - Parameters:
-    ///   - fingerprint: that of the client's own id; nil when it has none.
-    ///   - remembered: the place of an event with this id that came before the list; nil when there is none.
+    ///   - event: the event.
+    ///   - fingerprint: the fingerprint of the client's own id; nil if the id was generated.
+    ///   - remembered: the sequence number of an earlier event with this id; nil if there is none.
     mutating func add(
         _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, remembered: SequenceNumber?
     ) {
@@ -73,35 +76,35 @@ extension DedupeWindow.Fingerprint: Hashable {
     }
 }
 
-/// How much a store may hold, and for how long (Behaviour Q3, Q4, Q7).
+/// The limits of a store: size, age and remembered ids (Behaviour Q3, Q4, Q7).
 public struct StoreLimits: Sendable, Equatable {
     public var maxEvents = 1_000_000
-    /// Bytes of stored JSON.
+    /// The limit in bytes of stored JSON.
     public var maxBytes = 1 << 30
     public var maxAge = Duration.seconds(30 * 86_400)
     public var overflow = Overflow.reject
-    /// How long an event's id is remembered.
+    /// The time for which an event's id is remembered.
     public var dedupeWindow = Duration.seconds(86_400)
-    /// How many ids are remembered, the newest.
+    /// The number of ids that are remembered; the oldest are forgotten first.
     public var dedupeIDs = 500_000
-    /// How long the queue of a removed dispatcher is kept.
+    /// The time for which the queue of a removed dispatcher is kept.
     public var orphanRetention = Duration.seconds(7 * 86_400)
-    /// How many dead letters may be kept.
+    /// The limits of dead letters.
     public var deadLetters = LetterBounds()
-    /// What happens to an event that dies when there are as many.
+    /// The action for an event that would become a dead letter when a dead-letter limit is reached.
     public var deadLettersFull = DeadLettersFull.hold
 
-    /// What happens to an event for which there is no room.
+    /// The action for a new event when the store is full.
     public enum Overflow: String, Sendable, CaseIterable {
-        /// It is refused with `queue_full`.
+        /// The event is refused with `queue_full`.
         case reject
-        /// The oldest that are not in flight make room.
+        /// The oldest events that are not in flight are evicted.
         case dropOldest = "drop_oldest"
     }
 
     public init() {}
 
-    /// How far over the limits a store of this size is.
+    /// Returns true if a store of this size exceeds a limit.
     func excess(of tally: Tally) -> Bool {
         tally.events > maxEvents || tally.bytes > maxBytes
     }

@@ -1,27 +1,28 @@
-/// How much is stored and unsettled, for each dispatcher and in all.
+/// Counts stored and unsettled events, per dispatcher and in total.
 ///
-/// Each dispatcher settles a route's events in order, so what is left of a route is what its slowest dispatcher has
-/// left. Two numbers a route and dispatcher therefore count the store, whatever the number of events.
+/// Each dispatcher settles the events of a route in order, so the rest of a route is the rest of its slowest
+/// dispatcher. Two numbers per route and dispatcher are therefore enough, for any number of events.
 ///
-/// What is left of one dispatcher is exact. ``live`` is exact while dispatchers have one batch in flight; with more, one
-/// may have settled what another has not and the other way round, and it is low by no more than what they have in hand.
+/// The counts per dispatcher are exact. ``live`` is exact while each dispatcher has one batch in flight. With more
+/// batches in flight, two dispatchers may have settled different events of a route, and ``live`` is too low by at most
+/// the events in their buffers.
 public struct Backlog {
     private var unsettled: [RouteNumber: DispatcherTable<Tally>] = [:]
     private var unsettledOfDispatcher = DispatcherTable<Tally>()
-    /// Events that some dispatcher has not settled (Behaviour Q4 limits these).
+    /// Events that at least one dispatcher has not settled. The store's limits apply to them (Behaviour Q4).
     public private(set) var live = Tally.zero
 
     public init() {}
 
-    /// What a dispatcher has not settled.
+    /// Returns the number and size of a dispatcher's unsettled events.
     public func unsettled(of dispatcher: DispatcherNumber) -> Tally {
         unsettledOfDispatcher[dispatcher] ?? .zero
     }
 
-    /// The routes of events that some dispatcher has not settled.
+    /// The routes with unsettled events.
     var routes: some Sequence<RouteNumber> { unsettled.keys }
 
-    /// Events came for dispatchers of a route.
+    /// Counts new events of a route.
     mutating func add(_ tally: Tally, route: RouteNumber, dispatchers: [DispatcherNumber]) {
         for dispatcher in dispatchers { unsettledOfDispatcher[dispatcher, default: .zero] += tally }
         change(route) { tallies in
@@ -29,20 +30,20 @@ public struct Backlog {
         }
     }
 
-    /// A dispatcher has settled events of a route. What is not counted, since it was given up, changes nothing.
+    /// Counts events of a route as settled by a dispatcher. Does nothing for a dispatcher whose queue was removed.
     mutating func settle(_ tally: Tally, route: RouteNumber, dispatcher: DispatcherNumber) {
         guard unsettled[route]?[dispatcher] != nil else { return }
         unsettledOfDispatcher[dispatcher, default: .zero] -= tally
         change(route) { $0[dispatcher, default: .zero] -= tally }
     }
 
-    /// Counts a dispatcher anew: these events are all that it has left.
+    /// Replaces the counts of a dispatcher: `entries` are all its unsettled events.
     mutating func keep(_ entries: [QueueEntry], of dispatcher: DispatcherNumber) {
         remove(dispatcher)
         for entry in entries { add(entry.tally, route: entry.event.route, dispatchers: [dispatcher]) }
     }
 
-    /// Forgets a dispatcher and all that it has not settled.
+    /// Removes a dispatcher with its unsettled events.
     mutating func remove(_ dispatcher: DispatcherNumber) {
         for (route, tallies) in unsettled {
             guard let tally = tallies[dispatcher] else { continue }
@@ -52,7 +53,7 @@ public struct Backlog {
         unsettledOfDispatcher[dispatcher] = nil
     }
 
-    /// Changes what is left of a route, and with it what is live. A route of which nothing is left is forgotten.
+    /// Changes the counts of a route and updates ``live``. A route without unsettled events is removed.
     private mutating func change(_ route: RouteNumber, _ body: (inout DispatcherTable<Tally>) -> Void) {
         let (before, after) = { tallies in
             let before = Backlog.live(tallies)

@@ -2,30 +2,30 @@ import HeadgateData
 
 /// The groups that the store is committing, the oldest first (Behaviour Q5).
 ///
-/// Each goes on from the one before it (``AppendGroup/behind``), since it may hold repeats of what that one holds: where a group
-/// cannot be stored, those that are on their way behind it cannot be either.
+/// Each group depends on the one before it (``AppendGroup/behind``), since it may contain duplicates of that group's
+/// events. If a group cannot be stored, the groups committing after it fail as well.
 struct CommittingGroups {
     private var groups: [CommittingGroup] = []
-    /// All that is in them, counted once: every event that comes meanwhile asks for it.
+    /// The number and size of all events in the groups. It is kept up to date because every new event reads it.
     private(set) var tally = Tally.zero
-    /// Bytes of their records.
+    /// The size of the groups' records in bytes.
     private var byteCount = 0
 
-    /// Most groups that are on their way: a store that takes its time gets fewer and larger ones.
+    /// The most groups in the store at one time. A slow store thus gets fewer and larger groups.
     private static let most = 64
 
     var isEmpty: Bool { groups.isEmpty }
 
-    /// The newest event that is on its way and may get there; nil where there is none.
+    /// The newest event that is being committed; nil if there is none or if its group is going to fail.
     var newest: SequenceNumber? {
         groups.last.flatMap { $0.doom == nil ? $0.group.chunk.lastSequenceNumber : nil }
     }
 
-    /// Events on their way, by route; a route may come several times.
+    /// The events being committed, by route. A route may occur several times.
     var tallies: some Sequence<(route: RouteNumber, tally: Tally)> { groups.lazy.map(\.group.tallies).joined() }
 
-    /// Whether the store may be given so many bytes more.
-    /// - Parameter most: bytes that may be on their way, unless it is one group that has more.
+    /// Returns true if the store may be given `bytes` more.
+    /// - Parameter most: the limit of bytes in the store. A single group may exceed it.
     func hasRoom(for bytes: Int, most: Int) -> Bool {
         groups.isEmpty || (groups.count < CommittingGroups.most && byteCount + bytes <= most)
     }
@@ -36,12 +36,12 @@ struct CommittingGroups {
         byteCount += group.group.chunk.bytes.count
     }
 
-    /// Those who wait for all that is on its way.
+    /// Adds waiters to the newest group: they are notified after all groups are committed.
     mutating func add(_ waiters: [StoreWaiter]) {
         groups.last?.waiters += waiters
     }
 
-    /// Takes out the one that the store has answered; nil where none is on its way.
+    /// Removes and returns the oldest group, which the store has answered; nil if there is none.
     mutating func takeOldest() -> CommittingGroup? {
         guard !groups.isEmpty else { return nil }
         let group = groups.takeFirst()
@@ -50,8 +50,8 @@ struct CommittingGroups {
         return group
     }
 
-    /// The one before these could not be stored, and none of them will be.
-    /// - Returns: the routes that go to the store with none of them.
+    /// Marks all groups as failing, because the group before them could not be stored.
+    /// - Returns: their new routes, which do not reach the store.
     mutating func doom(_ fault: StoreFault) -> [RouteNumber: [DispatcherNumber]] {
         for group in groups { group.doom = fault }
         return groups.reduce(into: [:]) { $0.merge($1.group.newRoutes) { $1 } }
@@ -61,15 +61,15 @@ struct CommittingGroups {
 /// A group that the store is committing.
 final class CommittingGroup {
     let group: AppendGroup
-    /// Who wants to know when it is committed.
+    /// Waiters that are notified when the group is committed.
     fileprivate(set) var waiters: [StoreWaiter]
-    /// When clients' events came.
+    /// The arrival times of clients' events.
     let arrivals: Arrivals
-    /// What is to be remembered of the events.
+    /// The entries for the event trace.
     let traced: TraceGroup
-    /// All that is in it.
+    /// The number and size of the group's events.
     let tally: Tally
-    /// Why one before it could not be stored; nil where all were.
+    /// The fault of an earlier group, because of which this group fails; nil if there was none.
     fileprivate(set) var doom: StoreFault?
 
     init(group: AppendGroup, waiters: [StoreWaiter], arrivals: Arrivals, traced: TraceGroup) {

@@ -1,22 +1,24 @@
 import HeadgateData
 
-/// What ids are hashed with, so that no client can aim at another's ids (Behaviour Q7). It is made once for a store and
-/// kept in it: what is remembered of an id is its hash alone, which a restart could not compare under another key.
+/// The secret key for hashing ids, so that a client cannot construct an id that collides with another's (Behaviour Q7).
+///
+/// The key is generated once for a store and saved in it. Only the hash of an id is remembered, and a hash under
+/// another key could not be compared after a restart.
 struct DedupeKey: Equatable {
     private var first: UInt64
     private var second: UInt64
 
-    /// Under which name the store keeps it.
+    /// The name under which the store keeps the key.
     static let name = "dedupe_key"
 
-    /// A new one.
+    /// Generates a random key.
     init() {
         var random = SystemRandomNumberGenerator()
         first = random.next()
         second = random.next()
     }
 
-    /// One that was kept; nil when the bytes are none.
+    /// Reads a saved key; nil if the bytes are not a key.
     init?(kept bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         (first, second) = bytes.withUnsafeBytes {
@@ -24,14 +26,14 @@ struct DedupeKey: Equatable {
         }
     }
 
-    /// What the store keeps.
+    /// The bytes that the store saves.
     var kept: [UInt8] { LittleEndian.bytes(first) + LittleEndian.bytes(second) }
 
-    /// Two hashes of a namespace and an id in it.
+    /// Returns the fingerprint of a namespace and an id.
     func fingerprint(_ identity: TrackedEvent.Identity) -> DedupeWindow.Fingerprint {
         let (namespace, id) = (identity.namespace, identity.id)
         return withUnsafeTemporaryAllocation(byteCount: 8 + namespace.count + id.count, alignment: 8) { buffer in
-            // The length in front keeps apart what only differs in where the namespace ends.
+            // The length prefix distinguishes pairs that differ only in the border between namespace and id.
             LittleEndian.store(UInt64(namespace.count), in: buffer, at: 0)
             UnsafeMutableRawBufferPointer(rebasing: buffer[8...]).copyMemory(from: namespace)
             UnsafeMutableRawBufferPointer(rebasing: buffer[(8 + namespace.count)...]).copyMemory(from: id)
@@ -39,7 +41,7 @@ struct DedupeKey: Equatable {
         }
     }
 
-    /// The same of texts.
+    /// Returns the fingerprint of a namespace and an id given as strings.
     func fingerprint(of id: String, in namespace: String) -> DedupeWindow.Fingerprint {
         Array(namespace.utf8).withUnsafeBytes { namespace in
             Array(id.utf8).withUnsafeBytes { fingerprint(TrackedEvent.Identity(namespace: namespace, id: $0)) }
@@ -52,14 +54,15 @@ struct DedupeKey: Equatable {
     }
 }
 
-/// SipHash-2-4 with 128 bits of result, by Aumasson and Bernstein: as good as random to whoever does not know the key.
+/// SipHash-2-4 with a 128-bit result (Aumasson and Bernstein). Without the key the result cannot be distinguished from
+/// random bits.
 struct SipHash {
     private var v0: UInt64
     private var v1: UInt64
     private var v2: UInt64
     private var v3: UInt64
 
-    /// The two halves of the result.
+    /// Returns the two halves of the hash.
     static func hash(_ bytes: UnsafeRawBufferPointer, key: (UInt64, UInt64)) -> (UInt64, UInt64) {
         var state = SipHash(key)
         let whole = bytes.count & ~7
@@ -114,9 +117,9 @@ struct SipHash {
     }
 }
 
-/// Gathers what is remembered of a group's ids in the form in which a store keeps it: for each id its event's sequence
-/// number, the stamp of its receipt and the two halves of its fingerprint, 8 bytes each, little-endian. However long an id
-/// is, it takes no more (Behaviour Q7).
+/// Encodes the remembered ids of a group for the store. Each id takes 32 bytes, whatever its length: the event's
+/// sequence number, its time of receipt, and the two halves of the fingerprint, 8 bytes each, little-endian (Behaviour
+/// Q7).
 struct RecentIDsWriter {
     private var bytes: [UInt8] = []
     private var count = 0
@@ -136,7 +139,7 @@ struct RecentIDsWriter {
         count += 1
     }
 
-    /// Gives out what was gathered, if anything, and starts again.
+    /// Returns the ids written so far, or nil if there are none, and begins again.
     mutating func take(lastSequenceNumber: SequenceNumber) -> RecentIDs? {
         defer { self = RecentIDsWriter() }
         guard count > 0 else { return nil }
@@ -146,10 +149,10 @@ struct RecentIDsWriter {
 }
 
 extension RecentIDs {
-    /// Bytes that an id takes as a fingerprint.
+    /// The size of an id's entry in bytes.
     fileprivate static let entrySize = 32
 
-    /// Goes over the ids; stops where the bytes make no sense.
+    /// Calls `body` for each id. Stops at malformed bytes.
     func visit(_ key: DedupeKey, _ body: (DedupeWindow.Fingerprint, SequenceNumber, Int64) -> Void) {
         switch form {
         case .fingerprints: visitFingerprints(body)
@@ -170,7 +173,8 @@ extension RecentIDs {
         }
     }
 
-    /// For each id its event's sequence number (8 bytes), the lengths of namespace and id (4 bytes each), and both.
+    /// Reads the plain form: for each id the event's sequence number (8 bytes), the lengths of namespace and id (4
+    /// bytes each), then both texts.
     private func visitPlain(_ body: (TrackedEvent.Identity, SequenceNumber) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var place = 0

@@ -1,39 +1,39 @@
-/// Remembers which ids clients gave to their events, so that an event that is sent again is stored once (Behaviour Q7).
+/// Remembers the ids that clients gave their events, so that a repeated event is stored once (Behaviour Q7).
 ///
-/// It ends with an age and with a number of ids, whichever is shorter, and it ends exactly there: what is beyond is not
-/// found, though it may still be held for a while. An id takes 24 bytes, and 16 to 32 of the index: it is known by 128
-/// bits of a keyed hash (``DedupeKey``).
+/// The window is limited by age and by number, whichever is reached first. An id beyond the window is not found, even
+/// while its entry still exists. An id is known by 128 bits of a keyed hash (``DedupeKey``). It takes 24 bytes, and 16
+/// to 32 bytes of the index.
 struct DedupeWindow {
-    /// What is known of a namespace and an id.
+    /// The keyed hash of a namespace and an id.
     struct Fingerprint: Equatable, BitwiseCopyable {
         var first: UInt64
         var second: UInt64
     }
 
-    /// In the order of their sequence numbers and of their stamps.
+    /// The entries, ordered by sequence number and by stamp.
     private var entries: RememberedIDs
     private var index = FingerprintIndex()
     /// The most ids remembered.
     private(set) var capacity: Int
-    /// How long an id is remembered, in milliseconds of the age scale.
+    /// The time for which an id is remembered, in milliseconds of the age scale.
     var length: Int64
-    /// The ids of events up to and including this one are forgotten.
+    /// The ids of events up to this sequence number are forgotten.
     private(set) var forgottenThrough: SequenceNumber = 0
-    /// How many ids were let go of because of their age or number.
+    /// The number of ids dropped because of their age or number.
     private(set) var forgotten = 0
 
-    /// Ids let go of with each new one: more than come in, so that none is held long beyond its time, and few enough for
-    /// nobody to wait.
+    /// The most expired ids that are dropped with each new one: more than one, so that they are freed soon, and few
+    /// enough to cause no delay.
     private static let step = 64
 
-    /// - Parameter page: where places begin, which makes a difference for nobody.
+    /// - Parameter page: the first index; only tests set it.
     init(capacity: Int, length: Int64, page: Int = 0) {
         self.capacity = capacity
         self.length = length
         entries = RememberedIDs(page: page)
     }
 
-    /// The event that an id was given to, as the window is at a moment.
+    /// Returns the sequence number of the event with an id, or nil if the window at `now` does not contain the id.
     func find(_ fingerprint: Fingerprint, at now: Int64) -> SequenceNumber? {
         let end = self.end(at: now)
         let place = index.find(fingerprint.first) { short in
@@ -43,13 +43,14 @@ struct DedupeWindow {
         return place.map { entries[nearest: $0].sequenceNumber }
     }
 
-    /// How many ids are remembered at a moment, and when the oldest of them was received.
+    /// Returns the number of ids that the window contains at `now`, and the stamp of the oldest.
     func remembered(at now: Int64) -> (ids: Int, since: Int64?) {
         let first = firstWithin(end(at: now))
         return (entries.end - first, first < entries.end ? entries[first].stamp : nil)
     }
 
-    /// Remembers an id. Sequence numbers must grow, and stamps must not shrink; one that does counts as the one before.
+    /// Remembers an id. Sequence numbers must increase. A stamp below the previous one is replaced with the previous
+    /// one.
     mutating func insert(_ fingerprint: Fingerprint, sequenceNumber: SequenceNumber, stamp: Int64) {
         forget(at: stamp, most: DedupeWindow.step)
         guard capacity > 0 else {
@@ -64,7 +65,7 @@ struct DedupeWindow {
         index.insert(fingerprint.first, place: place)
     }
 
-    /// Lets go of ids that are beyond the window at a moment.
+    /// Drops ids that are outside the window at `now`, at most `most`.
     mutating func forget(at now: Int64, most: Int) {
         let end = end(at: now)
         var left = most
@@ -74,7 +75,7 @@ struct DedupeWindow {
         }
     }
 
-    /// Forgets the ids of events from one on, which could not be stored.
+    /// Forgets the ids of events from `sequenceNumber` on, because these events could not be stored.
     mutating func forget(from sequenceNumber: SequenceNumber) {
         while !entries.isEmpty, entries[entries.end - 1].sequenceNumber >= sequenceNumber {
             let place = entries.end - 1
@@ -83,7 +84,7 @@ struct DedupeWindow {
         }
     }
 
-    /// Remembers no more than so many ids from now on.
+    /// Changes the number of ids that are remembered and drops surplus ids.
     mutating func setCapacity(_ new: Int) {
         capacity = new
         let surplus = entries.count - new
@@ -100,7 +101,7 @@ struct DedupeWindow {
         return overflow ? .min : end
     }
 
-    /// The place of the oldest entry whose stamp is behind a moment.
+    /// Returns the index of the oldest entry whose stamp is later than `end`.
     private func firstWithin(_ end: Int64) -> Int {
         var (low, high) = (entries.start, entries.end)
         while low < high {

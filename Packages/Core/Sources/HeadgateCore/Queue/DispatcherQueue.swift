@@ -1,37 +1,37 @@
-/// What is stored, as far as a dispatcher's queue has to know it.
+/// The parts of the event queue that a dispatcher's queue reads.
 protocol EventSource {
-    /// The newest event that is stored.
+    /// The sequence number of the newest stored event.
     var lastStored: SequenceNumber { get }
-    /// What a dispatcher has not settled.
+    /// Returns the number and size of a dispatcher's unsettled events.
     func unsettled(of dispatcher: DispatcherNumber) -> Tally
-    /// The events behind a place if they are in memory.
+    /// Returns the chunk with the events after `sequenceNumber`, or nil if it is not in memory.
     func recentChunk(after sequenceNumber: SequenceNumber) -> Chunk?
-    /// Whether a route leads to a dispatcher.
+    /// Returns true if a route contains a dispatcher.
     func isRoute(_ route: RouteNumber, to dispatcher: DispatcherNumber) -> Bool
-    /// Whether the sweeper has passed an event and settled it for all who had not read it.
+    /// Returns true if the sweeper has passed the event and settled it for all dispatchers that had not read it.
     func hasPassed(_ event: StoredEvent) -> Bool
-    /// How old events may become, in milliseconds.
+    /// The store's maximum age of events, in milliseconds.
     var maxAge: Int64 { get }
 }
 
-/// One dispatcher's place in the queue: what it has settled, what it has in hand, and where it reads on. Pure.
+/// The state of one dispatcher in the queue: its settled events, its buffered events, and its read position. Pure.
 ///
-/// It holds no more events than a few batches, however many wait (Behaviour Q6).
+/// The buffer holds no more than a few batches, however large the backlog is (Behaviour Q6).
 struct DispatcherQueue {
     let number: DispatcherNumber
-    /// Events in hand: in flight, or waiting to be sent (again).
+    /// The buffered events: in flight, or pending.
     private var hand = Hand()
-    /// Every event up to and including this one has been taken in hand or skipped.
+    /// Every event up to this sequence number has been buffered or skipped.
     private(set) var readPosition: SequenceNumber
-    /// What was settled before the start: there are ranges behind ``readPosition`` to be passed over.
+    /// The events that were settled before this start. Ranges after ``readPosition`` have to be skipped.
     private var before: Settled
-    /// What was counted of the events that were stored before it was made.
+    /// The count of events that were stored before this queue was created.
     private var older: CountedEvents
-    /// Where the next record is.
+    /// The chunk being read, and the offset of its next record.
     private var chunk: Chunk?
     private var offset = 0
 
-    /// - Parameter older: what the store has counted for it so far.
+    /// - Parameter older: the store's count of events for this dispatcher.
     init(number: DispatcherNumber, settled: Settled, older: CountedEvents = .none) {
         self.number = number
         self.older = older
@@ -39,92 +39,92 @@ struct DispatcherQueue {
         readPosition = settled.position
     }
 
-    /// All events in hand, ascending, which is a walk over all of them.
+    /// All buffered events in order. Linear in the size of the buffer.
     var entries: [QueueEntry] { hand.all }
 
-    /// How many events are in hand.
+    /// The number of buffered events.
     var count: Int { hand.count }
 
     var inFlightCount: Int { hand.inFlightCount }
 
-    /// Bytes of what waits in hand.
+    /// The size of the buffered events that are not in flight, in bytes.
     var waitingBytes: Int { hand.waitingBytes }
 
-    /// How often an event in hand was looked at, or changed.
+    /// The number of times that a buffered event was read or changed, for tests of the cost.
     var visits: Int { hand.visits }
 
-    /// All events up to and including this one are settled.
+    /// All events up to this sequence number are settled.
     var position: SequenceNumber {
         hand.firstNumber.map { $0 - 1 } ?? readPosition
     }
 
-    /// All that is settled: what was read and is not in hand any more, and what was settled before. What of others' lies
-    /// between two events in hand is in no range.
+    /// All settled events: those that were read and are not buffered any more, and those that were settled before this
+    /// start. Gaps between two buffered events that contain only other dispatchers' events are in no range.
     var settled: Settled {
         let ranges = before.ranges.filter { $0.upperBound > readPosition }
         return Settled(through: position, and: ranges + hand.gaps(through: readPosition))
     }
 
-    /// The oldest event that is in hand.
+    /// The oldest buffered event.
     var first: QueueEntry? { hand.first }
 
-    /// The oldest event that is not in flight, of those in hand.
+    /// The oldest buffered event that is not in flight.
     var firstWaiting: QueueEntry? { hand.firstWaiting }
 
-    /// No event before this one waits.
+    /// The sequence number of the first pending event, or a lower bound of it if the event has not been read.
     var oldestWaiting: SequenceNumber { hand.firstWaitingNumber ?? readPosition + 1 }
 
-    /// True if the event was stored before this queue was made: an earlier daemon may have sent it.
+    /// Returns true if the event was stored before this queue was created. An earlier daemon may have sent it.
     func isOlder(_ sequenceNumber: SequenceNumber) -> Bool { older.isOlder(sequenceNumber) }
 
-    /// Those of some events that are in hand.
+    /// Returns the buffered events among `sequenceNumbers`.
     func entries(of sequenceNumbers: some Sequence<SequenceNumber>) -> [QueueEntry] {
         sequenceNumbers.compactMap { hand[$0] }
     }
 
-    /// What waits in hand, up to an event, which is a walk over all of that.
+    /// Returns the buffered events up to `newest` that are not in flight. Linear in the size of the buffer.
     func waiting(through newest: SequenceNumber) -> SequenceSet { hand.waiting(through: newest) }
 
-    /// What is in flight, which is a walk over all in hand.
+    /// The events in flight. Linear in the size of the buffer.
     var inFlight: SequenceSet { hand.inFlight }
 
-    /// Whether something that is in hand, or was not read yet, lies in a stretch.
+    /// Returns true if a range may contain an event that is buffered or not yet read.
     func mayHold(_ stretch: ClosedRange<SequenceNumber>) -> Bool {
         stretch.upperBound > readPosition || hand.isAny(in: stretch)
     }
 
-    /// Whether an event is neither settled nor has been taken in hand.
+    /// Returns true if an event is neither settled nor has ever been buffered.
     func isUnread(_ sequenceNumber: SequenceNumber) -> Bool {
         sequenceNumber > readPosition && before.range(around: sequenceNumber) == nil
     }
 
     // MARK: Reading
 
-    /// How many events for it, by what is counted of the store, have not been read.
+    /// Returns the number of events for this dispatcher that have not been read, by the store's count.
     func unread(in source: some EventSource) -> Int { unread(of: source.unsettledCount(of: number)) }
 
-    /// The same where so many are not settled.
+    /// Returns the number of events that have not been read if `unsettled` are not settled.
     private func unread(of unsettled: Int) -> Int { max(0, unsettled + older.foundCount - count) }
 
-    /// What came of reading ahead.
+    /// The result of reading ahead.
     struct Preparation {
         var end: End
-        /// Whether events were passed over that have been settled unread.
+        /// True if an event was skipped because the sweeper had settled it.
         var hasPassedOver = false
-        /// Events that came in hand and were not counted when they should have been.
+        /// Events that were read beyond the store's count and are to be counted now.
         var found = RouteTallies()
 
         enum End {
-            /// As many events wait as were wanted, or all there are.
+            /// As many events are buffered as requested, or all there are.
             case ready
-            /// What follows an event has to be read from the store first.
+            /// The events after this sequence number have to be read from the store first.
             case unread(behind: SequenceNumber)
-            /// So many events were counted, and there are none left to be read.
+            /// This many events were counted, but do not exist.
             case lost(Int)
         }
     }
 
-    /// Has `count` events wait in hand, or so many bytes of them, or all there are, from what is in memory.
+    /// Reads events from memory until `count` pending events, or `bytes` of them, are buffered, or until all are read.
     mutating func prepare(_ count: Int, bytes: Int = .max, from source: some EventSource) -> Preparation {
         var preparation = readAhead(count, bytes: bytes, from: source)
         preparation.found = older.takeFound()
@@ -150,14 +150,15 @@ struct DispatcherQueue {
         return preparation
     }
 
-    /// Takes the next events in hand until `count` wait there, or so many bytes, or the present chunk ends.
-    /// - Parameter hasPassedOver: is set where an event has been settled unread.
-    /// - Returns: false when the chunk ended first: ``load(_:)`` the next one.
+    /// Reads events of the current chunk until `count` pending events, or `bytes` of them, are buffered, or until the
+    /// chunk ends.
+    /// - Parameter hasPassedOver: is set to true if an event was skipped because the sweeper had settled it.
+    /// - Returns: false if the chunk ended first. The caller continues with ``load(_:)``.
     mutating func fill(
         _ count: Int, bytes: Int = .max, from source: some EventSource, _ hasPassedOver: inout Bool
     ) -> Bool {
         var waiting = hand.count - hand.inFlightCount
-        // Mostly all that lie together go to the same.
+        // Cache the route's lookup: adjacent events mostly have the same route.
         var route: (number: RouteNumber, isTaken: Bool)?
         while waiting < count, hand.waitingBytes < bytes {
             guard let event = nextEvent() else { return false }
@@ -165,7 +166,7 @@ struct DispatcherQueue {
                 pass(done)
                 continue
             }
-            // What is missing in between was lost.
+            // Events missing in between were lost.
             if event.sequenceNumber > readPosition + 1 { hand.pass(through: event.sequenceNumber - 1) }
             readPosition = event.sequenceNumber
             if route?.number != event.route { route = (event.route, source.isRoute(event.route, to: number)) }
@@ -188,19 +189,20 @@ struct DispatcherQueue {
         if done == before.ranges.last { before = Settled(through: readPosition) }
     }
 
-    /// Goes on in another chunk, the one behind ``readPosition``.
+    /// Continues in another chunk, which covers the events after ``readPosition``.
     mutating func load(_ next: Chunk) {
         chunk = next
         offset = 0
     }
 
-    /// Skips to the end: there is nothing more to read up to `sequenceNumber`.
+    /// Skips all events up to `sequenceNumber`: none of them is for this dispatcher.
     mutating func skip(to sequenceNumber: SequenceNumber) {
         move(to: sequenceNumber)
         chunk = nil
     }
 
-    /// Goes on behind an event, without a look at those before it: some may have been settled unread.
+    /// Moves the read position to `sequenceNumber` without reading the events in between, which may have been settled
+    /// by the sweeper.
     private mutating func move(to sequenceNumber: SequenceNumber) {
         guard sequenceNumber > readPosition else { return }
         readPosition = sequenceNumber
@@ -217,8 +219,8 @@ struct DispatcherQueue {
         return nil
     }
 
-    /// Events were settled that were not in hand.
-    /// - Returns: those that were not counted when they should have been.
+    /// Counts events that were settled without having been buffered.
+    /// - Returns: the events beyond the store's count, to be counted now.
     mutating func settledUnread(_ events: [StoredEvent]) -> RouteTallies {
         for event in events { older.take(event) }
         return older.takeFound()
@@ -226,57 +228,58 @@ struct DispatcherQueue {
 
     // MARK: Taking
 
-    /// The next event that may go into a batch (Behaviour Q2).
-    /// - Parameter last: the one that this told before for the same batch; nil to begin.
+    /// Returns the next event that may go into a batch, or nil if there is none (Behaviour Q2).
+    /// - Parameter last: the previous result for the same batch; nil for the first call.
     mutating func nextCandidate(behind last: SequenceNumber?, in room: BatchRoom) -> QueueEntry? {
         hand.nextFree(behind: last, through: room.through, waitsForKeys: !room.keepsOrder)
     }
 
     // MARK: Settling
 
-    /// Marks events as being on their way.
+    /// Marks events as in flight.
     mutating func markInFlight(_ sequenceNumbers: SequenceSet) {
         hand.markInFlight(sequenceNumbers)
     }
 
-    /// Takes events back, to be sent again.
+    /// Marks events as no longer in flight, so that they are sent again.
     mutating func takeBack(_ sequenceNumbers: SequenceSet, _ change: (inout Progress) -> Void = { _ in }) {
         hand.takeBack(sequenceNumbers, change)
     }
 
-    /// Lets go of events that are done with.
+    /// Removes settled events from the buffer.
     mutating func remove(_ sequenceNumbers: SequenceSet) -> [SettledEvent] {
         hand.remove(sequenceNumbers)
     }
 
-    /// Lets go of all that is in hand.
+    /// Removes all events from the buffer.
     mutating func removeAll() {
         hand = Hand()
     }
 
     // MARK: Ages
 
-    /// When the first of what waits in hand becomes too old, on the age scale; nil when nothing does.
+    /// Returns the time at which the first pending event of the buffer becomes too old, on the age scale, or nil if
+    /// none does.
     mutating func firstEnd(maxAge: Int64) -> Int64? {
         hand.firstEnd(maxAge: maxAge)
     }
 
-    /// What waits in hand and is too old.
+    /// Returns the pending events of the buffer that are too old.
     mutating func due(at stamp: Int64, maxAge: Int64) -> SequenceSet {
         hand.due(at: stamp, maxAge: maxAge)
     }
 }
 
-/// What was counted for a dispatcher of the events that were stored when its place in the queue was made.
+/// The store's count of a dispatcher's events at the time when its queue was created.
 ///
-/// The count is the store's, which may be damaged. An event too many would be taken for one that came later, and that would never be
-/// read: so what is found beyond the count is counted then (Behaviour Q8).
+/// The count may be damaged. An uncounted event would be mistaken for a later one, and then a later event would never
+/// be read. Events that are found beyond the count are therefore counted when they are found (Behaviour Q8).
 struct CountedEvents {
-    /// The newest event that was stored.
+    /// The newest event that was stored at that time.
     private let through: SequenceNumber
-    /// How many of those that were counted have not been seen.
+    /// The number of counted events that have not been seen.
     private var left: Int
-    /// Those that were seen and not counted.
+    /// Events that were seen beyond the count.
     private var found = RouteTallies()
 
     static let none = CountedEvents(0, through: 0)
@@ -285,7 +288,7 @@ struct CountedEvents {
         (left, through) = (count, newest)
     }
 
-    /// An event was seen for the first time.
+    /// Counts an event that is seen for the first time.
     mutating func take(_ event: StoredEvent) {
         guard event.sequenceNumber <= through else { return }
         if left > 0 { left -= 1 } else { found.add(event) }

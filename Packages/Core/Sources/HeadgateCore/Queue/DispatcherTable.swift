@@ -1,9 +1,9 @@
-/// What there is of some dispatchers, by their numbers. Most programs have few dispatchers and ask for them all the time: to find one by
-/// halving costs a small part of what hashing costs.
+/// A dictionary by dispatcher number, kept as two sorted arrays. Most programs have few dispatchers and look them up
+/// constantly: a binary search costs a small part of a hash.
 struct DispatcherTable<Value> {
-    /// Ascending.
+    /// The keys, ascending.
     private var numbers: [DispatcherNumber] = []
-    /// At the same places.
+    /// The values, at the same indices as their keys.
     private(set) var values: [Value] = []
 
     subscript(number: DispatcherNumber) -> Value? {
@@ -35,7 +35,7 @@ struct DispatcherTable<Value> {
         place < numbers.count && numbers[place] == number
     }
 
-    /// The first place that is not before a number's.
+    /// Returns the index of the first key that is not less than `number`.
     private func place(of number: DispatcherNumber) -> Int {
         var (low, high) = (0, numbers.count)
         while low < high {

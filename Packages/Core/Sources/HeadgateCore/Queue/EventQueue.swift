@@ -1,61 +1,62 @@
 import HeadgateData
 
-/// The one queue of all dispatchers: gives accepted events their places, gathers them into groups that are committed
-/// together (Behaviour Q5), and knows what is stored and unsettled.
+/// The queue of accepted events, shared by all dispatchers. It assigns sequence numbers, collects events into commit
+/// groups (Behaviour Q5), and counts stored and unsettled events.
 ///
-/// What came in a turn is a group, which goes to the store at the turn's end, behind those that are on their way: the store commits
-/// together what waits. With many on their way the next is gathered over several turns.
+/// The events of one turn form a group, which goes to the store at the end of the turn, after the groups that are
+/// already committing. The store commits waiting groups together. With many groups committing, the next group collects
+/// events over several turns.
 ///
-/// What is looked at for each event is not checked for exclusive access at run time, which took a fifteenth of the loop's time: nothing that is
-/// called with it knows the queue.
+/// Members that every event reads are exempt from run-time exclusivity checks, which took a fifteenth of the loop's
+/// time. The exemption is safe because no function that is called with such a member calls back into the queue.
 public final class EventQueue {
     let scheduler: any Scheduler
     @exclusivity(unchecked) private(set) var ages: AgeScale
-    /// The newest wall time that counted as set, this run's included (Behaviour P7).
+    /// The latest wall time that counted as set, in this run or an earlier one (Behaviour P7).
     @exclusivity(unchecked) private var wallReference: WallReference?
     private let builtAt: Timestamp
     @exclusivity(unchecked) private(set) var limits: StoreLimits
-    /// How old events may become by these, in milliseconds.
+    /// The maximum age of events by ``limits``, in milliseconds.
     @exclusivity(unchecked) private(set) var maxAge: Int64
     public let store: any EventStore
     @exclusivity(unchecked) var routes = RouteTable()
     @exclusivity(unchecked) var backlog = Backlog()
-    /// What the next group has to bring into the store with it.
+    /// State that the store must save with the next group at the latest.
     @exclusivity(unchecked) var groundwork = Groundwork()
-    /// What the sweeper has looked through.
+    /// The progress of the sweeper.
     @exclusivity(unchecked) var sweep = Sweep()
     private let bounds: GroupBounds
-    /// The group in the making.
+    /// The group that collects new events.
     @exclusivity(unchecked) private var gathering = GatheringGroup()
-    /// Tells the group in the making apart from those before it: what came after a commit had begun is not in that
-    /// commit, and must not be acknowledged with it (Behaviour P1).
+    /// The number of the group that collects new events. Events that arrive after a commit has begun belong to the next
+    /// group, and must not be acknowledged with that commit (Behaviour P1).
     public var gatheringGroup: Int { groupNumber }
     @exclusivity(unchecked) private var groupNumber = 0
     @exclusivity(unchecked) private var committing = CommittingGroups()
     @exclusivity(unchecked) private var dedupe: DedupeWindow
-    /// What ids are hashed with.
+    /// The key for hashing ids.
     let dedupeKey: DedupeKey
     /// The store's own id.
     let identity: StoreIdentity
-    /// How many ids had been let go of when the store was told last.
+    /// The value of ``DedupeWindow/forgotten`` when the store was last told to forget ids.
     private var toldForgotten = 0
     @exclusivity(unchecked) private var recent: RecentChunks
     @exclusivity(unchecked) private var isCommitDue = false
-    /// Who waits until the group in the making has room.
+    /// Senders that wait until the gathering group has room.
     private var senders = SenderLine()
     private var isCallingSenders = false
-    /// What the clocks said when the first event of this turn came.
+    /// The clocks at the first event of this turn.
     @exclusivity(unchecked) private var arrival: Receipt?
-    /// How long clients waited for the acknowledgements of events that were stored (Behaviour O1).
+    /// Time between the arrival of stored events and their acknowledgement (Behaviour O1).
     @exclusivity(unchecked) public private(set) var acknowledging = Histogram(.seconds)
     @exclusivity(unchecked) public private(set) var lastSequenceNumber: SequenceNumber = 0
-    /// The newest event that is stored.
+    /// The sequence number of the newest stored event.
     @exclusivity(unchecked) private(set) var lastStored: SequenceNumber = 0
-    /// Is told of each group that was stored.
+    /// The gate, which is notified of each stored group.
     @exclusivity(unchecked) weak var host: (any GateHost)?
-    /// What a store calls when it has answered: made once, not for each group.
+    /// The completion handler for appends, created once instead of once per group.
     @exclusivity(unchecked) private var whenAppended: (StoreFault?) -> Void = { _ in }
-    /// Remembers what was stored.
+    /// The trace of recent events; nil if it is off.
     private let trace: EventTrace?
 
     static let recentBytes = 2 << 20
@@ -87,7 +88,7 @@ public final class EventQueue {
         remember(consume state)
     }
 
-    /// Other limits are in force from now on.
+    /// Applies new limits.
     func setLimits(_ new: StoreLimits) {
         (limits, maxAge) = (new, new.maxAge.wholeMilliseconds)
         dedupe.setCapacity(limits.dedupeIDs)
@@ -100,7 +101,8 @@ public final class EventQueue {
         }
     }
 
-    /// Takes over the ids. Those that the store gave are let go of one by one: they take as much memory as is made of them.
+    /// Fills the dedupe window from the store. The ids are released one by one, since both forms together would take
+    /// twice the memory.
     private func remember(_ state: consuming StoredState) {
         var rest = state.recentIDs
         state.recentIDs = []
@@ -112,17 +114,17 @@ public final class EventQueue {
 
     // MARK: Time
 
-    /// The present on the age scale.
+    /// Returns the present time on the age scale.
     func presentStamp() -> Int64 { present().stamp }
 
-    /// The present on the monotonic clock, and on the age scale.
+    /// Returns the present time on the monotonic clock and on the age scale.
     private func present() -> Present {
         let now = scheduler.now
         ages.look(now: now, sinceBoot: scheduler.sinceBoot)
         return Present(now: now, stamp: ages.stamp(now))
     }
 
-    /// Where the age scale stands now, beside all clocks.
+    /// Returns the present on the age scale together with all clocks, for saving.
     func clockPair() -> ClockPair {
         let clocks = scheduler.clocks
         ages.look(now: clocks.now, sinceBoot: clocks.sinceBoot)
@@ -133,15 +135,15 @@ public final class EventQueue {
         return ClockPair(stamp: stamp, clocks, reference: wallReference)
     }
 
-    /// The time before which the wall clock counts as not set, if the wall clock is earlier than that by more than a minute;
-    /// nil if it counts as set (Behaviour P7).
+    /// The time before which the wall clock counts as not set. Nil if the clock counts as set: it is later than that
+    /// time, or at most a minute earlier (Behaviour P7).
     var wallIsBefore: Timestamp? {
         let least = max(builtAt.milliseconds, (wallReference?.wall.milliseconds ?? .min))
         let (wall, tolerance) = (scheduler.wall.milliseconds, Int64(60_000))
         return wall < least && least - wall > tolerance ? Timestamp(milliseconds: least) : nil
     }
 
-    /// When what comes in this turn is received: all of it at one moment, so that the clocks are read once.
+    /// Returns the time of receipt of this turn's events. The clocks are read once per turn.
     private func receipt() -> Receipt {
         if let arrival { return arrival }
         let present = present()
@@ -151,18 +153,19 @@ public final class EventQueue {
         return receipt
     }
 
-    /// By the wall clock, when what comes in this turn is received.
+    /// The wall-clock time of receipt of this turn's events.
     public var receivedAt: Timestamp { receipt().wall }
 
     // MARK: Accepting
 
-    /// Whether the group in the making has no room: those who send should wait for ``whenRoom(_:)``.
+    /// True if the gathering group has no room. Senders should wait for ``whenRoom(_:)``.
     public var isGroupFull: Bool {
         gathering.byteCount >= bounds.veryMuch
             && !committing.hasRoom(for: gathering.byteCount, most: bounds.mostCommitting)
     }
 
-    /// Gives an event its place, or says why not. What was offered in one turn is committed together, unless it is much.
+    /// Assigns a sequence number to an event, or returns the reason for not storing it. Events of one turn are
+    /// committed together, unless they are large.
     public func admit(_ event: TrackedEvent) -> Admission {
         commitMuch()
         let now = receipt()
@@ -177,8 +180,9 @@ public final class EventQueue {
         }
     }
 
-    /// Gives events their places, all of them or, when there is no room for those that are new, none.
-    /// - Returns: what became of each, in their order.
+    /// Assigns sequence numbers to a list of events as a whole. If there is no room for its new events, none is
+    /// accepted.
+    /// - Returns: the admissions in the order of the events.
     public func admit(all events: [TrackedEvent]) throws(AdmissionRefusal) -> [Admission] {
         commitMuch()
         let now = receipt()
@@ -195,8 +199,8 @@ public final class EventQueue {
         return plan.entries.map(\.admission)
     }
 
-    /// Puts an event into the group in the making.
-    /// - Parameter byteCount: what it takes under its number.
+    /// Adds an event to the gathering group.
+    /// - Parameter byteCount: the stored size of the event under its sequence number.
     @discardableResult
     private func gather(
         _ event: TrackedEvent, _ byteCount: Int, _ fingerprint: DedupeWindow.Fingerprint?, at now: Receipt
@@ -212,10 +216,10 @@ public final class EventQueue {
         return lastSequenceNumber
     }
 
-    /// Gives the event of a dead letter a new place, at the end of the queue, for the dispatcher it died for alone. Once
-    /// it is stored the letter is gone. Its id is not looked up: it may well have come within the window (Behaviour Q7).
+    /// Adds the event of a dead letter to the end of the queue, for the letter's dispatcher only. The letter is removed
+    /// in the same commit. The event's id is not deduplicated, because it may still be in the window (Behaviour Q7).
     ///
-    /// There has to be room, whatever happens to new events for which there is none: nobody makes room for a dead letter.
+    /// The store must have room, also with `drop_oldest`: no event is evicted for a dead letter.
     func readmit(_ event: StoredEvent, of letter: StoredLetter, namespace: TraceWords.Number = 0) -> Admission {
         let digits = (lastSequenceNumber + 1).digitCount - event.sequenceNumber.digitCount
         let tally = Tally(events: 1, bytes: event.byteCount + digits)
@@ -231,7 +235,7 @@ public final class EventQueue {
         return .stored(lastSequenceNumber)
     }
 
-    /// Why so much more is not accepted; nil when it is. Nothing more always is.
+    /// Returns the reason for refusing new events, or nil if they are accepted. An empty addition is always accepted.
     @inline(__always)
     private func refusal(of new: Tally) -> AdmissionRefusal? {
         if new.bytes > limits.maxBytes { return .tooLarge }
@@ -239,40 +243,41 @@ public final class EventQueue {
         return limits.excess(of: held + new) ? .queueFull : nil
     }
 
-    /// What is stored, and what is about to be.
+    /// The number and size of stored events and of events that are about to be stored.
     var held: Tally {
         backlog.live + gathering.tally + committing.tally
     }
 
-    /// How many events for a dispatcher are offered and not stored yet.
+    /// Returns the number of events for a dispatcher that are accepted and not yet stored.
     func offered(to dispatcher: DispatcherNumber) -> Int {
         offered.reduce(0) { sum, offered in
             routes.dispatchers(of: offered.route).contains(dispatcher) ? sum + offered.tally.events : sum
         }
     }
 
-    /// What is offered and not stored yet, of each route.
+    /// The accepted events that are not yet stored, by route.
     private var offered: [(route: RouteNumber, tally: Tally)] {
         Array(gathering.tallies) + committing.tallies
     }
 
-    /// Forgets the sets of dispatchers to which no event has to go any more, when there are many. Where events of theirs
-    /// still lie in the store, all of their dispatchers have settled them.
-    /// - Parameter kept: one that has to stay.
-    /// - Returns: those that the store may forget as well.
+    /// Forgets unused routes if there are many. A route is unused if all its events are settled; settled events may
+    /// still be in the store.
+    /// - Parameter kept: a route to keep.
+    /// - Returns: the forgotten routes, which the store may forget as well.
     func forgetUnusedRoutes(except kept: RouteNumber) -> [RouteNumber] {
         guard routes.isCrowded else { return [] }
         let used = Set(backlog.routes).union(offered.map(\.route)).union([kept])
         return routes.forget(unless: used.contains)
     }
 
-    /// Calls `work` once all that has been offered so far is stored, with nil, or could not be stored.
+    /// Calls `work` with nil once all events accepted so far are stored, or with a fault if they could not be stored.
     public func whenCommitted(_ work: @escaping (StoreFault?) -> Void) {
         gathering.waiters.append(StoreWaiter(tell: work))
         atEndOfTurn()
     }
 
-    /// Calls `work` at the end of a turn in which the group in the making has room that nobody has taken who asked before.
+    /// Calls `work` at the end of a turn in which the gathering group has room. Senders are called in the order of
+    /// their calls, one after another while there is room.
     public func whenRoom(_ work: @escaping () -> Void) {
         senders.add(work)
         callSenders()
@@ -302,7 +307,8 @@ public final class EventQueue {
         callSenders()
     }
 
-    /// Much does not wait for the turn's end: a store that has nothing to do begins while the rest of the turn comes.
+    /// Commits a large group before the turn ends, so that an idle store can begin while the rest of the turn's events
+    /// arrive.
     private func commitMuch() {
         let most = committing.isEmpty ? bounds.much : bounds.veryMuch
         if gathering.byteCount >= most { commit() }
@@ -327,7 +333,7 @@ public final class EventQueue {
     private func committed(_ fault: StoreFault?) {
         guard let group = committing.takeOldest() else { return }
         if let fault { fail(group, fault) } else { succeed(group) }
-        // What is gathered in this turn goes at its end.
+        // Events gathered in this turn are committed at its end.
         if !isCommitDue { commit() }
         callSenders()
     }
@@ -346,7 +352,7 @@ public final class EventQueue {
         group.waiters.tell(nil)
     }
 
-    /// What came since may hold repeats of events that are not stored now: it fails as well, be it on its way or gathered.
+    /// Fails a group, and with it all later groups and the gathering group, which may contain duplicates of its events.
     private func fail(_ group: CommittingGroup, _ fault: StoreFault) {
         if let doom = group.doom { return group.waiters.tell(doom) }
         routes.restoreUnsaved(group.group.newRoutes)
@@ -359,32 +365,33 @@ public final class EventQueue {
         group.waiters.tell(fault)
     }
 
-    /// Whoever comes from now on waits for another group.
+    /// Closes the gathering group for new waiters: later ones wait for the next group.
     private func endGathering() -> [StoreWaiter] {
         groupNumber += 1
         return gathering.takeWaiters()
     }
 
-    /// Lets go of all who wait, and are never told: they hold the daemon, which is gone while its process goes on.
+    /// Drops all waiters without notifying them. They hold references to a daemon that is gone while the process
+    /// continues, in tests for example.
     func forgetWaiters() {
         (committing, gathering, senders) = (CommittingGroups(), GatheringGroup(), SenderLine())
     }
 
     // MARK: Reading
 
-    /// The events behind a place if they are in memory.
+    /// Returns the chunk with the events after `sequenceNumber`, or nil if it is not in memory.
     func recentChunk(after sequenceNumber: SequenceNumber) -> Chunk? {
         recent.chunk(after: sequenceNumber)
     }
 
-    /// Lets go of events that every dispatcher has settled.
+    /// Drops events from memory that every dispatcher has settled.
     func trimRecent(through sequenceNumber: SequenceNumber) {
         recent.trim(through: sequenceNumber)
     }
 
     // MARK: Growing old
 
-    /// What is too old now (Behaviour Q4).
+    /// The age limit at the present time (Behaviour Q4).
     var ageLimit: AgeLimit {
         let now = presentStamp()
         return AgeLimit(receivedBy: now - maxAge, endedBy: now)
@@ -392,20 +399,21 @@ public final class EventQueue {
 
     // MARK: Remembering ids
 
-    /// How many ids are remembered, and since when by the wall clock (Behaviour Q7).
+    /// The number of remembered ids, and the wall-clock time of the oldest (Behaviour Q7).
     public var remembered: (ids: Int, since: Timestamp?) {
         let now = presentStamp()
         let (ids, since) = dedupe.remembered(at: now)
         return (ids, since.map { Timestamp(milliseconds: scheduler.wall.milliseconds - (now - $0)) })
     }
 
-    /// The place of the event that an id was given to; nil where that is not remembered (Behaviour Q7).
+    /// Returns the sequence number of the event with an id, or nil if the dedupe window does not contain the id
+    /// (Behaviour Q7).
     func firstEvent(of id: String, in namespace: String) -> SequenceNumber? {
         dedupe.find(dedupeKey.fingerprint(of: id, in: namespace), at: presentStamp())
     }
 
-    /// Lets go of ids beyond the window; those that many came at once, a part of them each time.
-    /// - Returns: what the store may forget as well.
+    /// Drops ids outside the dedupe window, a limited number per call.
+    /// - Returns: the change for the store, which may forget them as well.
     func forgetOldIDs() -> StoreChange {
         dedupe.forget(at: presentStamp(), most: EventQueue.mostForgotten)
         toldForgotten = dedupe.forgotten
@@ -414,8 +422,9 @@ public final class EventQueue {
 
     private static let mostForgotten = 65_536
 
-    /// What the store may forget with the next group. It is told now and then: to forget some rows costs hardly more than
-    /// to forget one. What it holds is thus at most a sixteenth more than is remembered.
+    /// Returns the sequence number up to which the store may forget ids with the next group; 0 for none. Ids are
+    /// forgotten in blocks of a sixteenth of the window, because deleting many rows costs hardly more than deleting
+    /// one.
     private func newlyForgotten() -> SequenceNumber {
         guard dedupe.forgotten - toldForgotten >= max(1, dedupe.capacity / 16) else { return 0 }
         toldForgotten = dedupe.forgotten
@@ -423,17 +432,17 @@ public final class EventQueue {
     }
 }
 
-/// What time it is.
+/// The present time.
 private struct Present {
     let now: Instant
-    /// On the age scale.
+    /// The time on the age scale.
     let stamp: Int64
 }
 
-/// When something was received, by all clocks.
+/// The time of receipt on all clocks.
 private struct Receipt {
     let now: Instant
-    /// On the age scale.
+    /// The time on the age scale.
     let stamp: Int64
     let wall: Timestamp
 }
@@ -447,12 +456,12 @@ extension EventQueue: EventSource {
 
     func hasPassed(_ event: StoredEvent) -> Bool { sweep.hasPassed(event) }
 
-    /// Whether an event is of no more use. Who returns later reads on behind what the sweeper has passed: so that counts
-    /// here as well.
+    /// Returns true if an event is too old or was passed by the sweeper. A dispatcher that returns later reads on after
+    /// the sweeper's position, so passed events count as too old for it as well.
     func isTooOld(_ event: StoredEvent) -> Bool { ageLimit.isExceeded(by: event) || hasPassed(event) }
 }
 
 extension EventSource {
-    /// How many events a dispatcher has not settled.
+    /// Returns the number of a dispatcher's unsettled events.
     func unsettledCount(of dispatcher: DispatcherNumber) -> Int { unsettled(of: dispatcher).events }
 }

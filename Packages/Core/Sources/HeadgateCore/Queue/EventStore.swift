@@ -1,80 +1,83 @@
-/// Where accepted events are kept until every dispatcher has settled them (Behaviour Q1).
+/// Stores accepted events until every dispatcher has settled them (Behaviour Q1).
 ///
-/// A log of segments is the default, SQLite the alternative, and ``MemoryEventStore`` serves tests and `durability: memory`; a program may bring
-/// another. All is called on the scheduler, and each `then` is called on the scheduler, later: never before the call returns.
-/// Appends are carried out in the order given, and so are writes.
+/// The default is a log of segments, the alternative SQLite. ``MemoryEventStore`` serves tests and `durability:
+/// memory`. A program may provide another store. All functions are called on the scheduler. Each `then` is called on
+/// the scheduler after the function has returned. Appends are executed in the order of the calls, and so are writes.
 public protocol EventStore: AnyObject {
-    /// What `status` calls it, like `sqlite`.
+    /// The kind of store that `status` shows, like `sqlite`.
     var kind: String { get }
-    /// Bytes that it takes on a disk (`status`, Behaviour Q10); 0 for one in memory.
+    /// The size on disk in bytes (`status`, Behaviour Q10); 0 for a store in memory.
     var diskBytes: Int { get }
-    /// How long it took to bring what was written onto the disk, since the start (Behaviour O1).
+    /// The durations of syncing writes to disk since the start (Behaviour O1).
     var syncing: Histogram { get }
-    /// The dead letters that it keeps, and the bytes of their events: true as of the last answer to a write, an append or a purge
+    /// The number of stored dead letters and the size of their events, as of the last answered write, append or purge
     /// (Behaviour D10).
     var letters: Tally { get }
-    /// Called on the scheduler when dead letters had to make room for newer ones, with how many of each dispatcher's they were
-    /// (Behaviour D10, O4).
+    /// Called on the scheduler when dead letters were dropped to make room for newer ones, with their number per
+    /// dispatcher (Behaviour D10, O4).
     var onLettersDropped: ([DispatcherNumber: Int]) -> Void { get set }
-    /// Opens the store and tells what it keeps. Called once, first; may take its time.
+    /// Opens the store and returns its state. It is called once, before all other functions, and may block.
     func open() throws(StoreFault) -> StoredState
-    /// Keeps a group of events; `then` gets nil once they are as safe as the configured durability asks
-    /// (Behaviour Q5). A group is kept whole or not at all, and only where the one is that it goes on from
-    /// (``AppendGroup/behind``). The next may be asked for before it is answered: a store commits together what waits.
+    /// Stores a group of events. `then` gets nil once they are as durable as configured (Behaviour Q5).
+    ///
+    /// A group is stored as a whole or not at all, and only if the group that it depends on is stored
+    /// (``AppendGroup/behind``). The next group may be appended before the answer: a store commits waiting groups
+    /// together.
     func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void)
-    /// Reads the events behind a sequence number, some at a time, from the lowest; nil when there are none. A chunk may
-    /// begin with some that come before.
+    /// Reads some of the events after a sequence number, the lowest first; nil if there are none. The chunk may begin
+    /// with events up to that number.
     func read(after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
-    /// Reads events of a stretch of which some are too old, from the lowest, some at a time; nil when there are none. A
-    /// chunk may hold others as well, but none of those asked for may lie between those it holds and be left out.
+    /// Reads some of the events that are too old in a range, the lowest first; nil if there are none. The chunk may
+    /// contain other events, but it leaves out no matching event between its first and its last one.
     func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
-    /// Takes a survey further: over some of what is behind its place, as much as holds up nobody for long.
+    /// Continues a scan: processes the next part of the store that can be scanned without a noticeable delay.
     func survey(_ survey: EventSurvey, then: @escaping (Result<EventSurvey, StoreFault>) -> Void)
-    /// Makes changes, all or none. They survive the process; a power failure may undo the latest.
+    /// Makes all of the changes or none. They survive a crash of the process; a power failure may undo the latest
+    /// changes.
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void)
     /// Reads dead letters, the oldest first (Behaviour D10).
     func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void)
-    /// Deletes dead letters, the oldest first; `then` gets how many there were. It survives the process.
+    /// Deletes dead letters, the oldest first. `then` gets their number. The deletion survives a crash of the process.
     func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void)
-    /// Finishes what was asked for and closes; `then` is the last call.
+    /// Finishes all requested operations and closes the store. `then` is called last.
     func close(then: @escaping () -> Void)
 }
 
 extension EventStore {
     public var diskBytes: Int { 0 }
-    /// A store that syncs nothing, or does not tell.
+    /// The default for stores that sync nothing or do not measure it.
     public var syncing: Histogram { Histogram(.seconds) }
 
-    /// A store that does not tell: nothing bounds its dead letters.
+    /// The default for stores that do not count dead letters, which are then not limited.
     public var letters: Tally { .zero }
 
-    /// A store that drops none, or does not tell.
+    /// The default for stores that never drop dead letters.
     public var onLettersDropped: ([DispatcherNumber: Int]) -> Void {
         get { { _ in } }
         set {}
     }
 
-    /// A store that does not know how old its events are gives all.
+    /// The default for stores that do not know the age of events: it reads all events of the range.
     public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
         read(after: stretch.after, then: then)
     }
 }
 
-/// Why a store did not do as asked. The words are for the log and never cross the socket.
+/// The reason for a failed operation of a store. The message is meant for the log and is never sent to clients.
 public enum StoreFault: Error, Equatable, Sendable {
-    /// No room on the disk. Room that comes back is used without a restart (Behaviour Q8).
+    /// The disk is full. Room that becomes free is used without a restart (Behaviour Q8).
     case noRoom(String)
     /// Another daemon uses the data directory (Behaviour Q9).
     case inUse(String)
-    /// The data were written by a newer version; they are left untouched.
+    /// The data were written by a newer version. They are left unchanged.
     case newerVersion(String)
-    /// Anything else.
+    /// Any other failure.
     case failed(String)
 
-    /// A group cannot be kept, since one is not there that it goes on from (``AppendGroup/behind``).
+    /// A group cannot be stored because the group that it depends on is missing (``AppendGroup/behind``).
     public static let nothingToGoOnFrom = StoreFault.failed("events before these could not be stored")
 
-    /// What went wrong, for people.
+    /// The description of the failure, for people.
     public var message: String {
         switch self {
         case .noRoom(let message), .inUse(let message), .newerVersion(let message), .failed(let message): message
@@ -82,28 +85,27 @@ public enum StoreFault: Error, Equatable, Sendable {
     }
 }
 
-/// Events that are committed together (Behaviour Q5). It is made once, and handed from one to the next: what it holds is not copied
-/// for that.
+/// Events that are committed together (Behaviour Q5). It is a class so that handing it on copies nothing.
 public final class AppendGroup: Sendable {
     public let chunk: Chunk
-    /// The newest event of the group that it goes on from; 0 where it goes on from none. Its events may have been offered while that one was
-    /// on its way, and rely on it: a store that could not keep that one must not keep this one.
+    /// The newest event of the group that this group depends on; 0 if it depends on none. Events of this group may be
+    /// duplicates of that group's events, so a store that failed to store that group must not store this one.
     public let behind: SequenceNumber
-    /// What the chunk holds of each route, so that a start needs not read the events to count them.
+    /// The events of the chunk by route, so that a start can count events without reading them.
     public let tallies: RouteTallies
-    /// When its events become too old.
+    /// The times at which its events become too old.
     public let ages: GroupAges
-    /// Routes that are used for the first time.
+    /// Routes that are used for the first time, with their dispatchers.
     public let newRoutes: [RouteNumber: [DispatcherNumber]]
-    /// What must be kept with the events at the latest. What of it the store has already stays as it is, but for since when a
-    /// dispatcher is gone.
+    /// State that must be saved with the events at the latest. State that the store already has is not overwritten,
+    /// except for the time since when a dispatcher is gone.
     public let groundwork: Groundwork
-    /// The clients' own ids among the events; nil when there are none.
+    /// The clients' own ids of the events; nil if there are none.
     public let recentIDs: RecentIDs?
-    /// The ids of events up to and including this one are no longer remembered: a store lets go of them bit by bit.
+    /// The ids of events up to this sequence number are forgotten. A store may delete them gradually.
     public let forgottenIDs: SequenceNumber
-    /// Dead letters whose events are in the chunk again: they go with the commit, so that a crash neither loses an event
-    /// nor sends it twice (Behaviour D10). One that is not there any more is no fault.
+    /// Dead letters whose events are in the chunk again. They are deleted in the same commit, so that a crash neither
+    /// loses an event nor sends it twice (Behaviour D10). A letter that does not exist any more is not a fault.
     public let requeued: [LetterNumber]
 
     public init(
@@ -123,60 +125,63 @@ public final class AppendGroup: Sendable {
     }
 }
 
-/// A change to what a store keeps beside the events.
+/// A change of the state that a store keeps beside the events.
 public enum StoreChange: Sendable, Equatable {
-    /// A dispatcher appeared, came back or went away.
+    /// A dispatcher was added, came back or was removed.
     case dispatcher(StoredDispatcher)
-    /// A dispatcher, its queue and its dead letters are given up.
+    /// A dispatcher's queue and dead letters are deleted.
     case forgetDispatcher(DispatcherNumber)
-    /// All that a dispatcher has settled by now.
+    /// All events that a dispatcher has settled so far.
     case settled(DispatcherNumber, Settled)
-    /// An event is given up by its dispatcher and put aside (Behaviour D10).
+    /// A dispatcher dead-letters an event (Behaviour D10).
     case deadLetter(DeadLetter)
-    /// No dispatcher needs the events up to and including this one. A store may keep them longer, but must remember
-    /// its highest sequence number in any case.
+    /// No dispatcher needs the events up to this sequence number. A store may keep them longer, but must always
+    /// remember its highest sequence number.
     case trim(through: SequenceNumber)
-    /// No dispatcher needs events of these routes, and none will come: their numbers are not used again for long.
+    /// No dispatcher needs events of these routes, and there will be no more. Their numbers are not reused for a long
+    /// time.
     case forgetRoutes([RouteNumber])
-    /// The ids of events up to and including this one are no longer remembered.
+    /// The ids of events up to this sequence number are forgotten.
     case forgetIDs(through: SequenceNumber)
-    /// The oldest dead letters go until the others are within these bounds; the newest stays in any case (Behaviour D10).
+    /// The oldest dead letters are deleted until the rest is within the limits. The newest letter is always kept
+    /// (Behaviour D10).
     case limitLetters(LetterBounds)
-    /// Something small to keep under a name, like the state of a ManualBarrier; nil takes it away.
+    /// A small value to keep under a name, like the state of a ManualBarrier. Nil deletes the value.
     case keep(String, [UInt8]?)
 }
 
-/// What a store gives back when it is opened.
+/// The state that a store returns when it is opened.
 public struct StoredState: Sendable {
-    /// Every dispatcher that was ever configured and has not been forgotten.
+    /// All dispatchers that were ever configured and whose queue has not been deleted.
     public var dispatchers: [StoredDispatcher] = []
     public var routes: [RouteNumber: [DispatcherNumber]] = [:]
-    /// The highest sequence number ever given, 0 when there was none.
+    /// The highest sequence number ever assigned; 0 if there was none.
     public var lastSequenceNumber: SequenceNumber = 0
-    /// What each dispatcher has not settled, by route.
+    /// The unsettled events of each dispatcher, by route.
     public var unsettled: [DispatcherNumber: RouteTallies] = [:]
-    /// The clients' own ids, oldest first. What is beyond the window may be among them, or left out.
+    /// The clients' own ids, the oldest first. Ids outside the dedupe window may be included or not.
     public var recentIDs: [RecentIDs] = []
-    /// The receipt of the newest event, on the age scale in milliseconds; nil where it is not known.
+    /// The time of receipt of the newest event, on the age scale in milliseconds; nil if unknown.
     public var newestStamp: Int64?
-    /// What was kept under a name.
+    /// The small values that were stored by name.
     public var kept: [String: [UInt8]] = [:]
-    /// The dead letters, and the bytes of their events.
+    /// The number of dead letters and the size of their events.
     public var letters = Tally.zero
-    /// What had to be repaired or set aside, for the log and for `status` (Behaviour Q8).
+    /// Repairs and files that were set aside, for the log and for `status` (Behaviour Q8).
     public var warnings: [String] = []
-    /// What people may want to know of it, for the log: nothing of which it is known that something was lost.
+    /// Notes for the log that are not about lost data.
     public var notes: [String] = []
 
     public init() {}
 }
 
-/// A dispatcher as a store remembers it.
+/// A dispatcher as it is stored.
 public struct StoredDispatcher: Sendable, Equatable {
     public var number: DispatcherNumber
     public var id: String
     public var settled: Settled
-    /// Since when it has not been configured, on the age scale in milliseconds; nil while it is (Behaviour Q3).
+    /// The time since when the dispatcher is not configured, on the age scale in milliseconds; nil while it is
+    /// configured (Behaviour Q3).
     public var orphanedSince: Int64?
 
     public init(number: DispatcherNumber, id: String, settled: Settled, orphanedSince: Int64? = nil) {
@@ -186,26 +191,26 @@ public struct StoredDispatcher: Sendable, Equatable {
         self.orphanedSince = orphanedSince
     }
 
-    /// All events up to and including this one are settled.
+    /// All events up to this sequence number are settled.
     public var position: SequenceNumber { settled.position }
 }
 
-/// What is remembered of the ids that clients gave to a group of events.
+/// The clients' own ids of a group of events.
 public struct RecentIDs: Sendable, Equatable {
     /// The highest sequence number of the group.
     public var lastSequenceNumber: SequenceNumber
-    /// When the newest was received, on the age scale in milliseconds.
+    /// The time of receipt of the newest event, on the age scale in milliseconds.
     public var receivedStamp: Int64
     public var count: Int
-    /// How the bytes are to be read.
+    /// The encoding of ``bytes``.
     public var form: Form
     public var bytes: [UInt8]
 
-    /// How ids are kept. A store keeps the number beside the bytes.
+    /// The encoding of ids. A store saves its number with the bytes.
     public enum Form: Int64, Sendable {
-        /// As they are: so older versions kept them.
+        /// Namespaces and ids in plain text, as older versions wrote them.
         case plain = 1
-        /// Hashed, under a key that is kept.
+        /// Fingerprints under the store's key.
         case fingerprints = 2
     }
 
@@ -221,13 +226,13 @@ public struct RecentIDs: Sendable, Equatable {
     }
 }
 
-/// Someone who waits for a store: told nil, or why it did not do as asked.
+/// A waiter for a store operation. It is notified with nil, or with the fault.
 struct StoreWaiter {
     let tell: (StoreFault?) -> Void
 }
 
 extension [StoreWaiter] {
-    /// Tells all, in order.
+    /// Notifies all waiters in order.
     func tell(_ fault: StoreFault?) {
         for waiter in self { waiter.tell(fault) }
     }

@@ -1,25 +1,25 @@
-/// Finds places by hash: open addressing with linear probing, eight bytes a slot and at most half full. A look at an id that is new
-/// reads one line of memory, mostly.
+/// Finds indices by hash: a hash table with open addressing and linear probing, 8 bytes per slot and at most half full.
+/// Looking up a new id mostly reads a single cache line.
 ///
-/// Of a place it holds the low bits: no two that it holds at once may be the same in these.
+/// The table keeps only the low bits of an index. Two indices in the table must not have the same low bits.
 struct FingerprintIndex {
-    /// Where one of the fingerprints lies.
+    /// The entry of one fingerprint.
     private struct Slot {
-        /// The low bits of a place plus one; 0 is free.
+        /// The low bits of the index plus one; 0 marks a free slot.
         var place: UInt32 = 0
-        /// The low half of its hash, so that a slot's home is known without looking at its place.
+        /// The low half of the hash, so that a slot's home position is known without reading the entry.
         var hash: UInt32 = 0
     }
 
     private var slots = [Slot](repeating: Slot(), count: 4)
     private var count = 0
 
-    /// The bits of a place that are held.
+    /// The bits of an index that the table keeps.
     static let placeMask: UInt32 = 0x7FFF_FFFF
 
     private var mask: Int { slots.count - 1 }
 
-    /// - Returns: the low bits of the place.
+    /// Returns the low bits of the first matching index, or nil if there is none.
     func find(_ hash: UInt64, where matches: (UInt32) -> Bool) -> UInt32? {
         let short = UInt32(truncatingIfNeeded: hash)
         var index = Int(short) & mask
@@ -43,14 +43,15 @@ struct FingerprintIndex {
         slots[index] = slot
     }
 
-    /// Each slot goes where it was, or as far behind as there were slots: both are gone through from the beginning to the end.
+    /// Doubles the table. Both tables are traversed from the beginning to the end, because an entry stays at its slot
+    /// or moves up by the old number of slots.
     private mutating func grow() {
         let old = slots
         slots = Array(repeating: Slot(), count: old.count * 2)
         for slot in old where slot.place != 0 { put(slot) }
     }
 
-    /// Removes one, and moves back those behind it that would no longer be found.
+    /// Removes an entry, and moves later entries back that would otherwise not be found.
     mutating func remove(_ hash: UInt64, place: Int) {
         let short = FingerprintIndex.short(place)
         var index = Int(UInt32(truncatingIfNeeded: hash)) & mask

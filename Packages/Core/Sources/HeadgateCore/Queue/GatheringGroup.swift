@@ -1,38 +1,38 @@
 import HeadgateData
 
-/// Events that will be committed together, in the making.
+/// The group of events that collects new events until it is committed.
 struct GatheringGroup {
     private var records = RecordWriter()
     private var ids = RecentIDsWriter()
-    /// What the group holds of each route.
+    /// The events of the group by route.
     private(set) var tallies = RouteTallies()
     private var lastSequenceNumber: SequenceNumber = 0
     private(set) var tally = Tally.zero
-    /// Dead letters whose events are in it again.
+    /// Dead letters whose events are in the group.
     private var requeued: [LetterNumber] = []
     private var ages = GroupAges()
-    /// When clients' events came.
+    /// The arrival times of clients' events.
     var arrivals = Arrivals()
-    /// What is to be remembered of them.
+    /// The entries for the event trace.
     var traced: TraceGroup
-    /// Who wants to know when the group is committed.
+    /// Waiters that are notified when the group is committed.
     var waiters: [StoreWaiter] = []
 
-    /// What is expected to come: there is room for it.
+    /// The expected size of the group. Memory for it is reserved.
     private let expected: Tally
-    /// What came in the group before.
+    /// The size of the previous group.
     private let before: Tally
 
     init(expecting expected: Tally = .zero, behind before: Tally = .zero) {
         (self.expected, self.before) = (expected, before)
         let bytes = expected.bytes + expected.events * RecordHeader.size
-        // A bit more: an event asks for what it takes at most, and no two groups are the same.
+        // The extra room is needed because an event reserves its largest possible size.
         records = RecordWriter(expecting: bytes + bytes / 16 + 64)
         traced = TraceGroup(expecting: expected.events)
     }
 
-    /// Begins the group behind it, for which as much is expected as came in one of the last two, or half of what was expected: little that
-    /// comes between much does not make that grow piece by piece.
+    /// Begins the next group. Its expected size is that of the larger of the last two groups, or half of the previous
+    /// expectation. A small group between large ones thus does not cause memory to be reserved step by step again.
     mutating func beginNext() {
         let half = Tally(events: expected.events / 2, bytes: expected.bytes / 2)
         self = GatheringGroup(expecting: tally.most(of: before).most(of: half), behind: tally)
@@ -40,10 +40,10 @@ struct GatheringGroup {
 
     var byteCount: Int { records.byteCount }
 
-    /// Whether there is neither an event to commit nor anyone to tell.
+    /// True if the group has neither an event nor a waiter.
     var isIdle: Bool { tally.events == 0 && waiters.isEmpty }
 
-    /// - Parameter byteCount: what the event takes under its number.
+    /// - Parameter byteCount: the stored size of the event under its sequence number.
     mutating func append(
         _ event: TrackedEvent, _ byteCount: Int, known fingerprint: DedupeWindow.Fingerprint?,
         sequenceNumber: SequenceNumber,
@@ -58,7 +58,7 @@ struct GatheringGroup {
         count(sequenceNumber, route: event.route, bytes: byteCount)
     }
 
-    /// Takes in the event of a dead letter, which goes when the group is committed (Behaviour D10).
+    /// Adds the event of a dead letter. The letter is deleted when the group is committed (Behaviour D10).
     mutating func append(
         _ event: StoredEvent, of letter: LetterNumber, sequenceNumber: SequenceNumber, route: RouteNumber,
         receivedStamp: Int64
@@ -78,7 +78,7 @@ struct GatheringGroup {
         tally += one
     }
 
-    /// The events gathered; nil when there are none.
+    /// Returns the events of the group as a chunk, or nil if there are none.
     mutating func takeChunk() -> Chunk? {
         guard tally.events > 0 else { return nil }
         return Chunk(bytes: records.take(), lastSequenceNumber: lastSequenceNumber)
@@ -101,7 +101,7 @@ struct GatheringGroup {
 }
 
 extension Tally {
-    /// The greater of both, in each.
+    /// Returns the larger number and the larger size of both.
     fileprivate func most(of other: Tally) -> Tally {
         Tally(events: max(events, other.events), bytes: max(bytes, other.bytes))
     }

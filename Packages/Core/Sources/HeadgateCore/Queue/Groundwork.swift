@@ -1,38 +1,39 @@
-/// What stored events rely on beside themselves, and the store may not have yet. It goes with each group until one that it
-/// went with is committed: were it only asked to be written by itself, that could fail while the events are acknowledged, and the
-/// next start would not know whom they are for (Behaviour P1).
+/// State that stored events depend on and that the store may not have yet.
+///
+/// It is part of each group until a group with it is committed. If it were written separately, that write could fail
+/// while the events are acknowledged, and the next start would not know the dispatchers of the events (Behaviour P1).
 public struct Groundwork: Sendable, Equatable {
-    /// Dispatchers that have appeared or come back, as they were then.
+    /// Dispatchers that were added or came back, in their state at that time.
     public var dispatchers: [StoredDispatcher] = []
-    /// What is kept under a name.
+    /// Small values by name.
     public var kept: [String: [UInt8]] = [:]
 
-    /// Nothing.
+    /// Creates an empty value.
     public init() {}
 
-    /// Whether there is nothing.
+    /// True if there is no state to save.
     public var isEmpty: Bool { dispatchers.isEmpty && kept.isEmpty }
 
-    /// A dispatcher has appeared, or is back.
+    /// Adds a dispatcher that is new or came back.
     mutating func add(_ dispatcher: StoredDispatcher) {
         forget(dispatcher.number)
         dispatchers.append(dispatcher)
     }
 
-    /// A dispatcher is gone again. What was stored for it meanwhile relies on it all the same.
+    /// Records that a dispatcher was removed or came back. Events that were stored for it meanwhile still depend on it.
     mutating func note(_ dispatcher: DispatcherNumber, orphanedSince stamp: Int64?) {
         for place in dispatchers.indices where dispatchers[place].number == dispatcher {
             dispatchers[place].orphanedSince = stamp
         }
     }
 
-    /// What was added is in the store.
+    /// Removes the state that the store has saved.
     mutating func saved(_ other: Groundwork) {
         dispatchers.removeAll { dispatcher in other.dispatchers.contains { $0.number == dispatcher.number } }
         for name in other.kept.keys { kept[name] = nil }
     }
 
-    /// A dispatcher is given up, and nobody relies on it.
+    /// Removes a dispatcher whose queue is deleted: no event depends on it.
     mutating func forget(_ dispatcher: DispatcherNumber) {
         dispatchers.removeAll { $0.number == dispatcher }
     }

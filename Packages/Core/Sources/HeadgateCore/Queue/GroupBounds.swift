@@ -1,13 +1,13 @@
-/// How large the groups of events become that are committed together, in bytes of their records (decision 46).
+/// The sizes of commit groups in bytes of their records (decision 46).
 public struct GroupBounds: Sendable {
-    /// With so many a group does not wait for the end of its turn, unless others are on their way.
+    /// A group of this size is committed before the end of its turn if the store is idle.
     public var much = 64 << 10
-    /// Nor does it with so many, although others are: still larger ones take memory that the system has to give anew each time. Where no more may
-    /// be on their way senders are asked to wait.
+    /// A group of this size is committed before the end of its turn even if the store is busy: larger groups need
+    /// memory that the system has to allocate each time. If the store accepts no more, senders are asked to wait.
     public var veryMuch = 512 << 10
-    /// The most that is on its way to the store, unless it is one group that has more.
+    /// The most bytes in the store at one time. A single group may exceed it.
     public var mostCommitting = 4 << 20
 
-    /// What fits machines of all sizes.
+    /// Creates bounds that suit machines of all sizes.
     public init() {}
 }

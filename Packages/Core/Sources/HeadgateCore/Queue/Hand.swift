@@ -1,51 +1,52 @@
 import HeadgateData
 
-/// The events that a dispatcher has in hand, ascending: on their way, or waiting to be sent (again). Pure.
+/// The buffered events of a dispatcher in order: in flight, or pending. Pure.
 ///
-/// What is done with some of them costs by how many these are, and not by how many there are in all: an event is found by
-/// halving, and what is asked for again and again (the first that waits, the next that may go, what ends first) is kept in
-/// trees over the places at which events lie. Places of events that were let go are used no more, and are cleared away
-/// once they are more than those that are used.
+/// The cost of an operation depends on the number of events it concerns, and not on the size of the buffer. An event is
+/// found by binary search. Frequent queries (the first pending event, the next that may be sent, the first to expire)
+/// are answered by trees over the indices of the events. The index of a removed event is not reused; removed entries
+/// are compacted when they are in the majority.
 struct Hand {
-    /// The number of what lies, or lay, at each place.
+    /// The sequence number of the event at each index, kept after the event is removed.
     private var numbers: [SequenceNumber] = []
-    /// Nil where an event was let go, or where events were passed over.
+    /// The event at each index; nil if it was removed, or if events were skipped there.
     private var events: [StoredEvent?] = []
-    /// Of each of these. Apart from them, so that what changes costs no look at the events.
+    /// The progress of the event at each index. It is separate from the events so that a change of progress does not
+    /// touch them.
     private var progress: [Progress] = []
     private var held = PlaceSet()
     private var waiting = PlaceSet()
-    /// What waits and does not stand aside for its key.
+    /// Indices of pending events that do not wait for an older event of their key.
     private var free = PlaceSet()
-    /// Places without an event.
+    /// Indices without an event.
     private var holes = PlaceSet()
-    /// When what waits becomes too old.
+    /// The times at which pending events become too old.
     private var ends = EndTree()
     private var keys = KeyOrder()
-    /// The age at which any event is too old, as of the last look.
+    /// The store's maximum age when it was last read.
     private var maxAge: Int64 = .max
     private(set) var count = 0
     private(set) var inFlightCount = 0
-    /// Bytes of what is not on its way.
+    /// The size of the events that are not in flight, in bytes.
     private(set) var waitingBytes = 0
-    /// How often an event was looked at, or changed: what it costs.
+    /// The number of times that an event was read or changed, for tests of the cost.
     private(set) var visits = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// The oldest.
+    /// The oldest event.
     var first: QueueEntry? { held.next(from: 0).flatMap(entry) }
 
-    /// Its number.
+    /// The sequence number of the oldest event.
     var firstNumber: SequenceNumber? { held.next(from: 0).map { numbers[$0] } }
 
-    /// The oldest that is not on its way.
+    /// The oldest event that is not in flight.
     var firstWaiting: QueueEntry? { waiting.next(from: 0).flatMap(entry) }
 
-    /// Its number.
+    /// The sequence number of the oldest event that is not in flight.
     var firstWaitingNumber: SequenceNumber? { waiting.next(from: 0).map { numbers[$0] } }
 
-    /// All, which is a walk over all.
+    /// All events in order. Linear in the size of the buffer.
     var all: [QueueEntry] { events.indices.compactMap(entry) }
 
     subscript(_ sequenceNumber: SequenceNumber) -> QueueEntry? {
@@ -58,13 +59,13 @@ struct Hand {
 
     // MARK: Coming
 
-    /// Takes an event in hand, behind all others.
+    /// Adds an event after all others.
     mutating func append(_ event: consuming StoredEvent) {
         clearAway()
         take(event, Progress(), isFree: true)
     }
 
-    /// What lies behind the last event in hand, up to this one, is settled, or lost.
+    /// Records that all events after the last buffered one, up to `sequenceNumber`, are settled or lost.
     mutating func pass(through sequenceNumber: SequenceNumber) {
         guard let last = numbers.last, last < sequenceNumber else { return }
         if holes.contains(numbers.count - 1) {
@@ -79,11 +80,12 @@ struct Hand {
 
     // MARK: Going
 
-    /// The next event that may go behind one that was taken, and no more than up to another. One that has to wait for
-    /// an older one of its key steps aside (Behaviour Q2). Of events that go in one batch none waits for another.
+    /// Returns the next event that may be sent, or nil if there is none. An event that has to wait for an older one of
+    /// its key is put aside (Behaviour Q2). Events in the same batch do not wait for each other.
     /// - Parameters:
-    ///   - taken: the one before it; nil to begin.
-    ///   - waitsForKeys: false if one need not wait for an older one that is in flight, but only for those that do.
+    ///   - taken: the previous event of the batch; nil for the first one.
+    ///   - newest: the last event that may be returned.
+    ///   - waitsForKeys: false if an event waits only for older events that are put aside, and not for those in flight.
     mutating func nextFree(
         behind taken: SequenceNumber?, through newest: SequenceNumber, waitsForKeys: Bool = true
     ) -> QueueEntry? {
@@ -105,7 +107,7 @@ struct Hand {
         return nil
     }
 
-    /// Marks events as being on their way.
+    /// Marks events as in flight.
     mutating func markInFlight(_ sequenceNumbers: SequenceSet) {
         for place in places(of: sequenceNumbers) where waiting.contains(place) {
             progress[place].isInFlight = true
@@ -119,7 +121,7 @@ struct Hand {
         }
     }
 
-    /// Has events wait again, if they are on their way.
+    /// Marks events as pending again, if they are in flight, and changes their progress.
     mutating func takeBack(_ sequenceNumbers: SequenceSet, _ change: (inout Progress) -> Void) {
         for place in places(of: sequenceNumbers) {
             guard let event = events[place] else { continue }
@@ -134,7 +136,7 @@ struct Hand {
         }
     }
 
-    /// Lets go of events.
+    /// Removes events.
     mutating func remove(_ sequenceNumbers: SequenceSet) -> [SettledEvent] {
         var removed: [SettledEvent] = []
         removed.reserveCapacity(sequenceNumbers.count)
@@ -144,7 +146,7 @@ struct Hand {
     }
 
     private mutating func remove(at place: Int, to removed: inout [SettledEvent]) {
-        // Moved out: a copy would count as one more owner of its chunk.
+        // Take the event out of the array: a copy would retain its chunk another time.
         guard let event = events[place].take() else { return }
         held.remove(place)
         holes.insert(place)
@@ -170,20 +172,20 @@ struct Hand {
         ends.set(place, to: end(of: event))
     }
 
-    /// An event is on its way no more, or there no more: the next of its key may go.
+    /// Lets the next event of the key be sent, after an event is removed or no longer in flight.
     private mutating func release(_ event: StoredEvent, wasInFlight: Bool) {
         guard wasInFlight || !keys.isClear, let key = event.orderKey else { return }
         if wasInFlight { keys.released(key) }
         if !keys.isBusy(key) { comeForward(key) }
     }
 
-    /// An event is taken: the next of its key may go with it.
+    /// Lets the next event of a key be sent after `taken`, in the same batch.
     private mutating func comeForward(behind taken: SequenceNumber) {
         guard !keys.isClear, let place = place(of: taken), let key = events[place]?.orderKey else { return }
         comeForward(key)
     }
 
-    /// The first that stands aside for a key, and is still there, does so no more.
+    /// Makes the first event that is put aside for a key free, if there is one.
     private mutating func comeForward(_ key: EventKey) {
         while let number = keys.comeForward(key) {
             guard let place = place(of: number), waiting.contains(place) else { continue }
@@ -193,17 +195,17 @@ struct Hand {
 
     // MARK: Ages
 
-    /// When the first of what waits becomes too old; nil when nothing does.
-    /// - Parameter maxAge: the age at which any event is too old.
+    /// Returns the time at which the first pending event becomes too old, or nil if none does.
+    /// - Parameter maxAge: the store's maximum age of events.
     mutating func firstEnd(maxAge: Int64) -> Int64? {
         follow(maxAge)
         return ends.earliest
     }
 
-    /// What waits and is too old.
+    /// Returns the pending events that are too old.
     mutating func due(at stamp: Int64, maxAge: Int64) -> SequenceSet {
         follow(maxAge)
-        // Mostly there is nothing.
+        // The common case: no event is too old.
         guard ends.firstDue(at: stamp) != nil else { return SequenceSet() }
         var places: [Int] = []
         while let place = ends.firstDue(at: stamp) {
@@ -224,7 +226,8 @@ struct Hand {
         }
     }
 
-    /// The sooner of the store's limit and the event's own time to live (Behaviour Q4).
+    /// Returns the earlier of the end by the store's maximum age and the end of the event's own time to live (Behaviour
+    /// Q4).
     private func end(of event: borrowing StoredEvent) -> Int64 {
         let (byAge, isNever) = event.receivedStamp.addingReportingOverflow(maxAge)
         let expiry = event.header.expiryStamp
@@ -233,7 +236,7 @@ struct Hand {
 
     // MARK: Looking
 
-    /// What waits, up to an event, which is a walk over all of that.
+    /// Returns the pending events up to `newest`. Linear in their number.
     func waiting(through newest: SequenceNumber) -> SequenceSet {
         var found = SequenceSet()
         var place = waiting.next(from: 0)
@@ -244,17 +247,18 @@ struct Hand {
         return found
     }
 
-    /// What is on its way, which is a walk over all.
+    /// The events in flight. Linear in the size of the buffer.
     var inFlight: SequenceSet {
         SequenceSet(numbers.indices.lazy.filter { progress[$0].isInFlight && held.contains($0) }.map { numbers[$0] })
     }
 
-    /// Whether something in hand lies in a stretch.
+    /// Returns true if a buffered event lies in a range.
     func isAny(in stretch: ClosedRange<SequenceNumber>) -> Bool {
         held.next(from: firstPlace(behind: stretch.lowerBound - 1)).map { numbers[$0] <= stretch.upperBound } ?? false
     }
 
-    /// What lies between events in hand and was let go, or passed over; behind the last up to `end`.
+    /// Returns the ranges between buffered events in which all events were removed or skipped. The range after the last
+    /// buffered event reaches to `end`.
     func gaps(through end: SequenceNumber) -> [ClosedRange<SequenceNumber>] {
         var ranges: [ClosedRange<SequenceNumber>] = []
         var place = held.next(from: 0).flatMap { holes.next(from: $0) }
@@ -269,10 +273,10 @@ struct Hand {
 
     // MARK: Places
 
-    /// The first place behind an event's.
+    /// Returns the first index after an event's.
     private func firstPlace(behind sequenceNumber: SequenceNumber) -> Int {
         var (low, high) = (0, numbers.count)
-        // Mostly all numbers follow one another, and it is where it would be then.
+        // Sequence numbers are mostly consecutive, so the index is first guessed from the number.
         if let first = numbers.first, let guess = Int(exactly: sequenceNumber &- first), guess >= 0, guess < high,
             numbers[guess] == sequenceNumber
         {
@@ -290,8 +294,8 @@ struct Hand {
         return place >= 0 && numbers[place] == sequenceNumber && held.contains(place) ? place : nil
     }
 
-    /// The places of events, and of what was let go between them. Events that follow one another lie side by side, so the ends of a
-    /// stretch are looked for and nothing else.
+    /// Returns the indices of events, and of removed entries between them. Consecutive events have consecutive indices,
+    /// so only the ends of each range are searched.
     private mutating func places(of sequenceNumbers: SequenceSet) -> some Sequence<Int> {
         visits += sequenceNumbers.count
         return sequenceNumbers.stretches.map {
@@ -299,8 +303,7 @@ struct Hand {
         }.joined()
     }
 
-    /// Gives back the places of what was let go, once there are many more of these than others. What lay between two
-    /// events keeps one.
+    /// Compacts the arrays once removed entries are in the majority. Between two events one removed entry is kept.
     private mutating func clearAway() {
         guard events.count > 4 * count + 64 else { return }
         var rest = Hand()
@@ -333,7 +336,7 @@ struct Hand {
         ends.set(place, to: end)
     }
 
-    /// Nothing is in hand: all places are free. The sets of those that are used are empty, and keep their memory.
+    /// Resets an empty buffer: all indices are free again. The index sets are empty already and keep their memory.
     private mutating func startOver() {
         numbers.removeAll(keepingCapacity: true)
         events.removeAll(keepingCapacity: true)

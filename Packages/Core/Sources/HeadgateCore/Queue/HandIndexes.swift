@@ -1,10 +1,11 @@
-/// A set of small numbers, in which the next one from any place is found in as many steps as there are levels: a word has
-/// 64 bits, so four levels hold 16 million.
+/// A set of small integers that finds the next member after any integer in as many steps as it has levels. A word has
+/// 64 bits, so four levels hold 16 million integers.
 struct PlaceSet {
-    /// A bit for each place.
+    /// One bit per integer.
     private var words: [UInt64] = []
-    /// A bit of the first says whether a word of ``words`` has any, one of the next the same of a word below, up to a level of one
-    /// word. Touched only where a word gets its first, or loses its last.
+    /// Summary bits: a bit of the first level is set if a word of ``words`` is not zero, a bit of each next level if a
+    /// word of the level below is not zero. The last level is a single word. The levels change only when a word gets
+    /// its first bit or loses its last.
     private var levels: [[UInt64]] = []
 
     func contains(_ place: Int) -> Bool {
@@ -12,7 +13,7 @@ struct PlaceSet {
         return word < words.count && words[word] & PlaceSet.bit(place) != 0
     }
 
-    /// The first place in the set that is not before this one.
+    /// Returns the first member that is not less than `place`, or nil if there is none.
     func next(from place: Int) -> Int? {
         let word = place >> 6
         guard word < words.count else { return nil }
@@ -41,7 +42,7 @@ struct PlaceSet {
         if before == 0 { note(word) }
     }
 
-    /// A word has got its first bit.
+    /// Sets the summary bits for a word that has got its first bit.
     private mutating func note(_ word: Int) {
         var place = word
         for level in levels.indices {
@@ -51,7 +52,7 @@ struct PlaceSet {
             }
             let before = levels[level][word]
             levels[level][word] = before | PlaceSet.bit(place)
-            // With others beside it the bits above stand already.
+            // The word was not zero before, so the bits above are set already.
             guard before == 0 else { return }
             place = word
         }
@@ -65,19 +66,19 @@ struct PlaceSet {
         if words[word] == 0 { erase(word) }
     }
 
-    /// A word has lost its last bit.
+    /// Clears the summary bits for a word that has lost its last bit.
     private mutating func erase(_ word: Int) {
         var place = word
         for level in levels.indices {
             let word = place >> 6
             levels[level][word] &= ~PlaceSet.bit(place)
-            // Others are left below, so the bits above stand.
+            // The word is still not zero, so the bits above stay set.
             guard levels[level][word] == 0 else { return }
             place = word
         }
     }
 
-    /// Empties it, and keeps the memory.
+    /// Removes all members and keeps the memory.
     mutating func removeAll() {
         for word in words.indices { words[word] = 0 }
         for level in levels.indices {
@@ -98,21 +99,23 @@ struct PlaceSet {
 
     private static func bit(_ place: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: place) }
 
-    /// Those of its word from a place on.
+    /// Returns a mask of the bits of a word from an integer's bit on.
     private static func bits(from place: Int) -> UInt64 { .max &<< UInt64(truncatingIfNeeded: place) }
 }
 
-/// Which keys have events on their way, and which events wait behind these (Behaviour Q2). Pure.
+/// Keeps the order of events with the same key: the keys that have events in flight, and the events put aside behind
+/// them (Behaviour Q2). Pure.
 ///
-/// An event that is met while its key is busy steps aside, once. When the key is free, the first of its key comes forward,
-/// and the next one when that is taken: so a key with thousands of events costs a batch no more than what it takes of them.
+/// An event whose key is busy is put aside once. When the key becomes free, the first event that is put aside may be
+/// sent, and the next one when that is in a batch. The cost of a batch therefore does not depend on the number of
+/// events with one key.
 struct KeyOrder {
     private var busy: [EventKey: Int] = [:]
     private var aside: [EventKey: Line] = [:]
 
-    /// Those who stand aside for one key.
+    /// The events that are put aside for one key.
     private struct Line {
-        /// Ascending; those before `first` have come forward.
+        /// Ascending. The numbers before `first` were removed.
         private var numbers: [SequenceNumber] = []
         private var first = 0
 
@@ -121,7 +124,7 @@ struct KeyOrder {
         mutating func insert(_ number: SequenceNumber) {
             if numbers.last ?? 0 < number { return numbers.append(number) }
             let place = numbers[first...].firstIndex { $0 > number } ?? numbers.count
-            // Mostly it is the one that came forward last and was not taken.
+            // The common case: the event that was removed last, and was not sent, comes back.
             guard place == first, first > 0 else { return numbers.insert(number, at: place) }
             first -= 1
             numbers[first] = number
@@ -141,29 +144,29 @@ struct KeyOrder {
 
     func isBusy(_ key: EventKey) -> Bool { busy[key] != nil }
 
-    /// True if an event of the key stands aside.
+    /// Returns true if an event of the key is put aside.
     func isAside(_ key: EventKey) -> Bool { aside[key] != nil }
 
-    /// Whether nobody stands aside.
+    /// True if no event is put aside.
     var isClear: Bool { aside.isEmpty }
 
-    /// An event of the key is on its way.
+    /// Records that an event of the key is in flight.
     mutating func took(_ key: EventKey) {
         busy[key, default: 0] += 1
     }
 
-    /// An event of the key is on its way no more.
+    /// Records that an event of the key is no longer in flight.
     mutating func released(_ key: EventKey) {
         guard let count = busy[key] else { return }
         busy[key] = count > 1 ? count - 1 : nil
     }
 
-    /// An event has to wait for an older one of its key.
+    /// Puts an event aside that has to wait for an older one of its key.
     mutating func stepAside(_ sequenceNumber: SequenceNumber, _ key: EventKey) {
         aside[key, default: Line()].insert(sequenceNumber)
     }
 
-    /// The first that stands aside for a key comes forward.
+    /// Removes and returns the first event that is put aside for a key, or nil if there is none.
     mutating func comeForward(_ key: EventKey) -> SequenceNumber? {
         guard let next = aside[key]?.removeFirst() else { return nil }
         if aside[key]?.isEmpty == true { aside[key] = nil }
@@ -171,20 +174,20 @@ struct KeyOrder {
     }
 }
 
-/// When what lies at each place ends, with the earliest of all at the top: a tournament. A change costs as many steps as the
+/// A tournament tree of end times, one per index, with the earliest at the root. A change takes as many steps as the
 /// tree is high.
 struct EndTree {
-    /// The root is at 1; the leaves are the last half.
+    /// The root is at index 1. The second half are the leaves.
     private var nodes: [Int64] = []
 
     private var leaves: Int { nodes.count / 2 }
 
-    /// The earliest end; nil while there is none.
+    /// The earliest end; nil if there is none.
     var earliest: Int64? {
         nodes.isEmpty || nodes[1] == EndTree.never ? nil : nodes[1]
     }
 
-    /// A place whose end has come; of several the first.
+    /// Returns the first index whose end has been reached, or nil if there is none.
     func firstDue(at stamp: Int64) -> Int? {
         guard let earliest, earliest <= stamp else { return nil }
         var node = 1
@@ -192,7 +195,7 @@ struct EndTree {
         return node - leaves
     }
 
-    /// Notes when what lies at a place ends; nil: never, or it lies there no more.
+    /// Sets the end at an index; nil for no end.
     mutating func set(_ place: Int, to end: Int64?) {
         if place >= leaves {
             guard end != nil else { return }

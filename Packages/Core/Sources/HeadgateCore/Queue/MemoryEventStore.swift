@@ -1,23 +1,23 @@
-/// Keeps events in memory: for tests, and for `durability: memory` (Behaviour Q1, Q5). Nothing survives the process.
+/// A store in memory, for tests and for `durability: memory` (Behaviour Q1, Q5). Its events are lost with the process.
 public final class MemoryEventStore: EventStore {
     public let kind = "memory"
 
     private let scheduler: any Scheduler
     private var chunks: [Chunk] = []
-    /// When each chunk's events become too old.
+    /// The ages of each chunk's events.
     private var ages: [GroupAges] = []
     private var state = StoredState()
-    /// When set, appends and changes fail with it: a test's full disk.
+    /// The fault of all appends and writes while it is set, for tests of a full disk.
     public var fault: StoreFault?
-    /// What was put aside, the oldest first (Behaviour D10).
+    /// The dead letters, the oldest first (Behaviour D10).
     private var shelf: [StoredLetter] = []
     private var lastLetter: LetterNumber = 0
-    /// How many groups were kept.
+    /// The number of appended groups.
     public private(set) var groupCount = 0
 
     public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
-    /// What was put aside, the oldest first (Behaviour D10).
+    /// The dead letters, the oldest first (Behaviour D10).
     public var deadLetters: [DeadLetter] { shelf.map(\.letter) }
 
     public var letters: Tally {
@@ -28,7 +28,7 @@ public final class MemoryEventStore: EventStore {
         self.scheduler = scheduler
     }
 
-    /// What is kept now, as a store would give it back when opened again.
+    /// Returns the current state. A test can call it again, as if the store were reopened.
     public func open() throws(StoreFault) -> StoredState {
         var reopened = state
         reopened.letters = letters
@@ -63,14 +63,14 @@ public final class MemoryEventStore: EventStore {
     }
 
     public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
-        // A group may reach over the end of the stretch.
+        // The last group may extend beyond the range.
         let last = min(firstPlace(behind: stretch.through), chunks.count - 1)
         let places = firstPlace(behind: stretch.after)..<max(last + 1, firstPlace(behind: stretch.after))
         let chunk = places.first { stretch.asksFor(ages[$0]) }.map { chunks[$0] }
         scheduler.soon { then(.success(chunk)) }
     }
 
-    /// The place of the first chunk with events behind a sequence number.
+    /// Returns the index of the first chunk with events after a sequence number.
     private func firstPlace(behind sequenceNumber: SequenceNumber) -> Int {
         var low = 0
         var high = chunks.count

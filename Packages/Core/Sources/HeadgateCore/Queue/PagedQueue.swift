@@ -1,18 +1,18 @@
-/// A queue that grows page by page: nothing in it is ever moved, and pages that are empty are let go of. An element keeps its place,
-/// which are given out in ascending order, for as long as it is there.
+/// A queue made of pages: its elements are never moved, and empty pages are freed. An element keeps its index until it
+/// is removed. Indices are assigned in ascending order.
 struct PagedQueue<Element: BitwiseCopyable> {
     private var pages: [[Element]] = []
     /// The number of the first page.
     private var firstPage: Int
-    /// The place of the oldest element.
+    /// The index of the oldest element.
     private(set) var start: Int
-    /// The place behind the newest.
+    /// The index after the newest element.
     private(set) var end: Int
 
     static var pageBits: Int { 10 }
     static var pageSize: Int { 1 << pageBits }
 
-    /// - Parameter page: where places begin, in pages.
+    /// - Parameter page: the page of the first index.
     init(page: Int = 0) {
         firstPage = page
         start = page << PagedQueue.pageBits
@@ -22,12 +22,12 @@ struct PagedQueue<Element: BitwiseCopyable> {
     var count: Int { end - start }
     var isEmpty: Bool { start == end }
 
-    /// The element at a place.
+    /// The element at an index.
     subscript(place: Int) -> Element {
         pages[place >> PagedQueue.pageBits - firstPage][place & (PagedQueue.pageSize - 1)]
     }
 
-    /// The only place there is with these low bits (``FingerprintIndex``).
+    /// Returns the only index in use with these low bits (``FingerprintIndex``).
     func place(nearest short: UInt32) -> Int {
         start + Int((short &- UInt32(truncatingIfNeeded: start)) & FingerprintIndex.placeMask)
     }
@@ -38,13 +38,13 @@ struct PagedQueue<Element: BitwiseCopyable> {
         end += 1
     }
 
-    /// Takes out the oldest.
+    /// Removes the oldest element.
     mutating func removeFirst() {
         start += 1
         if start >> PagedQueue.pageBits > firstPage { dropFirstPage() }
     }
 
-    /// Takes out the newest.
+    /// Removes the newest element.
     mutating func removeLast() {
         end -= 1
         pages[pages.count - 1].removeLast()

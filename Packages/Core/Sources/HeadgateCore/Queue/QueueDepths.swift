@@ -1,4 +1,4 @@
-/// What barriers may know of every dispatcher's queue: how much waits, and what is taken.
+/// Publishes each dispatcher's queue depth and batches to barriers.
 final class QueueDepths: QueueObserving {
     @exclusivity(unchecked) private var depths: [String: StateSubject<QueueDepth>] = [:]
     @exclusivity(unchecked) private var takings: [String: PulseSubject<Int>] = [:]
@@ -13,16 +13,16 @@ final class QueueDepths: QueueObserving {
         return subject.observable
     }
 
-    /// Whether anyone looks at a dispatcher's depth, or did.
+    /// Returns true if a barrier observes a dispatcher's depth, or once did.
     func isWatched(_ dispatcherId: String) -> Bool { depths[dispatcherId] != nil }
 
-    /// Tells a depth to those who look, if it changed.
+    /// Publishes a dispatcher's depth if it has changed.
     func publish(_ depth: QueueDepth, of dispatcherId: String) {
         guard let subject = depths[dispatcherId], subject.value != depth else { return }
         subject.value = depth
     }
 
-    /// Tells those who look that a batch of so many dispatches was taken.
+    /// Publishes that a batch of `count` dispatches was taken.
     func publishTaken(_ count: Int, of dispatcherId: String) {
         takings[dispatcherId]?.send(count)
     }
@@ -35,26 +35,26 @@ final class QueueDepths: QueueObserving {
     }
 }
 
-/// The queues as barriers see them.
+/// The view of the queues that barriers get.
 public protocol QueueObserving: AnyObject {
-    /// How much waits for a dispatcher, over time.
+    /// Returns the depth of a dispatcher's queue as it changes.
     func onDepth(for dispatcherId: String) -> Observable<QueueDepth>
-    /// How many dispatches were taken for a dispatcher, each time that a batch is. There is no present value.
+    /// Returns the number of dispatches in each batch that a dispatcher takes. It has no current value.
     func onTaken(for dispatcherId: String) -> Observable<Int>
 }
 
 extension QueueObserving {
-    /// Nothing: for queues that do not tell.
+    /// The default for queues that do not report batches.
     public func onTaken(for dispatcherId: String) -> Observable<Int> { Observables.never() }
 }
 
-/// How much waits for a dispatcher.
+/// The depth of a dispatcher's queue.
 public struct QueueDepth: Equatable, Sendable {
-    /// Dispatches queued and not in flight.
+    /// The number of pending dispatches: queued and not in flight.
     public var pending: Int
-    /// When the oldest of them was received; nil while that is not known, or nothing waits.
+    /// The time of receipt of the oldest pending dispatch; nil if it is unknown or if none is pending.
     public var oldestSince: Instant?
-    /// The most dispatches that the dispatcher takes at once.
+    /// The most dispatches in a batch of the dispatcher.
     public var dispatchLimit: Int
 
     public init(pending: Int, oldestSince: Instant?, dispatchLimit: Int) {

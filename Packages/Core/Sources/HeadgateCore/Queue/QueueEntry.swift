@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// An event that a dispatcher has in hand: taken from its queue and not settled yet.
+/// A buffered event of a dispatcher, with its progress.
 struct QueueEntry {
     let event: StoredEvent
     var progress = Progress()
@@ -9,61 +9,63 @@ struct QueueEntry {
     var tally: Tally { event.tally }
 }
 
-/// How far an event in hand has come.
+/// The delivery progress of a buffered event.
 struct Progress {
-    /// Whether it is in a batch on its way.
+    /// True if the event is in flight.
     var isInFlight = false
-    /// Whether a 401 was all that came of it when it went last, so that a second one is judged (Behaviour A9).
+    /// True if the last attempt was answered with 401. A second 401 is treated as a refusal (Behaviour A9).
     var wasUnauthorized = false
-    /// How often it was sent.
+    /// The number of times that the event was sent.
     var sends: UInt32 = 0
-    /// Attempts that were charged (Behaviour D9).
+    /// The number of charged attempts (Behaviour D9).
     var attempts = 0
-    /// Its first failure since the start, as the wall clock stood.
+    /// The wall-clock time of the first failure since the start.
     var firstFailure: Timestamp?
-    /// How long it has been tried, by the dispatcher's clock of answers, when its first attempt was charged; nil before
-    /// (Behaviour D9).
+    /// The reading of the dispatcher's clock of answers when the first attempt was charged; nil before that (Behaviour
+    /// D9).
     var firstCharge: Duration?
-    /// How many workers in a row were lost that had the event (Behaviour K3).
+    /// The number of consecutive workers that were lost while they had the event (Behaviour K3).
     var losses: UInt32 = 0
-    /// The most events that a batch with this one may have; nil: as many as any. See ``lost(inBatchOf:)``.
+    /// The most events in a batch with this one; nil for no limit. See ``lost(inBatchOf:)``.
     var mostInBatch: UInt32?
 }
 
 extension Progress {
-    /// Returns why the event is given up after an attempt that was charged; nil while it is to be sent again (Behaviour D9).
-    /// - Parameter heard: the dispatcher's clock of answers.
+    /// Returns the reason for dead-lettering the event after a charged attempt, or nil if it is to be sent again
+    /// (Behaviour D9).
+    /// - Parameter heard: the reading of the dispatcher's clock of answers.
     func exhaustion(_ settings: DispatcherSettings, heard: Duration) -> DeadLetter.Reason? {
         if attempts >= settings.maxAttempts { return .maxAttempts }
         guard let firstCharge, heard - firstCharge >= settings.maxRetryAge else { return nil }
         return .maxRetryAge
     }
 
-    /// With so many losses in a row the batch is halved.
+    /// The number of consecutive losses from which batches are halved.
     private static let lossesBeforeHalves: UInt32 = 3
 
-    /// Notes that a worker was lost that had the event in a batch of so many. From the third loss in a row on, the event goes
-    /// in batches of half the size, so that an event that kills its workers is found alone (Behaviour K3).
+    /// Records that a worker was lost while it had the event in a batch of `count` events. From the third consecutive
+    /// loss on the event is sent in batches of half the size, so that an event that crashes workers is isolated
+    /// (Behaviour K3).
     mutating func lost(inBatchOf count: Int) {
         losses += 1
         if losses >= Progress.lossesBeforeHalves { mostInBatch = UInt32(clamping: (count + 1) / 2) }
     }
 
-    /// Notes that something else came of the event than a lost worker.
+    /// Records an outcome other than a lost worker.
     mutating func heard() {
         losses = 0
         mostInBatch = nil
     }
 }
 
-/// What is counted of an event that a dispatcher has done with.
+/// The data of a settled event that are needed for counting.
 struct SettledEvent {
     let sequenceNumber: SequenceNumber
     let route: RouteNumber
     let tally: Tally
-    /// Its receipt, on the age scale, in milliseconds.
+    /// The time of receipt on the age scale, in milliseconds.
     let receivedStamp: Int64
-    /// How often it was sent.
+    /// The number of times that the event was sent.
     let sends: UInt32
 }
 

@@ -1,17 +1,16 @@
-/// Looks at the next events of a dispatcher's queue and takes none (Protocol, `queue.peek`). It goes through the queue in a
-/// copy of the dispatcher's place, a chunk a turn where they have to be read from the store, and holds no more than it
-/// gives out.
+/// Reads the next events of a dispatcher's queue without taking them (Protocol, `queue.peek`). It reads through a copy
+/// of the dispatcher's queue, one chunk per turn if they come from the store, and holds no more events than it returns.
 final class QueuePeek {
     private let events: EventQueue
     private var queue: DispatcherQueue
-    /// Up to where it looks, so that it ends under constant load.
+    /// The last event to read, so that the operation ends under constant load.
     private let newest: SequenceNumber
-    /// Only what comes behind this one.
+    /// The sequence number after which events are returned.
     private let after: SequenceNumber
     private let limit: Int
     private let then: (Result<QueuePage, StoreFault>) -> Void
     private var page = QueuePage()
-    /// No more events than these, behind those in hand, have not been looked at.
+    /// An upper bound of the events after the buffered ones that have not been read.
     private var unread: Int
 
     init(
@@ -40,11 +39,11 @@ final class QueuePeek {
             guard let chunk = events.recentChunk(after: queue.readPosition) else { return read() }
             queue.load(chunk)
         }
-        // Never before the call returns, as nothing here does.
+        // Like all completions, it is called after the function has returned.
         events.scheduler.soon { [then, page] in then(.success(page)) }
     }
 
-    /// - Returns: false when the chunk has ended.
+    /// - Returns: false if the chunk has ended.
     private func fill() -> Bool {
         var hasPassedOver = false
         let isFilled = queue.fill(1, from: events, &hasPassedOver)
@@ -64,7 +63,7 @@ final class QueuePeek {
         }
     }
 
-    /// Gives out what is in hand and waits, and lets go of it.
+    /// Adds the pending events of the buffer to the page and empties the buffer.
     private func take() {
         for entry in queue.entries where isShown(entry) {
             page.take(entry.event, attempt: entry.progress.attempts + 1, limit: limit)
@@ -77,21 +76,21 @@ final class QueuePeek {
     }
 }
 
-/// Some of what waits for a dispatcher, in order: as many events as were asked for, or fewer where they are large.
+/// A page of a dispatcher's pending events in order. It has as many events as requested, or fewer if they are large.
 public struct QueuePage: Sendable, Equatable {
-    /// Each event's JSON as it is stored, not transformed yet.
+    /// The stored JSON of each event, not transformed.
     public private(set) var events: [[UInt8]] = []
-    /// Behind which event there are more; nil when these are all.
+    /// The sequence number after which the next page begins; nil on the last page.
     public private(set) var next: SequenceNumber?
     private var last: SequenceNumber = 0
     private var bytes = 0
 
     init() {}
 
-    /// Whether an event had no room any more.
+    /// True if an event did not fit.
     var isFull: Bool { next != nil }
 
-    /// Takes the next event in if it has room; else it is the first of the next page.
+    /// Adds an event if it fits. Otherwise it is the first of the next page.
     mutating func take(_ event: StoredEvent, attempt: Int, limit: Int) {
         let json = event.json(attempt: attempt)
         guard events.isEmpty || (events.count < limit && bytes + json.count + 1 <= PageLimit.bytes) else {
@@ -99,14 +98,14 @@ public struct QueuePage: Sendable, Equatable {
             return
         }
         events.append(json)
-        // With the comma behind it.
+        // The one is for a comma.
         bytes += json.count + 1
         last = event.sequenceNumber
     }
 }
 
-/// How large the pages are in which stored events are shown.
+/// The size limit of pages with stored events.
 enum PageLimit {
-    /// The most bytes of a page's events in JSON, with what is told of them. A single one that is larger comes alone.
+    /// The most bytes of a page's events in JSON, with their metadata. A larger single event forms a page of its own.
     static let bytes = 512 << 10
 }

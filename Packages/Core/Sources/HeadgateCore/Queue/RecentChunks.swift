@@ -1,11 +1,11 @@
-/// The newest stored events, kept in memory within a bound, so that dispatchers that keep up never read from the store.
+/// The newest stored events within a memory limit, so that a dispatcher that keeps up never reads from the store.
 struct RecentChunks {
     private var chunks: [Chunk] = []
-    /// Those before this place are dropped: what is behind them is moved up once in a while, and not for each.
+    /// The index of the first chunk in use. The array is compacted now and then, not for each dropped chunk.
     private var first = 0
     private var bytes = 0
     private let mostBytes: Int
-    /// Every stored event behind this one is in memory.
+    /// All stored events after this one are in memory.
     private var coveredAfter: SequenceNumber
 
     init(mostBytes: Int, lastSequenceNumber: SequenceNumber) {
@@ -13,7 +13,7 @@ struct RecentChunks {
         coveredAfter = lastSequenceNumber
     }
 
-    /// Takes in what was just stored; the oldest goes when the bound is reached.
+    /// Adds a newly stored chunk, and drops the oldest chunks beyond the limit.
     mutating func append(_ chunk: Chunk) {
         chunks.append(chunk)
         bytes += chunk.weight
@@ -21,7 +21,7 @@ struct RecentChunks {
         moveUp()
     }
 
-    /// Lets go of what every dispatcher has settled.
+    /// Drops chunks that every dispatcher has settled.
     mutating func trim(through sequenceNumber: SequenceNumber) {
         while first < chunks.count, chunks[first].lastSequenceNumber <= sequenceNumber { dropOldest() }
         moveUp()
@@ -30,21 +30,21 @@ struct RecentChunks {
     private mutating func dropOldest() {
         bytes -= chunks[first].weight
         coveredAfter = chunks[first].lastSequenceNumber
-        // Its events are given back at once.
+        // Free the chunk's memory at once.
         chunks[first] = RecentChunks.nothing
         first += 1
     }
 
     private static let nothing = Chunk(bytes: [], lastSequenceNumber: 0)
 
-    /// Gives back the places of what was dropped, once there are more of these than of others.
+    /// Compacts the array once dropped entries are in the majority.
     private mutating func moveUp() {
         guard first > 64, first > chunks.count / 2 else { return }
         chunks.removeFirst(first)
         first = 0
     }
 
-    /// The first chunk with events behind `sequenceNumber`; nil when it is not in memory.
+    /// Returns the first chunk with events after `sequenceNumber`, or nil if it is not in memory.
     func chunk(after sequenceNumber: SequenceNumber) -> Chunk? {
         guard sequenceNumber >= coveredAfter else { return nil }
         var (low, high) = (first, chunks.count)
@@ -57,6 +57,6 @@ struct RecentChunks {
 }
 
 extension Chunk {
-    /// What a chunk takes in memory, about: also what was taken for events that did not come.
+    /// The approximate memory of a chunk in bytes, with reserved capacity that was not used.
     fileprivate var weight: Int { bytes.capacity + 128 }
 }

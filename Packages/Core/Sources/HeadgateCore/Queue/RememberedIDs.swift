@@ -1,13 +1,13 @@
-/// What is remembered of ids, in the order in which they came, in 24 bytes each. They keep their places, as in a ``PagedQueue``.
+/// The ids of a dedupe window in order of arrival, 24 bytes each. An id keeps its index, as in a ``PagedQueue``.
 ///
-/// Numbers and times grow by little from one to the next, so an entry tells only how far they are behind those of an anchor: a new one
-/// is set where that would be too far, which is rare.
+/// An entry contains only the distance of its sequence number and its stamp from those of an anchor. Both grow slowly,
+/// so a new anchor is rarely needed.
 struct RememberedIDs {
-    /// An id that is remembered.
+    /// A remembered id.
     struct Entry {
         var fingerprint: DedupeWindow.Fingerprint
         var sequenceNumber: SequenceNumber
-        /// When it was received, in milliseconds of the age scale.
+        /// The time of receipt in milliseconds of the age scale.
         var stamp: Int64
     }
 
@@ -17,7 +17,7 @@ struct RememberedIDs {
         var millisecondsBehind: UInt32
     }
 
-    /// From here on entries tell how far they are behind these.
+    /// The base values of the entries from an index on.
     private struct Anchor {
         var place: Int
         var sequenceNumber: SequenceNumber
@@ -25,24 +25,24 @@ struct RememberedIDs {
     }
 
     private var packed: PagedQueue<Packed>
-    /// In the order of their places; the first one's is that of the oldest entry or before it.
+    /// Ascending by index. The first anchor is at the oldest entry or before it.
     private var anchors: [Anchor] = []
 
-    /// - Parameter page: where places begin, in pages.
+    /// - Parameter page: the page of the first index.
     init(page: Int = 0) {
         packed = PagedQueue(page: page)
     }
 
-    /// The place of the oldest.
+    /// The index of the oldest entry.
     var start: Int { packed.start }
-    /// The place behind the newest.
+    /// The index after the newest entry.
     var end: Int { packed.end }
     var count: Int { packed.count }
     var isEmpty: Bool { packed.isEmpty }
 
     subscript(place: Int) -> Entry {
         let entry = packed[place]
-        // Mostly there is but one.
+        // Mostly there is only one anchor.
         var index = anchors.count - 1
         while anchors[index].place > place { index -= 1 }
         return Entry(
@@ -50,10 +50,10 @@ struct RememberedIDs {
             stamp: anchors[index].stamp + Int64(entry.millisecondsBehind))
     }
 
-    /// The entry at the only place there is with these low bits (``FingerprintIndex``).
+    /// The entry at the only index in use with these low bits (``FingerprintIndex``).
     subscript(nearest short: UInt32) -> Entry { self[packed.place(nearest: short)] }
 
-    /// Neither the number nor the time may be before those of the entry before.
+    /// Adds an entry. Its sequence number and stamp must not be less than those of the previous entry.
     mutating func append(_ entry: Entry) {
         if isEmpty { anchors = [] }
         if let behind = behindAnchor(entry) { return packed.append(behind) }
@@ -61,7 +61,7 @@ struct RememberedIDs {
         packed.append(Packed(fingerprint: entry.fingerprint, numbersBehind: 0, millisecondsBehind: 0))
     }
 
-    /// Nil where it is too far behind the last anchor, or there is none.
+    /// Returns the entry relative to the last anchor, or nil if the distance is too large or there is no anchor.
     private func behindAnchor(_ entry: Entry) -> Packed? {
         guard let anchor = anchors.last,
             let numbers = entry.sequenceNumber.distance(behind: anchor.sequenceNumber),
@@ -70,13 +70,13 @@ struct RememberedIDs {
         return Packed(fingerprint: entry.fingerprint, numbersBehind: numbers, millisecondsBehind: milliseconds)
     }
 
-    /// Takes out the oldest.
+    /// Removes the oldest entry.
     mutating func removeFirst() {
         packed.removeFirst()
         if anchors.count > 1, anchors[1].place <= start { anchors.removeFirst() }
     }
 
-    /// Takes out the newest.
+    /// Removes the newest entry.
     mutating func removeLast() {
         packed.removeLast()
         if anchors.last?.place == end { anchors.removeLast() }
@@ -84,7 +84,7 @@ struct RememberedIDs {
 }
 
 extension Int64 {
-    /// How far it is behind another; nil where it is before that, or too far behind.
+    /// Returns the distance from a smaller number, or nil if the number is not smaller or the distance is too large.
     fileprivate func distance(behind other: Int64) -> UInt32? {
         let (distance, overflow) = subtractingReportingOverflow(other)
         return overflow ? nil : UInt32(exactly: distance)

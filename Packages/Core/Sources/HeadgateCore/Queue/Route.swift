@@ -1,31 +1,31 @@
-/// A short name for one set of dispatchers, the same over restarts.
+/// The number of a set of dispatchers. It is the same across restarts.
 public typealias RouteNumber = UInt32
 
-/// A short name for one dispatcher, the same over restarts.
+/// The number of a dispatcher. It is the same across restarts.
 public typealias DispatcherNumber = Int32
 
-/// The sets of dispatchers that stored events go to, each under a number, so that an event carries four bytes whatever
-/// the number of its dispatchers (Behaviour Q6).
+/// The sets of dispatchers that stored events go to, each with a number, so that an event carries four bytes for any
+/// number of dispatchers (Behaviour Q6).
 ///
-/// A set that no unsettled event goes to any more is forgotten, but not at once: mostly it is asked for again.
+/// A set without unsettled events is forgotten, but not at once, because it is likely to be used again.
 public struct RouteTable {
-    /// The route of events that no dispatcher wants (Behaviour P3).
+    /// The route of events that no dispatcher gets (Behaviour P3).
     public static let nobody: RouteNumber = 0
 
-    /// The most sets that events may ask for, be it by their `dispatchers` or by load rules: with over fourteen
-    /// dispatchers there are more than anybody has use for, and each takes memory (Behaviour X2).
+    /// The most sets that events may request, by their `dispatchers` or through load rules. More than fourteen
+    /// dispatchers have more possible sets than that, and each set takes memory (Behaviour X2).
     public static let most = 16_384
 
-    /// ``most``, and fewer in tests.
+    /// The limit in force: ``most``, or less in tests.
     var most = RouteTable.most
     private var members: [RouteNumber: [DispatcherNumber]] = [RouteTable.nobody: []]
     private var numbers: [[DispatcherNumber]: RouteNumber] = [[]: RouteTable.nobody]
-    /// Routes that the store has not been told of.
+    /// Routes that the store has not saved.
     private var unsaved: [RouteNumber: [DispatcherNumber]] = [:]
-    /// The number that was given last. It is never forgotten, so that none is given twice, over a restart either:
-    /// old events may still lie in the store under a number that is.
+    /// The last assigned number. It is never forgotten, so that no number is reused, not even across a restart: old
+    /// events with a forgotten number may still be in the store.
     private var newest = RouteTable.nobody
-    /// With so many it is time to look which are not used.
+    /// The number of sets at which unused sets are forgotten.
     private var crowd = RouteTable.leastCrowd
 
     private static let leastCrowd = 1024
@@ -38,21 +38,22 @@ public struct RouteTable {
         }
     }
 
-    /// How many sets there are.
+    /// The number of sets.
     public var count: Int { members.count }
 
-    /// The dispatchers of a route, ascending; none for one that is forgotten.
+    /// Returns the dispatchers of a route, ascending; none for a forgotten route.
     public func dispatchers(of route: RouteNumber) -> [DispatcherNumber] {
         members[route] ?? []
     }
 
-    /// The number of a set of dispatchers that the service itself makes up; a new one is made for a new set.
+    /// Returns the number of a set of dispatchers that the service chooses. A new set gets a new number.
     public mutating func number(of dispatchers: some Sequence<DispatcherNumber>) -> RouteNumber {
         let set = dispatchers.sorted()
         return numbers[set] ?? add(set)
     }
 
-    /// The number of a set of dispatchers that an event asks for; throws when there are too many (``most``).
+    /// Returns the number of a set of dispatchers that an event requests.
+    /// - Throws: ``TooManyRoutes`` if the set is new and there are ``most`` sets.
     public mutating func number(
         asked dispatchers: some Sequence<DispatcherNumber>
     ) throws(TooManyRoutes) -> RouteNumber {
@@ -63,7 +64,7 @@ public struct RouteTable {
     }
 
     private mutating func add(_ set: [DispatcherNumber]) -> RouteNumber {
-        // After four billion sets it begins anew.
+        // The number wraps around after four billion sets.
         repeat { newest &+= 1 } while members[newest] != nil
         members[newest] = set
         numbers[set] = newest
@@ -73,24 +74,24 @@ public struct RouteTable {
 
     // MARK: Writing down
 
-    /// The routes that have to be written down with the next group of events.
+    /// Returns the routes that have to be saved with the next group of events.
     mutating func takeUnsaved() -> [RouteNumber: [DispatcherNumber]] {
         defer { unsaved = [:] }
         return unsaved
     }
 
-    /// Puts back what could not be written down.
+    /// Marks routes as not saved, after their group could not be stored.
     mutating func restoreUnsaved(_ routes: [RouteNumber: [DispatcherNumber]]) {
         for (number, set) in routes where members[number] != nil { unsaved[number] = set }
     }
 
     // MARK: Forgetting
 
-    /// Whether there are so many that it is worth looking which can be forgotten.
+    /// True if there are enough sets to look for unused ones.
     var isCrowded: Bool { members.count >= min(crowd, most) }
 
-    /// Forgets the routes that nothing needs.
-    /// - Returns: those that the store may forget as well.
+    /// Forgets the routes that are not used.
+    /// - Returns: the forgotten routes that the store has saved.
     mutating func forget(unless isUsed: (RouteNumber) -> Bool) -> [RouteNumber] {
         var forgotten: [RouteNumber] = []
         for (number, set) in members where number != RouteTable.nobody && number != newest && !isUsed(number) {
@@ -103,7 +104,7 @@ public struct RouteTable {
     }
 }
 
-/// Events ask for more different sets of dispatchers than the service keeps (``RouteTable/most``).
+/// An event requests a new set of dispatchers while the service has the most it may have (``RouteTable/most``).
 public struct TooManyRoutes: Error, Sendable, Equatable {
     public init() {}
 }

@@ -1,50 +1,51 @@
-/// Events and bytes by route. Nearly all events take the same route as the one before, and most groups hold no other: the newest route is
-/// counted in place, and only those beside it take a table. A route of which there is nothing is not in it.
+/// Counts events and bytes by route. Nearly all events have the same route as the event before, so the newest route is
+/// counted in place, and only the others need a dictionary. A route without events is not contained.
 public struct RouteTallies: Sendable {
     private var newest: (route: RouteNumber, tally: Tally) = (RouteTable.nobody, .zero)
-    /// The newest is none of them. Nil where there are none, since an empty table is handed on like a full one.
+    /// The routes except the newest. Nil rather than an empty dictionary, which would cost as much to copy as a full
+    /// one.
     private var others: [RouteNumber: Tally]?
 
-    /// Nothing.
+    /// Creates an empty value.
     public init() {}
 
-    /// What some events come to.
+    /// Counts some events.
     public init(_ events: some Sequence<StoredEvent>) {
         for event in events { add(event) }
     }
 
-    /// How many routes there is something of.
+    /// The number of routes.
     public var count: Int { (others?.count ?? 0) + (newest.tally == .zero ? 0 : 1) }
 
-    /// Whether there is nothing.
+    /// True if there are no events.
     public var isEmpty: Bool { newest.tally == .zero && others == nil }
 
-    /// All routes together.
+    /// The sum of all routes.
     public var total: Tally { others?.values.reduce(newest.tally, +) ?? newest.tally }
 
-    /// What there is of a route; nil where there is nothing.
+    /// The tally of a route; nil if it has no events.
     public subscript(route: RouteNumber) -> Tally? {
         if route == newest.route { return newest.tally == .zero ? nil : newest.tally }
         return others?[route]
     }
 
-    /// Counts something more.
+    /// Adds to the tally of a route.
     @inline(__always)
     public mutating func add(_ tally: Tally, route: RouteNumber) {
         if newest.route != route { turn(to: route) }
         newest.tally += tally
     }
 
-    /// Counts an event.
+    /// Adds an event.
     public mutating func add(_ event: StoredEvent) { add(event.tally, route: event.route) }
 
-    /// Counts something no more.
+    /// Subtracts from the tally of a route.
     public mutating func remove(_ tally: Tally, route: RouteNumber) {
         if newest.route != route { turn(to: route) }
         newest.tally -= tally
     }
 
-    /// Has a route be the newest.
+    /// Makes a route the newest.
     private mutating func turn(to route: RouteNumber) {
         var table = others ?? [:]
         others = nil
@@ -53,10 +54,10 @@ public struct RouteTallies: Sendable {
         if !table.isEmpty { others = table }
     }
 
-    /// The only route; nil where there is none, or another.
+    /// The only route; nil if there are none or several.
     public var only: (route: RouteNumber, tally: Tally)? { count == 1 ? first { _ in true } : nil }
 
-    /// What there is of some routes.
+    /// Returns the tallies of the routes that satisfy the condition.
     public func filter(_ isAsked: (RouteNumber) -> Bool) -> RouteTallies {
         var some = RouteTallies()
         for (route, tally) in self where isAsked(route) { some.add(tally, route: route) }
@@ -73,7 +74,7 @@ public struct RouteTallies: Sendable {
         return sum
     }
 
-    /// What is left of one without another: routes of which no event is left are left out.
+    /// Subtracts by route. Routes without remaining events are left out.
     public static func - (left: RouteTallies, right: RouteTallies) -> RouteTallies {
         var rest = RouteTallies()
         for (route, tally) in left {
@@ -85,7 +86,7 @@ public struct RouteTallies: Sendable {
 }
 
 extension RouteTallies: Sequence {
-    /// In no order.
+    /// Iterates over the routes in no particular order.
     public struct Iterator: IteratorProtocol {
         private var newest: (route: RouteNumber, tally: Tally)?
         private var others: [RouteNumber: Tally].Iterator?

@@ -1,10 +1,10 @@
-/// Those who wait for room in the group in the making, in the order in which they came. There may be thousands of them.
+/// The callbacks that wait for room in the gathering group, in order of arrival. There may be thousands.
 struct SenderLine {
     private var line: [(() -> Void)?] = []
-    /// Those before it have been called.
+    /// The index of the first callback that has not been called.
     private var first = 0
 
-    /// With so many places that are free, and more than are taken, those behind move up.
+    /// The number of free entries from which the array is compacted, if they are in the majority.
     private static let mostFree = 256
 
     var isEmpty: Bool { first == line.count }

@@ -1,21 +1,24 @@
-/// What a dispatcher has settled: all up to a position, and ranges behind it. Between these are the gaps: events that are
-/// in flight, wait to be sent again, or wait for an older one of their key, while younger ones are done (Behaviour Q2).
+/// The settled events of a dispatcher: all up to a position, and ranges after it. Events in the gaps are in flight, are
+/// to be sent again, or wait for an older one of their key while later events are settled (Behaviour Q2).
 ///
-/// A range may stretch over numbers of events that are not the dispatcher's. There are never more ranges than the
-/// dispatcher had events in hand, which is about twice `in_flight` times `dispatch_limit`.
+/// A range may include sequence numbers of other dispatchers' events. There are at most as many ranges as the
+/// dispatcher had buffered events, about twice `in_flight` times `dispatch_limit`.
 public struct Settled: Sendable, Equatable {
-    /// All events up to and including this one are settled.
+    /// All events up to this sequence number are settled.
     public let position: SequenceNumber
-    /// What is settled behind the position: ascending, and apart from each other and from the position.
+    /// The settled ranges after the position: ascending, and not adjacent to each other or to the position.
     public let ranges: [ClosedRange<SequenceNumber>]
 
-    /// All up to and including an event, and none behind it.
+    /// Creates a value in which all events up to `position` are settled, and no others.
     public init(through position: SequenceNumber) {
         self.position = position
         ranges = []
     }
 
-    /// - Parameter ranges: in any order; they may touch, overlap, and reach over the position.
+    /// Creates a value from ranges in any order.
+    /// - Parameters:
+    ///   - position: all events up to this one are settled.
+    ///   - ranges: may touch, overlap, and extend below the position.
     public init(through position: SequenceNumber, and ranges: some Sequence<ClosedRange<SequenceNumber>>) {
         var position = position
         var apart: [ClosedRange<SequenceNumber>] = []
@@ -32,20 +35,20 @@ public struct Settled: Sendable, Equatable {
         self.ranges = apart
     }
 
-    /// Whether an event is settled.
+    /// Returns true if an event is settled.
     public func contains(_ sequenceNumber: SequenceNumber) -> Bool {
         sequenceNumber <= position || range(around: sequenceNumber) != nil
     }
 
-    /// The range behind the position that an event lies in.
+    /// Returns the range after the position that contains an event, or nil if there is none.
     func range(around sequenceNumber: SequenceNumber) -> ClosedRange<SequenceNumber>? {
         let index = firstRange(reaching: sequenceNumber)
         guard index < ranges.count, ranges[index].contains(sequenceNumber) else { return nil }
         return ranges[index]
     }
 
-    /// The same but for some events, which are not settled after all.
-    /// - Parameter events: ascending.
+    /// Returns the same settlements without some events.
+    /// - Parameter events: the events that are not settled, ascending.
     func without(_ events: some Collection<SequenceNumber>) -> Settled {
         let wholes = (position > 0 ? [1...position] : []) + ranges
         let pieces = wholes.flatMap { whole -> [ClosedRange<SequenceNumber>] in
@@ -55,13 +58,13 @@ public struct Settled: Sendable, Equatable {
         return Settled(through: 0, and: pieces)
     }
 
-    /// The same as far as an event.
+    /// Returns the same settlements up to an event.
     func through(_ end: SequenceNumber) -> Settled {
         let within = ranges.filter { $0.lowerBound <= end }.map { $0.lowerBound...min($0.upperBound, end) }
         return Settled(through: min(position, end), and: within)
     }
 
-    /// How much of a stretch of events lies in ranges behind the position.
+    /// Returns how much of a range of events lies in ranges after the position.
     public func overlap(with stretch: ClosedRange<SequenceNumber>) -> Overlap {
         let index = firstRange(reaching: stretch.lowerBound)
         guard index < ranges.count, ranges[index].lowerBound <= stretch.upperBound else { return .none }
@@ -69,14 +72,14 @@ public struct Settled: Sendable, Equatable {
         return range.lowerBound <= stretch.lowerBound && stretch.upperBound <= range.upperBound ? .whole : .part
     }
 
-    /// How much of something is covered.
+    /// The extent of an overlap.
     public enum Overlap: Sendable {
         case none
         case part
         case whole
     }
 
-    /// The place of the first range that does not end before an event.
+    /// Returns the index of the first range that does not end before an event.
     private func firstRange(reaching sequenceNumber: SequenceNumber) -> Int {
         var low = 0
         var high = ranges.count
@@ -88,25 +91,25 @@ public struct Settled: Sendable, Equatable {
     }
 }
 
-/// Events of one dispatcher, by their sequence numbers. Nearly all of them follow one another, so they are kept as ranges.
+/// A set of events of one dispatcher, by sequence number. Events are mostly consecutive, so the set is kept as ranges.
 struct SequenceSet: Equatable {
-    /// Ascending, and apart from each other.
+    /// Ascending, and not adjacent to each other.
     private var ranges: [ClosedRange<SequenceNumber>] = []
     private(set) var count = 0
 
-    /// The events as stretches of those that follow one another.
+    /// The set as ranges of consecutive sequence numbers.
     var stretches: [ClosedRange<SequenceNumber>] { ranges }
 
     init() {}
 
-    /// - Parameter sequenceNumbers: ascending, as events lie in a queue and in a batch.
+    /// - Parameter sequenceNumbers: in ascending order.
     init(_ sequenceNumbers: some Sequence<SequenceNumber>) {
         for sequenceNumber in sequenceNumbers { append(sequenceNumber) }
     }
 
     var isEmpty: Bool { count == 0 }
 
-    /// Takes in an event behind all that are in.
+    /// Adds an event that is greater than all events of the set.
     mutating func append(_ sequenceNumber: SequenceNumber) {
         count += 1
         guard let last = ranges.last else { return ranges.append(sequenceNumber...sequenceNumber) }
@@ -129,7 +132,7 @@ struct SequenceSet: Equatable {
 }
 
 extension SequenceSet: Sequence {
-    /// Goes over the events, ascending.
+    /// Iterates over the events in ascending order.
     func makeIterator() -> some IteratorProtocol<SequenceNumber> {
         ranges.lazy.joined().makeIterator()
     }

@@ -1,5 +1,5 @@
-/// Writes down what dispatchers have settled, many settlements in one write, one write at a time. What cannot be
-/// written now is written later: delivery goes on meanwhile (Behaviour Q8).
+/// Writes dispatchers' settlements to the store, many of them in one write, and one write at a time. After a failure it
+/// writes them later; delivery continues meanwhile (Behaviour Q8).
 final class Settlements {
     private let scheduler: any Scheduler
     private let store: any EventStore
@@ -7,7 +7,7 @@ final class Settlements {
     private var said = Said()
     private var changes = WaitingChanges()
     private var waiters: [StoreWaiter] = []
-    /// What is being written.
+    /// The changes that are being written; nil if no write is running.
     private var written: [StoreChange]? {
         didSet { writtenLetters = written?.letterTally ?? .zero }
     }
@@ -17,16 +17,16 @@ final class Settlements {
     private var isClosed = false
     private var isDue = false
 
-    /// What is written by now, or on its way.
+    /// The settlements that are written or being written.
     private struct Said {
-        /// Of those who have more to say once other changes are written.
+        /// The partial settlements written for dispatchers that have more to write after other changes.
         var settled: [DispatcherNumber: Settled] = [:]
         var trim: SequenceNumber = 0
     }
 
-    /// Knows what nobody needs any more.
+    /// The gate, which knows the events and routes that no dispatcher needs.
     weak var host: (any GateHost)?
-    /// Why something could not be written down.
+    /// Emits the fault of each failed write.
     let faults = PulseSubject<StoreFault>()
 
     private static let pauseAfterFault = Duration.seconds(1)
@@ -36,41 +36,42 @@ final class Settlements {
         self.store = store
     }
 
-    /// A dispatcher has settled more by now.
-    /// - Parameter all: tells how much when it is written; nil when the dispatcher is gone, with nothing to be told.
+    /// Schedules the write of a dispatcher's settlements.
+    /// - Parameter all: returns all settlements at the time of the write; nil if the dispatcher is gone and nothing is
+    ///   to be written.
     func settled(_ dispatcher: DispatcherNumber, _ all: @escaping () -> Settled?) {
         settled[dispatcher] = all
         writeSoon()
     }
 
-    /// Any other change, written in order with the rest.
+    /// Schedules another change. It is written in order with the settlements.
     func add(_ change: StoreChange) {
-        // What comes back under the same number begins behind all that it had settled.
+        // A dispatcher that comes back with this number starts after all events settled so far.
         if let dispatcher = change.forgottenDispatcher { settled[dispatcher] = nil }
         changes.add(change)
         writeSoon()
     }
 
-    /// Calls `work` once all so far is written, with nil, or could not be written yet.
+    /// Calls `work` with nil once all changes so far are written, or with a fault if a write failed.
     func whenWritten(_ work: @escaping (StoreFault?) -> Void) {
         waiters.append(StoreWaiter(tell: work))
         writeSoon()
     }
 
-    /// The dead letters that are not known to be written, and the bytes of their events.
+    /// The number of dead letters that may not be written yet, and the size of their events.
     var unwrittenLetters: Tally { changes.letterTally + writtenLetters }
 
-    /// The dispatchers of which it is not written yet that they are given up.
+    /// The dispatchers whose deletion is not written yet.
     var unwrittenForgets: Set<DispatcherNumber> {
         Set((written ?? []).compactMap(\.forgottenDispatcher) + changes.forgets)
     }
 
-    /// Has a look at the end of the turn whether there is something to give up.
+    /// Schedules a check for events to trim and routes to forget at the end of the turn.
     func lookSoon() {
         writeSoon()
     }
 
-    /// Nothing more is written: the store is about to be closed. Who waits from now on is told so.
+    /// Stops writing, because the store is about to be closed. Later waiters get a fault.
     func close() {
         isClosed = true
         forget()
@@ -91,7 +92,7 @@ final class Settlements {
         guard !isClosed else { return refuse() }
         let before = said
         let taken = takeShare()
-        // Who waits for all is told when all is written, or something could not be.
+        // Waiters for all changes are notified when all are written, or when a write fails.
         let (told, waiting) = changes.isEmpty ? (waiters, []) : ([], waiters)
         waiters = []
         guard !taken.isEmpty else { return told.tell(nil) }
@@ -127,13 +128,14 @@ final class Settlements {
         (settled, said) = ([:], Said())
     }
 
-    /// Whether dead letters wait for room, or for a store that fails.
+    /// True if dead letters are not yet being written, because the disk is full or the store fails.
     var hasLetters: Bool { changes.hasLetters }
 
-    /// Whether all is written that is to be.
+    /// True if there is nothing to write and no waiter.
     var isIdle: Bool { written == nil && settled.isEmpty && changes.isEmpty && waiters.isEmpty }
 
-    /// What is written next. Where that is nothing although something waits, it is some of that.
+    /// Returns the changes of the next write. If the present share of the waiting changes is empty, it moves on to the
+    /// next share.
     private func takeShare() -> [StoreChange] {
         let taken = takeChanges()
         guard taken.isEmpty, !changes.isEmpty else { return taken }
@@ -148,13 +150,13 @@ final class Settlements {
             all.append(.trim(through: trim))
             said.trim = trim
         }
-        // What made that so is written before, or together with it.
+        // The settlements that made the routes unused are written before or in the same write.
         let routes = changes.isEmpty ? host?.forgetUnusedRoutes() ?? [] : []
         if !routes.isEmpty { all.append(.forgetRoutes(routes)) }
         return all
     }
 
-    /// What dispatchers have settled, as far as it may be said before what waits.
+    /// Returns the settlements that may be written before the waiting changes.
     private func takeSettled() -> [StoreChange] {
         let dispatchers = settled.sorted { $0.key < $1.key }
         guard !changes.isEmpty else {
@@ -174,7 +176,7 @@ final class Settlements {
         let forgotten = Set(changes.forgets)
         for change in written {
             guard case .settled(let dispatcher, let all) = change else { continue }
-            // What is settled only grows: whatever came meanwhile holds this as well.
+            // Settlements only grow: later ones contain these.
             if settled[dispatcher] == nil, !forgotten.contains(dispatcher) { settled[dispatcher] = { all } }
         }
         changes.putBack(written, fault)

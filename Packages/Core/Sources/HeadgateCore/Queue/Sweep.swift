@@ -1,12 +1,12 @@
-/// How far the backlog has been looked through for events that have become too old, wherever they wait (Behaviour Q4).
+/// The progress of the sweeper, which looks for events that have become too old anywhere in the backlog (Behaviour Q4).
 /// Pure.
 ///
-/// It goes over the sequence numbers again and again, a stretch at a time. What it found and settled needs not be kept in
-/// a list, which would grow with the backlog: an event that was passed and is too old by the limit of that pass is one of
-/// these (Behaviour Q6).
+/// The sweeper passes over all sequence numbers again and again, a range at a time. The events it has settled need no
+/// list, which would grow with the backlog: they are the events that a pass has covered and that are too old by its
+/// limit (Behaviour Q6).
 struct Sweep {
     struct Pass: Equatable {
-        /// All up to and including this event has been looked at.
+        /// The last event that the pass has covered.
         var through: SequenceNumber
         var limit: AgeLimit
 
@@ -15,39 +15,40 @@ struct Sweep {
         }
     }
 
-    /// The last pass that came to its end.
+    /// The last complete pass.
     private var done = Pass(through: 0, limit: .none)
     private var running: Pass?
-    /// Where the running pass ends.
+    /// The last event of the running pass.
     private var target: SequenceNumber = 0
 
-    /// The sequence numbers that are looked at in one step, as long as there is something to be found.
+    /// The number of sequence numbers per step while events are found.
     static let step: SequenceNumber = 16_384
-    /// The sequence numbers of the next step. Each step that finds nothing makes the next one twice as long, so that a pass gets
-    /// over numbers without events, of which there may be billions, in a few steps.
+    /// The number of sequence numbers of the next step. It doubles after each step without a result, so that a pass
+    /// crosses billions of unused numbers in a few steps.
     private var step = Sweep.step
 
-    /// Whether the event was passed when it was too old: whoever had not taken it in hand by then has settled it.
+    /// Returns true if a pass found the event too old. It is then settled for every dispatcher that had not buffered
+    /// it.
     func hasPassed(_ event: StoredEvent) -> Bool {
         running?.covers(event) ?? false || done.covers(event)
     }
 
-    /// Whether the step under way finds the event too old for the first time.
+    /// Returns true if the current step is the first to find the event too old.
     func isDue(_ event: StoredEvent) -> Bool {
         guard let running, event.sequenceNumber > running.through, event.sequenceNumber <= target else { return false }
         return running.limit.isExceeded(by: event) && !done.covers(event)
     }
 
-    /// Begins a pass, or goes on with the one that has not come to its end.
+    /// Begins a pass. A pass that is running continues instead.
     mutating func begin(_ limit: AgeLimit, behind start: SequenceNumber, through target: SequenceNumber) {
         guard running == nil else { return }
-        // What was once found too old stays settled, whatever limits are set later.
+        // Events that were once too old stay settled, even if later limits are larger.
         running = Pass(through: start, limit: limit.union(done.limit))
         step = Sweep.step
         self.target = target
     }
 
-    /// What is to be looked at next; nil when no pass is running.
+    /// The next range to read; nil if no pass is running.
     var next: AgedStretch? {
         guard let running else { return nil }
         let isSeenBefore = running.through < done.through
@@ -58,8 +59,10 @@ struct Sweep {
             earlier: isSeenBefore ? done.limit : nil)
     }
 
-    /// All up to an event has been looked at, and what was due is settled.
-    /// - Parameter isEmpty: whether nothing was found.
+    /// Records that a range is read and its events are settled.
+    /// - Parameters:
+    ///   - sequenceNumber: the end of the range.
+    ///   - isEmpty: true if no event was found.
     mutating func advance(through sequenceNumber: SequenceNumber, isEmpty: Bool = false) {
         step = isEmpty ? min(step, .max / 2) * 2 : Sweep.step
         running?.through = min(sequenceNumber, target)
@@ -69,9 +72,9 @@ struct Sweep {
     }
 }
 
-/// What is too old at some moment, on the age scale in milliseconds (Behaviour Q4).
+/// The limits by which events are too old at some time, on the age scale in milliseconds (Behaviour Q4).
 public struct AgeLimit: Sendable, Equatable {
-    /// Events that were received at or before this stamp are too old for the store.
+    /// Events received at or before this stamp exceed the store's maximum age.
     public var receivedBy: Int64
     /// A time to live that ends at or before this stamp is over.
     public var endedBy: Int64
@@ -81,36 +84,35 @@ public struct AgeLimit: Sendable, Equatable {
         self.endedBy = endedBy
     }
 
-    /// Nothing is too old.
+    /// A limit by which no event is too old.
     static let none = AgeLimit(receivedBy: .min, endedBy: .min)
 
-    /// Whether an event is too old.
+    /// Returns true if an event is too old.
     public func isExceeded(by event: StoredEvent) -> Bool {
         event.receivedStamp <= receivedBy || event.isExpired(at: endedBy)
     }
 
-    /// Whether a group may hold an event that is too old by this limit and was not by an earlier one.
+    /// Returns true if a group may contain an event that is too old by this limit and was not by an earlier one.
     public func mayBeExceeded(by ages: GroupAges, since earlier: AgeLimit) -> Bool {
         let isReceipt = earlier.receivedBy < ages.lastReceipt && ages.firstReceipt <= receivedBy
         let isExpiry = earlier.endedBy < ages.lastExpiry && ages.firstExpiry <= endedBy
         return isReceipt || isExpiry
     }
 
-    /// What is too old by either.
+    /// Returns a limit by which an event is too old if it is too old by one of the two.
     func union(_ other: AgeLimit) -> AgeLimit {
         AgeLimit(receivedBy: max(receivedBy, other.receivedBy), endedBy: max(endedBy, other.endedBy))
     }
 }
 
-/// What a sweeper asks a store for: the events of a stretch that are too old, and were not when it last looked
-/// (Behaviour Q4).
+/// The sweeper's query to a store: events of a range that are too old and were not in the previous pass (Behaviour Q4).
 public struct AgedStretch: Sendable, Equatable {
-    /// The stretch begins behind this event.
+    /// The event before the range.
     public var after: SequenceNumber
-    /// The last event of the stretch.
+    /// The last event of the range.
     public var through: SequenceNumber
     public var limit: AgeLimit
-    /// What was too old when the stretch was looked through before; nil when it never was.
+    /// The limit of the previous pass over the range; nil if there was none.
     public var earlier: AgeLimit?
 
     public init(after: SequenceNumber, through: SequenceNumber, limit: AgeLimit, earlier: AgeLimit?) {
@@ -120,39 +122,39 @@ public struct AgedStretch: Sendable, Equatable {
         self.earlier = earlier
     }
 
-    /// Whether a group may hold such events.
+    /// Returns true if a group may contain a matching event.
     public func asksFor(_ ages: GroupAges) -> Bool {
         limit.mayBeExceeded(by: ages, since: earlier ?? .none)
     }
 }
 
-/// When the events of a group become too old, on the age scale in milliseconds: so a sweeper looks into no group in which
-/// none is (Behaviour Q4, Q6).
+/// The times at which the events of a group become too old, on the age scale in milliseconds. With them a sweep skips
+/// groups without old events (Behaviour Q4, Q6).
 public struct GroupAges: Sendable, Equatable {
-    /// When its first event was received.
+    /// The time of receipt of the first event.
     public private(set) var firstReceipt = Int64.max
-    /// When its last event was received.
+    /// The time of receipt of the last event.
     public private(set) var lastReceipt = Int64.min
-    /// When the first time to live in it ends; `Int64.max` when no event has one.
+    /// The earliest end of an event's own time to live; `Int64.max` if no event has one.
     public private(set) var firstExpiry = Int64.max
-    /// When the last time to live in it ends; `Int64.min` when no event has one.
+    /// The latest end of an event's own time to live; `Int64.min` if no event has one.
     public private(set) var lastExpiry = Int64.min
 
-    /// Of no events.
+    /// Creates a value for no events.
     public init() {}
 
-    /// As a store has written it down.
+    /// Creates a value from numbers that a store has saved.
     public init(firstReceipt: Int64, lastReceipt: Int64, firstExpiry: Int64, lastExpiry: Int64) {
         (self.firstReceipt, self.lastReceipt) = (firstReceipt, lastReceipt)
         (self.firstExpiry, self.lastExpiry) = (firstExpiry, lastExpiry)
     }
 
-    /// Of events that lie together.
+    /// Creates a value for the events of a chunk.
     public init(_ chunk: Chunk) {
         for event in chunk { add(receivedStamp: event.receivedStamp, expiryStamp: event.header.expiryStamp) }
     }
 
-    /// Takes in those of another group.
+    /// Adds the events of another group.
     public mutating func add(_ other: GroupAges) {
         firstReceipt = min(firstReceipt, other.firstReceipt)
         lastReceipt = max(lastReceipt, other.lastReceipt)
@@ -166,7 +168,7 @@ public struct GroupAges: Sendable, Equatable {
         add(receivedStamp: receivedStamp, expiryStamp: expiry)
     }
 
-    /// - Parameter expiryStamp: when the event is of no more use; 0 is never.
+    /// - Parameter expiryStamp: the end of the event's own time to live; 0 if it has none.
     private mutating func add(receivedStamp: Int64, expiryStamp: Int64) {
         firstReceipt = min(firstReceipt, receivedStamp)
         lastReceipt = max(lastReceipt, receivedStamp)

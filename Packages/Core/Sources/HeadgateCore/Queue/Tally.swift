@@ -1,4 +1,4 @@
-/// A number of events, and the bytes of their stored JSON.
+/// A number of events and the size of their stored JSON in bytes.
 public struct Tally: Sendable, Hashable {
     public var events: Int
     public var bytes: Int

@@ -1,26 +1,27 @@
-/// Changes that are to be written down, in order, and how many of them at once (Behaviour Q8). Pure.
+/// The changes that wait to be written, in order, and the share of them that the next write takes (Behaviour Q8). Pure.
 ///
-/// A dead letter takes as much room as its event, and on a full disk there may be none. What says which events are settled makes room, and
-/// must not wait for it: where there was no room for all, what does not rely on letters is written by itself, of what is settled that
-/// without the events whose letters wait, and then some letters at a time (decision 52).
+/// A dead letter takes as much room as its event, and a full disk may have none. Settlements free room and must not
+/// wait for dead letters. After a write failed for lack of room, the changes that do not depend on dead letters are
+/// written first, without settling events whose letters wait. Then the letters are written in growing portions
+/// (decision 52).
 struct WaitingChanges {
     private var changes: [StoreChange] = []
     private var share = Share.all
 
     private enum Share: Equatable {
         case all
-        /// What comes up to so many dead letters, the oldest.
+        /// The changes up to a number of dead letters, the oldest first.
         case letters(Int)
-        /// What does not rely on dead letters.
+        /// The changes that do not depend on dead letters.
         case besides
     }
 
-    /// With more letters than these at once, all are written at once again.
+    /// The portion of dead letters above which all changes are written at once again.
     private static let mostLettersAtOnce = 10_000
 
     var isEmpty: Bool { changes.isEmpty }
 
-    /// The dead letters among them, and the bytes of their events.
+    /// The number of waiting dead letters and the size of their events.
     private(set) var letterTally = Tally.zero
 
     mutating func add(_ change: StoreChange) {
@@ -32,13 +33,13 @@ struct WaitingChanges {
         (changes, letterTally) = ([], .zero)
     }
 
-    /// Whether there are dead letters among them.
+    /// True if dead letters are waiting.
     var hasLetters: Bool { changes.contains(where: \.isDeadLetter) }
 
-    /// The dispatchers that are to be given up.
+    /// The dispatchers whose deletion is waiting.
     var forgets: [DispatcherNumber] { changes.compactMap(\.forgottenDispatcher) }
 
-    /// Takes those that are to be written next.
+    /// Removes and returns the changes for the next write.
     mutating func take() -> [StoreChange] {
         let taken = takeShare()
         letterTally -= taken.letterTally
@@ -55,7 +56,7 @@ struct WaitingChanges {
         return zip(changes, isTaken).compactMap { $1 ? $0 : nil }
     }
 
-    /// Which of them are, asked in their order.
+    /// Returns a function that says for each change, in order, whether the next write takes it.
     private func isShared() -> (StoreChange) -> Bool {
         switch share {
         case .all: return { _ in true }
@@ -70,12 +71,12 @@ struct WaitingChanges {
         }
     }
 
-    /// There was nothing to be written without them.
+    /// Moves on to dead letters: no waiting change can be written without them.
     mutating func goOn() {
         share = .letters(1)
     }
 
-    /// Those that were taken are written.
+    /// Records that the last changes are written, and enlarges the share.
     mutating func written() {
         switch share {
         case .all: return
@@ -85,7 +86,7 @@ struct WaitingChanges {
         if !hasLetters { share = .all }
     }
 
-    /// They are not.
+    /// Puts changes back whose write failed, and reduces the share if there was no room.
     mutating func putBack(_ taken: [StoreChange], _ fault: StoreFault) {
         changes = WaitingChanges.condensed(taken + changes)
         letterTally = changes.letterTally
@@ -97,9 +98,9 @@ struct WaitingChanges {
         share = share == .besides ? .letters(1) : .besides
     }
 
-    /// Returns what has to be kept of changes that wait for a store that fails, so that they do not grow without end: of those
-    /// that supersede each other the last. No dead letter is left out: those that wait take the room of others, so that a
-    /// barrier holds the dispatchers whose letters have none (``LetterShelf``).
+    /// Returns the changes that are still needed while the store fails, so that they do not grow without bound. Of
+    /// changes that supersede each other only the last is kept. All dead letters are kept: they count as stored, so
+    /// that the DeadLettersBarrier holds dispatchers whose letters have no room (``LetterShelf``).
     private static func condensed(_ changes: [StoreChange]) -> [StoreChange] {
         let subjects = changes.indices.compactMap { index in changes[index].subject.map { ($0, index) } }
         let last = Dictionary(subjects) { $1 }
@@ -107,7 +108,7 @@ struct WaitingChanges {
             let change = changes[index]
             if change.isSaidAgain { return nil }
             if let subject = change.subject, last[subject] != index { return nil }
-            // Nothing that was said of a dispatcher before it was given up holds any more.
+            // A deletion of the dispatcher supersedes earlier changes of it.
             if let number = change.dispatcher, let end = last[.forgottenDispatcher(number)], end > index { return nil }
             return change
         }
@@ -117,11 +118,12 @@ struct WaitingChanges {
 // MARK: What may be said before them
 
 extension WaitingChanges {
-    /// With more holes than these what is said of a dispatcher ends: it must not take much room itself.
+    /// The most unsettled gaps in a partial settlement. Beyond them it ends, so that it takes little room.
     private static let mostHoles = 64
 
-    /// What of that which a dispatcher has settled may be written before what waits: not that an event is whose letter may be lost, nor anything of
-    /// one whose number was another's that is to be given up first.
+    /// Returns the part of a dispatcher's settlements that may be written before the waiting changes, or nil if there
+    /// is none. The part excludes events whose dead letters wait. There is none if the deletion of an earlier
+    /// dispatcher with this number waits.
     func sayable(_ settled: Settled, of dispatcher: DispatcherNumber) -> Settled? {
         guard !forgets.contains(dispatcher) else { return nil }
         let dead = letters.filter { $0.dispatcher == dispatcher }.map(\.sequenceNumber).sorted()
@@ -131,7 +133,7 @@ extension WaitingChanges {
         return part.through(end - 1)
     }
 
-    /// Up to which event may be said that nobody needs any.
+    /// Returns the sequence number up to which events may be trimmed before the waiting changes are written.
     func sayable(_ trim: SequenceNumber) -> SequenceNumber {
         letters.reduce(trim) { min($0, $1.sequenceNumber - 1) }
     }
@@ -141,7 +143,7 @@ extension WaitingChanges {
     }
 }
 
-/// What a change is about, where a later one of the same supersedes it.
+/// The subject of a change. A later change of the same subject supersedes it.
 private enum ChangeSubject: Hashable {
     case dispatcher(DispatcherNumber)
     case forgottenDispatcher(DispatcherNumber)
@@ -151,7 +153,7 @@ private enum ChangeSubject: Hashable {
 }
 
 extension StoreChange {
-    /// Nil where nothing supersedes it.
+    /// The subject of the change; nil if no other change supersedes it.
     fileprivate var subject: ChangeSubject? {
         switch self {
         case .dispatcher(let dispatcher): .dispatcher(dispatcher.number)
@@ -163,7 +165,7 @@ extension StoreChange {
         }
     }
 
-    /// Whether it is said again, with more, by whoever knows what is settled.
+    /// True if `Settlements` computes the change again for each write, so that it need not be kept.
     fileprivate var isSaidAgain: Bool {
         switch self {
         case .settled, .trim: true
@@ -173,7 +175,7 @@ extension StoreChange {
 
     fileprivate var isDeadLetter: Bool { if case .deadLetter = self { true } else { false } }
 
-    /// The dispatcher of which it says that there is one, or whose letter it is.
+    /// The dispatcher that the change adds or updates, or whose dead letter it stores.
     fileprivate var dispatcher: DispatcherNumber? {
         switch self {
         case .dispatcher(let known): known.number
@@ -182,30 +184,30 @@ extension StoreChange {
         }
     }
 
-    /// Whether it must not be written before the dead letters of some dispatchers.
+    /// Returns true if the change must not be written before the dead letters of some dispatchers.
     fileprivate func relies(onLettersOf dispatchers: Set<DispatcherNumber>) -> Bool {
         switch self {
         case .deadLetter, .limitLetters: true
         case .dispatcher(let known): dispatchers.contains(known.number)
         case .forgetDispatcher(let number): dispatchers.contains(number)
-        // Their events are settled only then.
+        // The events of a waiting dead letter are not settled yet.
         case .forgetRoutes: !dispatchers.isEmpty
         case .settled, .trim, .forgetIDs, .keep: false
         }
     }
 
-    /// The dead letter that it is, and the bytes of its event.
+    /// The dead letter of the change as a tally; zero for other changes.
     fileprivate var letterTally: Tally {
         if case .deadLetter(let letter) = self { Tally(events: 1, bytes: letter.record.count) } else { .zero }
     }
 
-    /// The dispatcher that it gives up.
+    /// The dispatcher whose queue the change deletes; nil for other changes.
     var forgottenDispatcher: DispatcherNumber? {
         if case .forgetDispatcher(let number) = self { number } else { nil }
     }
 }
 
 extension [StoreChange] {
-    /// The dead letters among them, and the bytes of their events.
+    /// The number of dead letters among the changes and the size of their events.
     var letterTally: Tally { reduce(.zero) { $0 + $1.letterTally } }
 }
