@@ -695,6 +695,7 @@ class _Connection:
             if wait_for_room:
                 self._wait(lambda: self.has_room, call.deadline, self._full())
             self._insert(call)
+        self._wait_at_the_end(call)
 
     def begin_if_room(self, call: _Call) -> None:
         """Makes a call if there is room for it; never waits."""
@@ -703,6 +704,7 @@ class _Connection:
         with self.lock:
             self._check_room()  # others may have taken it meanwhile
             self._insert(call)
+        self._wait_at_the_end(call)
 
     def _prepare(self, call: _Call) -> None:
         """Encodes a call without the lock: data may have methods of the program's own, and those may use the client."""
@@ -714,14 +716,21 @@ class _Connection:
         if self._phase == "closed":
             raise HeadgateError.local("closed", "the client is closed")
         self._start()
+        size = len(call.line)  # before the sum is read: a signal's handler may make a call meanwhile
         self._calls[call.number] = call
-        self._held_bytes += len(call.line)
+        self._held_bytes += size
         self._waiting.append(call.number)
         if call.deadline is not None:
             self._earliest = call.deadline if self._earliest is None else min(self._earliest, call.deadline)
         if self._phase == "idle":
             self._seek()
         self._wake()
+
+    def _wait_at_the_end(self, call: _Call) -> None:
+        """Waits for an event that is tracked when `_at_exit` has run already: nothing else waits for it."""
+        if _exit_began is not None and call.events:
+            end = _exit_began + self.options.close_timeout
+            self.tell_what_is_left(self.settle(max(0.0, end - time.monotonic())))
 
     def _check_room(self) -> None:
         if not self.has_room and self._phase != "closed":
@@ -1405,9 +1414,14 @@ _connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
 _forking: List[_Connection] = []
 
 
+# The time at which the end of the program began to wait for events.
+_exit_began: Optional[float] = None
+
+
 def _at_exit() -> None:
     """Waits for the events of clients that the program did not close: their threads end with the program."""
-    begin = time.monotonic()
+    global _exit_began
+    begin = _exit_began = time.monotonic()
     for connection in list(_connections):
         if not connection.is_closed:
             # The times of all begin together.
@@ -1443,7 +1457,8 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
-    global _last_id
+    global _last_id, _exit_began
+    _exit_began = None
     _last_id = (0, 0)  # counting on from the parent's last one might give the ids that it gives
     _id_lock.release()
     for connection in _forking:
@@ -1461,6 +1476,8 @@ def _copy(error: HeadgateError) -> HeadgateError:
 
 
 def _connected(path: str) -> socket.socket:
+    if "\0" in path:
+        raise ValueError("the path has a NUL in it")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.setblocking(False)

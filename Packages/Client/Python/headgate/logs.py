@@ -27,6 +27,8 @@ __all__ = ["Handler"]
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 _DEEPEST = 8
+# How many records a thread makes at once: one that logs itself while it is shown would have no end.
+_MOST_NESTED = 4
 
 
 class Handler(logging.Handler):
@@ -34,8 +36,8 @@ class Handler(logging.Handler):
     `thread`, with an exception `exception`, and what the program gave as `extra`. Its time is that of the record.
 
     Records are dropped while there is no room (reason `buffer_full`), when the daemon refuses them or the program ends
-    before they are acknowledged (the reason of the error), and when they cannot be made into an event (`bad_record`). The
-    next event that can be tracked is preceded by one named `EVENT.dropped`: `count`, `reasons` with the count of each, and
+    before they are acknowledged (the reason of the error), when they cannot be made into an event (`bad_record`), and when
+    they are logged while four others of the same thread are being made (`nested`). The next event that can be tracked is preceded by one named `EVENT.dropped`: `count`, `reasons` with the count of each, and
     `since`. What is left at the end is written to standard error. Records of the logger `headgate` are left alone, for the
     client writes them itself.
 
@@ -80,16 +82,17 @@ class Handler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Tracks a record, or drops it."""
-        # A signal's handler may log while this thread is in here.
-        if getattr(self._thread, "is_busy", False):
-            return self._dropped.add("buffer_full")
-        self._thread.is_busy = True
+        # A signal's handler may log while this thread is in here, and so may a value while it is shown.
+        level = getattr(self._thread, "level", 0)
+        if level >= _MOST_NESTED:
+            return self._dropped.add("nested")
+        self._thread.level = level + 1
         try:
             self._emit(record)
         except Exception:
             self._dropped.add("bad_record")
         finally:
-            self._thread.is_busy = False
+            self._thread.level = level
 
     def flush(self) -> None:
         """Waits until all is acknowledged, but no longer than `flush_timeout`."""

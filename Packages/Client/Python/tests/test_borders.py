@@ -8,9 +8,12 @@ import errno
 import gc
 import logging
 import multiprocessing
+import os
+import pathlib
 import pickle
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import unittest
@@ -258,6 +261,21 @@ class ProgramTests(DaemonTests):
                 connection.acknowledge(request)
             job.join(PATIENCE)
             self.assertEqual(job.exitcode, 0)
+
+    def test_events_are_waited_for_after_the_end_has_begun(self):
+        """A function that was registered before the module was imported runs after the client's own end."""
+        script = f"""if True:
+            import atexit
+            atexit.register(lambda: [client.track_soon({{"event": "x"}}) for _ in range(20)])
+            import headgate
+            client = headgate.Client("end", socket_path={self.daemon.path!r})
+        """
+        folder = pathlib.Path(headgate.__file__).parents[1]
+        program = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(folder)})
+        connection = self.daemon.greet()
+        for _ in range(20):
+            connection.acknowledge(connection.request("track"))
+        self.assertEqual(program.wait(PATIENCE), 0)
 
     def test_a_client_that_nobody_has_any_more_ends(self):
         def leave():

@@ -145,9 +145,23 @@ class LogTests(DaemonTests):
                 return "outer"
 
         logger.info("%s", Nested())
-        told, outer = self.daemon.greet().requests("track", 2)
-        self.assertEqual(told["params"]["data"]["reasons"], {"buffer_full": 1})
+        inner, outer = self.daemon.greet().requests("track", 2)
+        self.assertEqual(inner["params"]["data"]["message"], "inner")
         self.assertEqual(outer["params"]["data"]["message"], "outer")
+
+    def test_a_record_that_logs_itself(self):
+        handler, logger = self.handler()
+
+        class Circle:
+            def __str__(self):
+                logger.info("%s", self)
+                return "circle"
+
+        logger.info("%s", Circle())
+        told, *four = self.daemon.greet().requests("track", 5)
+        self.assertEqual(told["params"]["data"]["reasons"], {"nested": 1})
+        self.assertEqual([one["params"]["data"]["message"] for one in four], ["circle"] * 4)
+        self.assertEqual(handler.dropped, {"nested": 1})
 
     def test_threads_and_fork(self):
         _, logger = self.handler()
