@@ -300,6 +300,15 @@ final class Client
         $this->settle($kept, $outcomes);
     }
 
+    /** @internal Drops what is still kept when nothing sends it any more, and says so. */
+    public function warnOfKept(): void
+    {
+        $count = count($this->take());
+        if ($count > 0) {
+            $this->options->warn("$count events are not known to be stored: onDropped tracked them at the end of the request");
+        }
+    }
+
     /** @return array{list<string>, list<Receipt|HeadgateException>} */
     private function sendKept(float $end): array
     {
@@ -587,6 +596,8 @@ final class AtEnd
     /** @var array<int, Client> */
     private static array $clients = [];
     private static bool $isRegistered = false;
+    private static bool $hasBegun = false;
+    private static bool $isSending = false;
 
     public static function remember(Client $client): void
     {
@@ -596,10 +607,15 @@ final class AtEnd
             // Registered when the others run, it is the last: what they write is still part of the page.
             register_shutdown_function(fn () => register_shutdown_function(self::send(...)));
         }
+        // A destructor that runs behind the last shutdown function: nothing else sends what it tracks.
+        if (self::$hasBegun && !self::$isSending) {
+            self::sendAll();
+        }
     }
 
     private static function send(): void
     {
+        self::$hasBegun = true;
         // Neither the page nor the visitor's next one, which wants the session, waits for the daemon.
         if (session_status() === PHP_SESSION_ACTIVE) {
             session_write_close();
@@ -609,14 +625,27 @@ final class AtEnd
                 $finish();
             }
         }
-        foreach (self::$clients as $client) {
-            try {
-                $client->sendAtEnd();
-            } catch (\Throwable $error) {
-                error_log("headgate: {$error->getMessage()}");
+        self::sendAll();
+    }
+
+    private static function sendAll(): void
+    {
+        self::$isSending = true;
+        // In the second round is what `onDropped` tracked in the first; what it tracks then has no end.
+        for ($round = 0; $round < 2; $round++) {
+            [$clients, self::$clients] = [self::$clients, []];
+            foreach ($clients as $client) {
+                try {
+                    $client->sendAtEnd();
+                } catch (\Throwable $error) {
+                    error_log("headgate: {$error->getMessage()}");
+                }
             }
         }
-        self::$clients = [];
+        foreach (self::$clients as $client) {
+            $client->warnOfKept();
+        }
+        [self::$clients, self::$isSending] = [[], false];
     }
 }
 
@@ -695,9 +724,14 @@ final class Json
         if ($value instanceof \JsonSerializable) {
             return self::plain($value->jsonSerialize(), $depth - 1);
         }
-        $members = is_array($value) ? $value : get_object_vars($value);
+        $isList = $value instanceof \ArrayObject || $value instanceof \ArrayIterator;
+        $members = is_array($value) ? $value : ($isList ? $value->getArrayCopy() : get_object_vars($value));
         $plain = array_map(fn (mixed $member): mixed => self::plain($member, $depth - 1), $members);
-        return is_array($value) ? $plain : (object) $plain;
+        if (is_array($value)) {
+            return $plain;
+        }
+        // What has no moment in it is left to json_encode, which may know more of it than its public properties.
+        return $plain === $members ? $value : (object) $plain;
     }
 
     /** Throws JsonException. Objects are objects, so that `{}` and `[]` are two things; integers keep all their digits, as text. */

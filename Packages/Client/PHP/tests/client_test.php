@@ -95,7 +95,50 @@ final class Daemon
     }
 }
 
+/** Runs a program of its own to its end; gives what it wrote to standard error. */
+function run(string $code): string
+{
+    $file = var_export(__DIR__ . '/../Headgate.php', true);
+    $command = [PHP_BINARY, '-d', 'log_errors=1', '-d', 'display_errors=0', '-d', 'error_log=', '-r', "require $file; $code"];
+    $process = proc_open($command, [2 => ['pipe', 'w']], $pipes);
+    $said = stream_get_contents($pipes[2]);
+    expect(0, proc_close($process));
+    return $said;
+}
+
 $tests = [
+    'a destructor tracks behind the end' => function (): void {
+        $daemon = new Daemon(2);
+        run("
+            \$client = new Headgate\\Client('test', socketPath: '$daemon->path');
+            \$late = new class(\$client) {
+                function __construct(private \$client) { \$client->trackSoon('first'); }
+                function __destruct() { \$this->client->trackSoon('late'); }
+            };
+        ");
+        expect([['first', 'late']], $daemon->stop());
+    },
+    'onDropped tracks again, and the end comes all the same' => function (): void {
+        $said = run("
+            \$options = new Headgate\\Options(onDropped: function () { global \$client; \$client->trackSoon('again'); });
+            \$client = new Headgate\\Client('test', socketPath: '/nowhere', options: \$options);
+            \$client->trackSoon('first');
+        ");
+        expect(1, substr_count($said, '1 events are not known to be stored: onDropped tracked them'));
+    },
+    'objects keep their data' => function (): void {
+        $moment = new DateTimeImmutable('2026-03-01T12:00:00Z');
+        $text = '"2026-03-01T12:00:00.000+00:00"';
+        expect('{"a":1}', Json::encode(new ArrayObject(['a' => 1])));
+        expect("{\"a\":{\"at\":$text}}", Json::encode(new ArrayObject(['a' => ['at' => $moment]])));
+        expect('{"0":1,"1":2}', Json::encode(new ArrayIterator([1, 2])));
+        expect('{"timezone_type":3,"timezone":"Europe/Berlin"}', Json::encode(new DateTimeZone('Europe/Berlin')));
+        $object = new class($moment) {
+            protected $hidden = 1;
+            public function __construct(public $at) {}
+        };
+        expect("{\"at\":$text}", Json::encode($object));
+    },
     'what there is no room for is dropped, and told' => function (): void {
         $dropped = [];
         $options = new Options(maxUnanswered: 2, onDropped: function ($error, $event) use (&$dropped) {
