@@ -1,45 +1,44 @@
 import HeadgateData
 
-/// An event that a dispatcher gave up, and why (Behaviour D10).
+/// An event that a dispatcher dead-lettered, with the reason (Behaviour D10).
 public struct DeadLetter: Sendable, Equatable {
     public var dispatcher: DispatcherNumber
     public var sequenceNumber: SequenceNumber
     public var reason: Reason
-    /// The last status code of the destination, where it has such codes.
+    /// The last status code from the destination; nil if the destination has no status codes.
     public var status: Int?
-    /// A piece of the destination's last answer.
+    /// An excerpt of the destination's last answer.
     public var answer: String?
-    /// The attempts that were charged (Behaviour D9), and the one after which the event was given up; 0 if the event was never
-    /// sent.
+    /// The number of charged attempts (Behaviour D9), including the last one; 0 if the event was never sent.
     public var attempts: Int
-    /// When the event failed for the first time since the start, by the wall clock.
+    /// The wall-clock time of the event's first failure since the start.
     public var firstFailedAt: Timestamp
-    /// When it was given up, by the wall clock.
+    /// The wall-clock time at which the event was dead-lettered.
     public var diedAt: Timestamp
-    /// The event's record, as it lay in the queue: neither transformed nor annotated, so that it goes its whole way anew
-    /// when it is requeued. Empty when a store found it damaged.
+    /// The event's record as it was in the queue, neither transformed nor annotated, so that all transformations are
+    /// applied again after a requeue. The record is empty if a store found it damaged.
     public var record: [UInt8]
 
-    /// Why an event is given up.
+    /// The reason for dead-lettering an event.
     public enum Reason: String, Sendable, CaseIterable {
-        /// Alone over `byte_limit`, and failed (Behaviour D2).
+        /// The event alone exceeds `byte_limit`, and its attempt failed (Behaviour D2).
         case oversize
-        /// Too large for the destination though alone: refused with 413, by a NATS stream, or by a topic of Kafka (Behaviour D6,
-        /// K4, K6).
+        /// The event alone is too large for the destination: the answer was 413, or a NATS stream or a Kafka topic
+        /// refused it (Behaviour D6, K4, K6).
         case tooLarge = "too_large"
-        /// Refused with a status that is not retried (Behaviour D3).
+        /// The destination refused the event with a status that is not retried (Behaviour D3).
         case refusedStatus = "refused_status"
-        /// Failed where `retry_failed_requests` is false (Behaviour D3).
+        /// The attempt failed, and `retry_failed_requests` is false (Behaviour D3).
         case retriesOff = "retries_off"
-        /// Tried `max_attempts` times (Behaviour D9).
+        /// The event was tried `max_attempts` times (Behaviour D9).
         case maxAttempts = "max_attempts"
-        /// Tried for `max_retry_age` (Behaviour D9).
+        /// The event was tried for `max_retry_age` (Behaviour D9).
         case maxRetryAge = "max_retry_age"
-        /// A transformation failed whose `on_error` is `drop`; it was never sent (Behaviour P4).
+        /// A transformation with `on_error: "drop"` failed. The event was never sent (Behaviour P4).
         case transformation
-        /// Refused by a worker, or by a topic of Kafka though alone (Behaviour K3, K6).
+        /// A worker refused the event, or a Kafka topic refused it although it was sent alone (Behaviour K3, K6).
         case refused
-        /// No request could be made of it: its URL would be longer than any that can be sent (Behaviour K1, method GET).
+        /// The event cannot be sent: its URL would exceed the longest that is possible (Behaviour K1, method GET).
         case unsendable
     }
 
@@ -60,26 +59,26 @@ public struct DeadLetter: Sendable, Equatable {
 }
 
 extension DeadLetter {
-    /// The event; nil when its record is damaged.
+    /// The event; nil if its record is damaged.
     public var event: StoredEvent? {
         Chunk(bytes: record, lastSequenceNumber: sequenceNumber).event(at: 0)
     }
 }
 
-/// Counts a store's dead letters; they only grow and are never used twice.
+/// The number of a dead letter in its store. Numbers only grow and are never reused.
 public typealias LetterNumber = Int64
 
-/// Which dead letters are meant, and how many of them (Behaviour D10).
+/// Selects dead letters (Behaviour D10).
 public struct LetterQuery: Sendable, Equatable {
-    /// Those of one dispatcher; nil is of all.
+    /// The dispatcher whose letters are selected; nil for all dispatchers.
     public var dispatcher: DispatcherNumber?
-    /// Those of these numbers, where they are there; nil is any.
+    /// The numbers of the selected letters, which may be gone; nil for any number.
     public var letters: Set<LetterNumber>?
-    /// Those behind this one.
+    /// Letters up to this number are not selected.
     public var after: LetterNumber = 0
-    /// Those up to and including this one.
+    /// Letters after this number are not selected.
     public var through: LetterNumber = .max
-    /// No more than so many; at least one.
+    /// The most letters to return or delete, at least one.
     public var limit: Int
 
     public init(dispatcher: DispatcherNumber? = nil, letters: Set<LetterNumber>? = nil, limit: Int) {
@@ -88,7 +87,7 @@ public struct LetterQuery: Sendable, Equatable {
         self.limit = limit
     }
 
-    /// Whether a letter is meant, but for the limit.
+    /// Returns true if the query selects a letter. The limit is not considered.
     public func includes(_ letter: StoredLetter) -> Bool {
         letter.number > after && letter.number <= through
             && dispatcher.map { $0 == letter.letter.dispatcher } ?? true
@@ -96,7 +95,7 @@ public struct LetterQuery: Sendable, Equatable {
     }
 }
 
-/// A dead letter under the number that its store gave it.
+/// A dead letter with the number that its store gave it.
 public struct StoredLetter: Sendable, Equatable {
     public var number: LetterNumber
     public var letter: DeadLetter
@@ -107,22 +106,22 @@ public struct StoredLetter: Sendable, Equatable {
     }
 }
 
-/// Some dead letters, the oldest first: as many as were asked for, or fewer where they are large.
+/// A page of dead letters, the oldest first. It has as many letters as requested, or fewer if they are large.
 public struct LetterPage: Sendable, Equatable {
     public private(set) var letters: [StoredLetter] = []
-    /// Behind which letter there are more; nil when these are all.
+    /// The number after which the next page begins; nil on the last page.
     public private(set) var next: LetterNumber?
-    /// The newest number that the store has given.
+    /// The newest number that the store has assigned.
     public var newest: LetterNumber
     private var bytes = 0
 
-    /// An empty page.
+    /// Creates an empty page.
     public init(newest: LetterNumber) {
         self.newest = newest
     }
 
-    /// Takes the next letter in if it has room.
-    /// - Returns: false when it has none; the letter is the first of the next page.
+    /// Adds a letter if it fits.
+    /// - Returns: false if it does not fit, so that it is the first of the next page.
     public mutating func take(_ letter: StoredLetter, _ query: LetterQuery) -> Bool {
         let size = letter.letter.shownByteCount
         guard letters.isEmpty || (letters.count < query.limit && bytes + size <= PageLimit.bytes) else {
@@ -136,13 +135,13 @@ public struct LetterPage: Sendable, Equatable {
 }
 
 extension DeadLetter {
-    /// How many bytes it takes in an answer, at most.
+    /// The most bytes that the letter takes in an answer.
     fileprivate var shownByteCount: Int {
         var text = JSONWriter()
         if let answer { text.string(answer) }
         return record.count + text.bytes.count + DeadLetter.mostWords
     }
 
-    /// The most bytes of all else that is told of a letter: names, numbers and times.
+    /// The most bytes of the letter's other members in an answer: names, numbers and times.
     private static let mostWords = 384
 }

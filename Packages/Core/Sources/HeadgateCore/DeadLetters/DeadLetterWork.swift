@@ -1,17 +1,17 @@
-/// Does what operators ask of dead letters (Behaviour D10), one thing after the other: two who requeue the same letters do
-/// not send them twice. It holds a page of letters at a time, however many there are.
+/// Requeues, deletes and reads dead letters for operators (Behaviour D10). Operations run one after another, so that
+/// two requests to requeue a letter do not send its event twice. Only one page of letters is in memory at a time.
 final class DeadLetterWork {
     private let events: EventQueue
     private let settlements: Settlements
     private let dispatchers: Dispatchers
     private let counts: EventCounts
     private let letters: LetterShelf
-    /// Returns the number of the namespace of an event, 0 if it is not known: the event keeps it when it goes again.
+    /// Returns the number of an event's namespace, or 0 if it is unknown. A requeued event keeps its namespace.
     var namespace: (StoredEvent) -> TraceWords.Number = { _ in 0 }
     private var waiting: [(@escaping () -> Void) -> Void] = []
     private var isBusy = false
 
-    /// The most letters that are requeued in one group, or deleted in one go.
+    /// The most letters to requeue in one group, or to delete in one step.
     private static let pageSize = 256
 
     init(
@@ -25,13 +25,13 @@ final class DeadLetterWork {
         self.letters = letters
     }
 
-    /// Reads a page.
+    /// Reads a page of letters.
     func read(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
-        // What has just died is in it as well, where it can be written down.
+        // Letters that are still being written are included.
         settlements.whenWritten { [store = events.store] _ in store.readLetters(query, then: then) }
     }
 
-    /// Has the events of letters go again.
+    /// Adds the events of the selected letters to the queue again. The result is their number.
     func requeue(_ query: LetterQuery, then: @escaping (Result<Int, RequeueFault>) -> Void) {
         var query = query
         query.limit = DeadLetterWork.pageSize
@@ -43,7 +43,7 @@ final class DeadLetterWork {
         }
     }
 
-    /// Deletes letters.
+    /// Deletes the selected letters. The result is their number.
     func purge(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         var query = query
         query.limit = 1
@@ -78,7 +78,7 @@ final class DeadLetterWork {
 
     private struct Requeue {
         var query: LetterQuery
-        /// Events that have their new place for good.
+        /// The number of events that are stored in the queue again.
         var count = 0
     }
 
@@ -91,7 +91,7 @@ final class DeadLetterWork {
         }
     }
 
-    /// Puts the events of a page into one group, as far as there is room.
+    /// Adds the events of a page to one commit group, as far as there is room.
     private func readmit(
         _ page: LetterPage, _ requeue: Requeue, _ then: @escaping (Result<Int, RequeueFault>) -> Void
     ) {
@@ -105,7 +105,7 @@ final class DeadLetterWork {
             if isFull { return then(.failure(.queueFull(requeued: requeue.count))) }
             guard let next = page.next else { return then(.success(requeue.count)) }
             requeue.query.after = next
-            // What dies again meanwhile is not requeued again and again.
+            // An event that becomes a dead letter again meanwhile is not requeued another time.
             requeue.query.through = min(requeue.query.through, page.newest)
             requeuePage(requeue, then)
         }
@@ -125,7 +125,7 @@ final class DeadLetterWork {
 
     // MARK: Purging
 
-    /// Deletes what is there now: what dies while the pages go was not meant.
+    /// Deletes the letters that exist now. Letters that are added while pages are deleted are kept.
     private func purgeThere(_ query: LetterQuery, _ then: @escaping (Result<Int, StoreFault>) -> Void) {
         events.store.readLetters(query) { [self] result in
             switch result {
@@ -152,9 +152,9 @@ final class DeadLetterWork {
     }
 }
 
-/// Why not all dead letters that were meant were requeued. Those that were not are still there.
+/// The reason why some of the selected dead letters were not requeued. These letters are kept.
 public enum RequeueFault: Error, Equatable, Sendable {
-    /// There is no room for more events (Behaviour Q4).
+    /// The store has no room for more events (Behaviour Q4).
     case queueFull(requeued: Int)
     /// The store failed.
     case store(StoreFault, requeued: Int)

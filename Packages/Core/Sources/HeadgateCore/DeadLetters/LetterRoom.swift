@@ -1,6 +1,6 @@
-/// The bounds of dead letters (Behaviour D10).
+/// The limits of dead letters (Behaviour D10).
 public struct LetterBounds: Sendable, Equatable {
-    /// The most letters that are kept.
+    /// The most letters.
     public var count: Int
     /// The most bytes of their events.
     public var bytes: Int
@@ -9,18 +9,18 @@ public struct LetterBounds: Sendable, Equatable {
         (self.count, self.bytes) = (count, bytes)
     }
 
-    /// Returns true if so many letters are more than the bounds allow.
+    /// Returns true if the letters exceed a limit.
     public func isExceeded(by letters: Tally) -> Bool {
         letters.events > count || letters.bytes > bytes
     }
 
-    /// The part of the bounds that is used, from 0 to 1; more if they were lowered.
+    /// Returns the used part of the limits, from 0 to 1. The result is more than 1 if the limits were lowered.
     public func used(by letters: Tally) -> Double {
         max(Double(letters.events) / Double(max(count, 1)), Double(letters.bytes) / Double(max(bytes, 1)))
     }
 }
 
-/// What happens to an event that dies when the dead letters are at their bounds (Behaviour D10).
+/// The action for an event that would become a dead letter at the limit (Behaviour D10).
 public enum DeadLettersFull: String, CaseIterable, Sendable {
     /// The event stays in the queue, and a barrier holds its dispatcher until there is room.
     case hold
@@ -28,28 +28,28 @@ public enum DeadLettersFull: String, CaseIterable, Sendable {
     case dropOldest = "drop_oldest"
 }
 
-/// The room that is left for dead letters at one moment.
+/// The room that is left for dead letters.
 struct LetterRoom: Equatable {
     private var count: Int
     private var bytes: Int
-    /// True if there is no letter yet: a single one may be larger than the bounds.
+    /// True if there are no letters: the first letter may be larger than the limit.
     private var isShelfEmpty: Bool
 
-    /// Room without bounds.
+    /// Room without limits.
     static let unlimited = LetterRoom(LetterBounds(count: .max, bytes: .max), beside: .zero)
 
-    /// - Parameter used: the letters that there are.
+    /// - Parameter used: the number and size of the existing letters.
     init(_ bounds: LetterBounds, beside used: Tally) {
         (count, bytes) = (bounds.count - used.events, bounds.bytes - used.bytes)
         isShelfEmpty = used.events == 0
     }
 
-    /// Returns true if a letter of so many bytes has room.
+    /// Returns true if there is room for a letter of this size.
     func fits(_ size: Int) -> Bool {
         count > 0 && (size <= bytes || isShelfEmpty)
     }
 
-    /// Takes the room of a letter. Returns false, and takes nothing, if there is none.
+    /// Takes the room of a letter. Returns false, and takes nothing, if the letter does not fit.
     mutating func take(_ size: Int) -> Bool {
         guard fits(size) else { return false }
         (count, bytes, isShelfEmpty) = (count - 1, bytes - size, false)

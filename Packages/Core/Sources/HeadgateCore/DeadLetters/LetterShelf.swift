@@ -1,12 +1,12 @@
-/// Knows how many dead letters there are and how many there may be, and which dispatchers wait for room for theirs
-/// (Behaviour D10).
+/// Keeps account of the dead letters: their number and size, their limits, and the dispatchers that are held until
+/// there is room (Behaviour D10).
 final class LetterShelf {
     private let events: EventQueue
     private let settlements: Settlements
     private let turn: TurnRecord
-    /// So much of the room used is worth a warning.
+    /// The used part of the limits from which `status` warns.
     static let muchUsed = 0.8
-    /// Dispatchers that are held until there is room.
+    /// The dispatchers that are held until there is room.
     private var held: Set<String> = []
 
     init(events: EventQueue, settlements: Settlements, turn: TurnRecord) {
@@ -14,13 +14,13 @@ final class LetterShelf {
         settlements.afterWrite = { [weak self] in self?.changed() }
     }
 
-    /// All dead letters: those that the store has, and those that wait to be written.
+    /// The number and size of all dead letters, stored or still being written.
     var used: Tally { events.store.letters + settlements.unwrittenLetters }
 
     var bounds: LetterBounds { events.limits.deadLetters }
 
-    /// The room for further letters. Where the oldest are dropped, only those that could not be written yet take any: nothing is
-    /// dropped to make room for what no disk has.
+    /// The room for further letters. With `drop_oldest` only letters that could not be written yet count, because no
+    /// stored letter is dropped for a letter that may never reach the disk.
     var room: LetterRoom {
         switch events.limits.deadLettersFull {
         case .hold: LetterRoom(bounds, beside: used)
@@ -28,20 +28,20 @@ final class LetterShelf {
         }
     }
 
-    /// Puts letters aside. Where settings say so, the oldest make room for them.
+    /// Stores dead letters. With `drop_oldest` the oldest letters are dropped to make room.
     func keep(_ letters: [DeadLetter]) {
         for letter in letters { settlements.add(.deadLetter(letter)) }
         guard events.limits.deadLettersFull == .dropOldest, bounds.isExceeded(by: used) else { return }
         settlements.add(.limitLetters(bounds))
     }
 
-    /// A dispatcher is held until there is room.
+    /// Records that a dispatcher is held until there is room.
     func hold(_ dispatcher: String) { held.insert(dispatcher) }
 
-    /// A dispatcher is not held any more.
+    /// Records that a dispatcher is not held any more.
     func release(_ dispatcher: String) { held.remove(dispatcher) }
 
-    /// Letters may have gone: the dispatchers that wait for room look whether there is any.
+    /// Evaluates the held dispatchers, after letters may have been removed.
     func changed() {
         for dispatcher in held { turn.look(dispatcher) }
     }

@@ -1,19 +1,19 @@
 import HeadgateData
 
-/// How a destination wants events laid in one body.
+/// The format in which a destination gets the events of a batch.
 public struct BatchFormat: Sendable, Equatable {
-    /// What stands before the first event.
+    /// The bytes before the first event.
     public var prefix: [UInt8]
-    /// What stands between two events.
+    /// The bytes between two events.
     public var separator: [UInt8]
-    /// What stands behind the last event.
+    /// The bytes after the last event.
     public var suffix: [UInt8]
-    /// The most events that a body can hold, whatever `dispatch_limit` says.
+    /// The most events in a body, in addition to `dispatch_limit`.
     public var mostEvents: Int
-    /// Whether a body holds no two events of one id: for a destination that answers for each by its id (Behaviour K3).
-    /// In another namespace there may be another event of the same (Behaviour Q7).
+    /// True if a body must not contain two events with the same id, because the destination reports results by id
+    /// (Behaviour K3). Events of different namespaces may have the same id (Behaviour Q7).
     public var hasDistinctIds: Bool
-    /// How each event is laid as a CloudEvent; nil: as dispatchers deliver it.
+    /// The CloudEvents form of each event; nil for Headgate's own form.
     public var cloudEvents: CloudEventForm?
 
     public init(
@@ -32,11 +32,11 @@ public struct BatchFormat: Sendable, Equatable {
     public static let jsonArray = BatchFormat(
         prefix: Array("[".utf8), separator: Array(",".utf8), suffix: Array("]".utf8))
 
-    /// `[event,event]`, each of another id.
+    /// `[event,event]`, with distinct ids.
     public static let distinctJSONArray = BatchFormat(
         prefix: Array("[".utf8), separator: Array(",".utf8), suffix: Array("]".utf8), hasDistinctIds: true)
 
-    /// One event a line, each line ended.
+    /// One event per line. Each line has a line end.
     public static let ndjson = BatchFormat(prefix: [], separator: Array("\n".utf8), suffix: Array("\n".utf8))
 
     /// `{"schema":…,"data":[event,event]}`
@@ -48,36 +48,37 @@ public struct BatchFormat: Sendable, Equatable {
         return BatchFormat(prefix: prefix.bytes, separator: Array(",".utf8), suffix: Array("]}".utf8))
     }
 
-    /// `[event,event]`, each a CloudEvent.
+    /// `[event,event]`, with each event in the CloudEvents form.
     public static func cloudEvents(_ form: CloudEventForm) -> BatchFormat {
         BatchFormat(
             prefix: jsonArray.prefix, separator: jsonArray.separator, suffix: jsonArray.suffix, cloudEvents: form)
     }
 
-    /// One CloudEvent and nothing around it.
+    /// A single event in the CloudEvents form.
     public static func singleCloudEvent(_ form: CloudEventForm) -> BatchFormat {
         BatchFormat(prefix: [], separator: [], suffix: [], mostEvents: 1, cloudEvents: form)
     }
 
-    /// Events one behind the other: each is sent by itself, from its range of the body.
+    /// Events without a separator. The sender sends each event by itself, from its range of the body.
     public static let separate = BatchFormat(prefix: [], separator: [], suffix: [])
 
-    /// One event and nothing around it.
+    /// A single event.
     public static let single = BatchFormat(prefix: [], separator: [], suffix: [], mostEvents: 1)
 }
 
-/// Events on their way to a destination together (Behaviour D1).
+/// Events that are sent to a destination together (Behaviour D1).
 public struct Batch: Sendable, Equatable {
-    /// The events' part of the batch, in order of acceptance.
+    /// An event of the batch. Events are in order of acceptance.
     public struct Event: Sendable, Equatable {
         private let spelling: Spelling
         public var sequenceNumber: SequenceNumber
-        /// Where the event's JSON stands in the body.
+        /// The range of the event's JSON in the body.
         public var range: Range<Int>
-        /// The attempts charged to it so far, and this one.
+        /// The number of the event's charged attempts, including this one.
         public var attempt: Int
 
-        /// An id, or where it lies: few destinations ask for those of all events, and a string of each takes time and memory.
+        /// The id, or its position in a chunk. Few destinations need the ids of all events, and creating strings takes
+        /// time and memory.
         private enum Spelling: Sendable, Equatable {
             case text(String, key: EventKey?)
             case stored(Chunk, offset: Int, count: Int)
@@ -101,11 +102,13 @@ public struct Batch: Sendable, Equatable {
             static func == (left: Spelling, right: Spelling) -> Bool { left.text == right.text }
         }
 
+        /// Creates an event from texts.
         /// - Parameters:
-        ///   - id: the id's JSON string, quotes and all.
-        ///   - range: where the event's JSON stands in the body.
-        ///   - attempt: the attempts charged to it so far, and this one.
-        ///   - key: the key's JSON string, quotes and all; nil when it has none.
+        ///   - id: the id as a JSON string, with its quotes.
+        ///   - sequenceNumber: the event's position in the queue.
+        ///   - range: the range of the event's JSON in the body.
+        ///   - attempt: the number of the event's charged attempts, including this one.
+        ///   - key: the key as a JSON string, with its quotes; nil if there is none.
         public init(
             id: String, sequenceNumber: SequenceNumber, range: Range<Int>, attempt: Int = 1, key: String? = nil
         ) {
@@ -113,56 +116,59 @@ public struct Batch: Sendable, Equatable {
             (self.sequenceNumber, self.range, self.attempt) = (sequenceNumber, range, attempt)
         }
 
-        /// A stored event.
+        /// Creates an event that refers to a stored event.
         init(_ event: consuming StoredEvent, attempt: Int, range: Range<Int>) {
             let (offset, count) = (event.idOffset, Int(event.header.idLength))
             (sequenceNumber, self.range, self.attempt) = (event.sequenceNumber, range, attempt)
             spelling = .stored((consume event).chunk, offset: offset, count: count)
         }
 
-        /// The id's JSON string, quotes and all, as it is spelled in the body.
+        /// The id as a JSON string, with its quotes, as it is written in the body.
         public var id: String { spelling.text }
 
-        /// The key by which its order is kept (Behaviour Q2), or nil if it has none: the stored event's, whatever
-        /// transformations made of it.
+        /// The stored event's key for ordering, whatever transformations did to it; nil if there is none (Behaviour
+        /// Q2).
         public var key: EventKey? { spelling.key }
     }
 
-    /// Counts the batches of a dispatcher since the start.
+    /// The number of the batch, counted per dispatcher since the start.
     public var number: Int
-    /// Exactly what is to be sent, in the destination's format.
+    /// The exact bytes to send, in the destination's format.
     public var body: [UInt8]
     public var events: [Event]
-    /// Whether it is a single event over `byte_limit`, which is given up when it is not taken (Behaviour D2).
+    /// True if the batch is a single event over `byte_limit`, which is dead-lettered if the destination refuses it
+    /// (Behaviour D2).
     public var isOversize = false
-    /// When it was sent.
+    /// The time at which the batch was handed to the sender.
     var sentAt = Instant(nanoseconds: 0)
-    /// What the dispatcher's activation barrier put out (Behaviour A9). Secrets (Behaviour X4).
+    /// The output of the dispatcher's activation barrier (Behaviour A9). It may contain secrets (Behaviour X4).
     public var output = DataObject()
-    /// The beginning of its deduplication keys: the store's id and the dispatcher's number.
+    /// The prefix of the deduplication keys: the store's id and the dispatcher's number.
     var origin = ""
 
-    /// The most attempts that one of its events has had, this one included (Behaviour D9).
+    /// The largest number of attempts of an event in the batch, including this one (Behaviour D9).
     public var attempt: Int { events.lazy.map(\.attempt).max() ?? 1 }
 }
 
 extension Batch {
-    /// The key by which a destination recognises the batch when it is sent again (Behaviour K1, K8): letters, digits and `-`.
-    /// It is the same for the same events at every attempt, and different for other events, another dispatcher or
-    /// another store. Clients' ids are not part of it: another client may use the same ones.
+    /// The key by which a destination recognises the batch when it is sent again (Behaviour K1, K8). It consists of
+    /// letters, digits and `-`.
+    ///
+    /// The key is the same for the same events at every attempt, and different for other events, another dispatcher or
+    /// another store. Clients' ids are not part of the key, because another client may use the same ids.
     public var idempotencyKey: String {
         guard let first = events.first else { return "" }
         return "\(deduplicationKey(of: first))-\(String(sequenceDigest, radix: 16))"
     }
 
-    /// The key by which a destination recognises one event when it is sent again (Behaviour K8).
+    /// Returns the key by which a destination recognises an event when it is sent again (Behaviour K8).
     public func deduplicationKey(of event: Event) -> String {
         "\(origin)-\(event.sequenceNumber)"
     }
 
-    /// FNV-1a of 64 bits, taken over whole numbers instead of bytes.
+    /// The 64-bit FNV-1a hash of the sequence numbers, computed on whole numbers instead of bytes.
     private var sequenceDigest: UInt64 {
-        // By their places: each event that is handed over counts as one more owner of its chunk.
+        // Iterate over indices: each copied event would retain its chunk.
         events.indices.reduce(0xCBF2_9CE4_8422_2325) { digest, place in
             (digest ^ UInt64(bitPattern: events[place].sequenceNumber)) &* 0x100_0000_01B3
         }
@@ -174,12 +180,12 @@ extension Batch {
 }
 
 extension Batch.Event {
-    /// The id itself, the same however its JSON string is spelled.
+    /// The decoded id, the same for all spellings of its JSON string.
     public var plainId: String { id.plainText }
 }
 
 extension String {
-    /// What a JSON string says, the same however it is spelled.
+    /// The text of a JSON string, the same for all spellings.
     var plainText: String {
         let spelled = withoutQuotes
         guard spelled.utf8.contains(UInt8(ascii: "\\")) else { return String(spelled) }
@@ -188,9 +194,9 @@ extension String {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What stands between the quotes of a JSON string, as it is spelled.
+    /// The contents of a JSON string without its quotes, still escaped.
     var withoutQuotes: Substring {
-        // By bytes: a mark that follows the quote makes one character with it.
+        // Compare bytes: a combining mark after the quote would form one character with it.
         let quote = UInt8(ascii: "\"")
         guard utf8.count >= 2, utf8.first == quote, utf8.last == quote else { return self[...] }
         return Substring(utf8.dropFirst().dropLast())

@@ -1,20 +1,25 @@
 import HeadgateData
 
-/// Lays events into one body, as many as the limits allow (Behaviour D1). Pure.
+/// Writes events into the body of a batch, as many as the limits allow (Behaviour D1). Pure.
 struct BatchBuilder {
     private let format: BatchFormat
     private var mostEvents: Int
     private let byteLimit: Int
-    /// The most bytes of several events, and of one.
+    /// The most bytes of several events, and of a single event.
     private let room: (bytes: Int, mostBytes: Int)
     private var body: JSONWriter
     private var events: [Batch.Event] = []
-    /// The ids that are in; nil where the same may be in twice.
+    /// The ids in the batch; nil if ids may repeat.
     private var ids: Set<String>?
 
+    /// Creates a builder.
     /// - Parameters:
-    ///   - bytes: about as many as the events will take.
-    ///   - room: the most bytes that several events may take, and that one may take, beside what is in flight.
+    ///   - format: the destination's format.
+    ///   - mostEvents: the most events in the batch.
+    ///   - byteLimit: the limit of the body in bytes.
+    ///   - bytes: the expected size of the events.
+    ///   - room: the most bytes that several events may take, and that a single event may take, beside the batches in
+    ///     flight.
     init(
         format: BatchFormat, mostEvents: Int, byteLimit: Int, expecting bytes: Int = 0,
         room: (bytes: Int, mostBytes: Int) = (.max, .max)
@@ -28,25 +33,28 @@ struct BatchBuilder {
         body.raw(format.prefix)
     }
 
-    /// Whether another event might be added.
+    /// True if another event may be added.
     var hasRoom: Bool { events.count < mostEvents && !isOversize }
 
-    /// Whether the only event is over the limit by itself (Behaviour D2).
+    /// True if the only event exceeds the byte limit (Behaviour D2).
     private(set) var isOversize = false
 
-    /// Returns true if an event may join those of the batch. Halves of a batch that was lost with its workers go without
-    /// others, and an event's share of such a batch bounds the whole (Behaviour K3).
+    /// Returns true if an event may be added to the batch. Halves of a batch that was lost with its worker contain no
+    /// other events, and the limit of one of their events applies to the whole batch (Behaviour K3).
     func mayTake(_ progress: Progress) -> Bool {
         guard let isOfHalf else { return true }
         return isOfHalf == (progress.mostInBatch != nil) && events.count < Int(progress.mostInBatch ?? .max)
     }
 
-    /// True if the batch is a half of one that was lost with its workers; nil while it is empty.
+    /// True if the batch is half of a batch that was lost with its worker; nil while the batch is empty.
     private var isOfHalf: Bool?
 
-    /// Adds an event if it fits. The first always does: over the limit it goes alone.
-    /// - Parameter transformed: the event's JSON when it is not sent as it is stored (Behaviour P4, K1).
-    /// - Returns: whether the event is in.
+    /// Adds an event if it fits. The first event always fits: over the byte limit it is sent alone.
+    /// - Parameters:
+    ///   - entry: the event.
+    ///   - annotation: members to add to its data; nil for none.
+    ///   - transformed: the event's JSON if it differs from the stored event (Behaviour P4, K1).
+    /// - Returns: true if the event was added.
     mutating func add(
         _ entry: consuming QueueEntry, annotation: QueuedAnnotation?, transformed: [UInt8]? = nil
     ) -> Bool {
@@ -81,35 +89,34 @@ struct BatchBuilder {
 
     var firstSequenceNumber: SequenceNumber? { events.first?.sequenceNumber }
 
-    /// Ends the batch, to which nothing is added any more. The body is ended where it lies: it would be copied if somebody else had it as
-    /// well.
+    /// Finishes the batch. The body is completed in place, without a copy.
     mutating func end(number: Int) -> Batch {
         body.raw(format.suffix)
         return Batch(number: number, body: body.bytes, events: events, isOversize: isOversize)
     }
 }
 
-/// A batch that is being laid for one dispatcher: each event as it is to go out, transformed and with what it says about
-/// having been held (Behaviour D1, D13, P4).
+/// A batch under construction for one dispatcher. Each event is transformed and annotated as it is added (Behaviour D1,
+/// D13, P4).
 struct BatchInMaking {
     var builder: BatchBuilder
-    /// The last event that was looked at.
+    /// The last event that was processed.
     private(set) var last: SequenceNumber?
-    /// Events that were transformed away.
+    /// Events that transformations dropped.
     private(set) var dropped = SequenceSet()
-    /// Events that are dead letters because a transformation failed.
+    /// Events that become dead letters because a transformation failed.
     private(set) var failed = SequenceSet()
-    /// The failures of these.
+    /// The names of the transformations that failed.
     private(set) var failures: [String] = []
     private var annotations: QueuedAnnotations
     private let cloudEvents: CloudEventForm?
     private let chain: TransformationChain
-    /// Whether all go out as they lie in the store.
+    /// True if all events are sent as they are stored.
     private let isPlain: Bool
     private let surroundings: Dispatcher.Surroundings
     private let dispatcherId: String
 
-    /// About as many bytes are added to an event's stored JSON as it goes out.
+    /// The bytes that sending typically adds to an event's stored JSON.
     private static let expectedAddition = 128
 
     init(
@@ -121,15 +128,15 @@ struct BatchInMaking {
         chain = surroundings.transformations.chain(for: dispatcherId)
         isPlain = chain.isEmpty && cloudEvents == nil
         annotations = machine.annotations(networkConnectionType: surroundings.turn.host?.networkConnectionType)
-        // Room for as many events as wait if all are as large as the first.
+        // The expected size: all pending events are as large as the first.
         let size = (machine.queue.firstWaiting?.event.byteCount ?? 0) + BatchInMaking.expectedAddition
         builder = BatchBuilder(
             format: format, mostEvents: room.most, byteLimit: machine.settings.byteLimit,
             expecting: min(room.bytes, size * min(room.most, room.pending)), room: (room.bytes, room.mostBytes))
     }
 
-    /// Adds an event as it is to go out, or to the dropped or failed ones.
-    /// - Returns: whether others may follow.
+    /// Adds an event in the form in which it is sent, or adds it to the dropped or failed events.
+    /// - Returns: true if more events may follow.
     mutating func add(_ entry: consuming QueueEntry) -> Bool {
         let number = entry.sequenceNumber
         let annotation = annotations.annotation(of: number)
@@ -149,20 +156,19 @@ struct BatchInMaking {
         return isAdded
     }
 
-    /// How an event goes out.
+    /// The form in which an event is sent.
     private enum Rendition {
-        /// As it lies in the store.
+        /// The stored form.
         case stored
-        /// In this JSON: transformed, or laid otherwise.
+        /// A form that was transformed or converted to the destination's format.
         case transformed([UInt8])
-        /// Not at all: it was transformed away (Behaviour P4).
+        /// Not sent: a transformation dropped the event (Behaviour P4).
         case nothing
-        /// Not at all: this transformation failed, and wants it to be a dead letter (Behaviour P4).
+        /// Not sent: this transformation failed and has `on_error: "drop"` (Behaviour P4).
         case dead(String)
     }
 
-    /// Does the transformations that stand between the store and this dispatcher, and lays what comes of them as the
-    /// destination wants each event.
+    /// Applies the transformations of this dispatcher, and converts the result to the destination's format.
     private func rendition(of entry: QueueEntry, _ annotation: QueuedAnnotation?) -> Rendition {
         var stored = JSONWriter()
         entry.event.write(into: &stored, attempt: entry.progress.attempts + 1, annotation: annotation)

@@ -1,19 +1,19 @@
-/// How much may be in flight to a destination that takes events one by one, and how it is divided into batches
+/// Divides the number of events that may be in flight into batches, for a destination that takes events one by one
 /// (``SenderCapacity/isWindow``). Pure.
 ///
-/// A large window is four batches at least: while one is reported, others are in flight.
+/// A large window has at least four batches, so that others are in flight while the result of one is processed.
 struct BatchWindow {
     private let events: Int
     private let bytes: Int
-    /// The most batches that may be in flight.
+    /// The most batches in flight.
     let batches: Int
-    /// The most events of a batch.
+    /// The most events in a batch.
     private let mostEvents: Int
-    /// The most bytes of a batch of several events.
+    /// The most bytes of a batch with several events.
     private let mostBytes: Int
 
-    /// Returns nil if the window is not divided: then it is as many batches as settings say.
-    /// - Parameter most: the most events that a batch may have now.
+    /// Creates a window; nil if it is small and not divided. In that case the settings limit the number of batches.
+    /// - Parameter most: the most events in a batch at present.
     init?(_ settings: DispatcherSettings, most: Int) {
         events = most * settings.inFlight
         mostEvents = max(events / BatchWindow.parts, BatchWindow.wholeEvents)
@@ -24,19 +24,22 @@ struct BatchWindow {
         mostBytes = min(settings.byteLimit, max(bytes / BatchWindow.parts, BatchWindow.wholeBytes))
     }
 
-    /// What the next batch may have beside what is in flight.
+    /// The room for the next batch beside the batches in flight.
     struct Room: Equatable {
         var events: Int
         /// The most bytes of several events.
         var bytes: Int
-        /// The most bytes of one event.
+        /// The most bytes of a single event.
         var mostBytes: Int
     }
 
-    /// What the next batch may have; nil while it is to wait for more room.
-    /// - Parameter pending: how many events wait.
+    /// Returns the room for the next batch, or nil if it has to wait for more room.
+    /// - Parameters:
+    ///   - inFlight: the number of events in flight.
+    ///   - bytesInFlight: the size of the batches in flight.
+    ///   - pending: the number of pending events.
     func room(besideEvents inFlight: Int, bytes bytesInFlight: Int, pending: Int) -> Room? {
-        // Whatever its size, one may go alone.
+        // With nothing in flight an event of any size may be sent.
         guard inFlight > 0 else { return Room(events: mostEvents, bytes: mostBytes, mostBytes: .max) }
         let (freeEvents, freeBytes) = (events - inFlight, bytes - bytesInFlight)
         guard freeEvents >= min(mostEvents, pending), freeBytes >= mostBytes else { return nil }
@@ -44,7 +47,7 @@ struct BatchWindow {
     }
 
     private static let parts = 4
-    /// A batch of so many events, or bytes, is not divided.
+    /// A batch of this many events, or bytes, is not divided.
     private static let wholeEvents = 100
     private static let wholeBytes = 40_000
 }

@@ -1,12 +1,13 @@
 import HeadgateData
 
-/// How events are laid as CloudEvents (version 1.0 of the specification, structured, in JSON): the event's name makes the
-/// `type`, its time the `time`, its data the `data`, its key the `partitionkey` (extension Partitioning), and its sequence
-/// number the `sequence` (extension Sequence). What else it has is left out (Behaviour K1).
+/// Encodes events as CloudEvents (version 1.0 of the specification, structured mode, JSON) (Behaviour K1).
+///
+/// The event's name becomes the `type`, its time the `time`, its data the `data`, its key the `partitionkey` (extension
+/// Partitioning), and its sequence number the `sequence` (extension Sequence). Other members of the event are left out.
 public struct CloudEventForm: Sendable, Equatable {
-    /// Where all events come from: a URI reference. With the id it tells each event from all others.
+    /// The `source` of all events: a URI reference. Source and id together are unique.
     public var source: String
-    /// What stands before each event's name.
+    /// The prefix of each event's `type`.
     public var typePrefix: String
 
     public init(source: String, typePrefix: String = "") {
@@ -14,7 +15,7 @@ public struct CloudEventForm: Sendable, Equatable {
         self.typePrefix = typePrefix
     }
 
-    /// The event as a CloudEvent.
+    /// Returns the event as a CloudEvent.
     func json(of event: EventDocument) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
@@ -27,20 +28,20 @@ public struct CloudEventForm: Sendable, Equatable {
         if let number = event.sequenceNumber { json.member("sequence", CloudEventForm.sequence(number)) }
         json.member("datacontenttype", "application/json")
         json.member("data")
-        // As it was sent, byte by byte (Behaviour P6).
+        // The bytes are unchanged (Behaviour P6).
         json.raw(event.json(of: .data) ?? Array("{}".utf8))
         json.endObject()
         return json.bytes
     }
 
-    /// With as many digits for all numbers, so that texts have the order of the numbers.
+    /// Returns a sequence number with leading zeros, so that the order of the texts is the order of the numbers.
     private static func sequence(_ number: SequenceNumber) -> String {
         let digits = String(number)
         return String(repeating: "0", count: SequenceNumber.max.digitCount - digits.utf8.count) + digits
     }
 
-    /// A text without characters that an attribute must not have, which stand as `%` and hexadecimal digits, as does `%`
-    /// itself: one that refuses such an attribute would refuse the whole batch.
+    /// Returns a text in which `%` and characters that an attribute must not contain are percent-encoded. A destination
+    /// that refuses an attribute would refuse the whole batch.
     private static func attribute(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: mustBeEncoded) else { return text }
         return text.unicodeScalars.map { mustBeEncoded($0) ? encoded($0) : String($0) }.joined()

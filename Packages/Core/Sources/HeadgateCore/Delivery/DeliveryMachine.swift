@@ -1,18 +1,18 @@
 import HeadgateData
 
-/// Decides what a dispatcher does with its queue: what is read, what goes and when, and what an attempt's outcome means for
-/// the events of a batch (Behaviour D1 to D9). Pure: facts go in, orders come out, and time, chance and the way's state are
-/// handed in.
+/// The decisions of a dispatcher: which events to read, when to send which batch, and what the result of an attempt
+/// means for its events (Behaviour D1 to D9). Pure: facts go in, orders come out. Time, random numbers and the state of
+/// barriers are parameters.
 ///
-/// A look, from ``beginLook()`` on, is a series of steps. Each gives orders, which the dispatcher carries out before it asks
-/// for the next: what they change outside, like the way or how much waits, the next step has to know.
+/// An evaluation, from ``beginLook()`` on, is a series of steps. Each step returns orders, which the dispatcher
+/// executes before it requests the next step, because they may change conditions that the next step depends on.
 struct DeliveryMachine {
     typealias Order = DeliveryOrder
 
     private(set) var settings: DispatcherSettings
     private(set) var queue: DispatcherQueue
     private(set) var counters = Counters<DispatcherCounter>()
-    /// What the last failed attempt failed of; nil after a success.
+    /// The cause of the last failed attempt; nil after a success.
     private(set) var lastError: String? {
         didSet { if lastError == nil { lastErrorAt = nil } }
     }
@@ -22,43 +22,46 @@ struct DeliveryMachine {
     private var flights: Flights
     private var purges = Purges()
     private var retries = RetryPolicy()
-    /// For how long its destination has been heard (Behaviour D9).
+    /// The time for which the destination has been answering (Behaviour D9).
     private var answerClock = AnswerClock()
     private var heldMarks = HeldMarks()
     private var look = Look.over
     private var readAhead = ReadAhead()
     private var state = State.taking
-    /// The room for dead letters while an outcome is dealt with (Behaviour D10).
+    /// The room for dead letters while the result of an attempt is processed (Behaviour D10).
     private var letterRoom = LetterRoom.unlimited
-    /// Whether a board stands before it (Behaviour A9).
+    /// True if an activation barrier is configured (Behaviour A9).
     private var hasBoard = false
 
     private enum State {
         case taking
-        /// The destination refused the dispatcher, and nothing goes until somebody sees to it (Behaviour D7).
+        /// The destination refused the dispatcher. Nothing is sent until an operator resumes it or its settings change
+        /// (Behaviour D7).
         case held
-        /// It takes no more batches (Behaviour D11).
+        /// The dispatcher sends no more batches (Behaviour D11).
         case stopping(wasHeld: Bool)
     }
 
-    /// Where a look has come to.
+    /// The state of an evaluation.
     private enum Look {
-        /// What is too old, or purged, goes first. Then batches do, unless that was all.
+        /// Events that are too old or purged are removed. Then batches are sent, unless `isAll` is true.
         case freshening(isAll: Bool)
-        /// As long as the way is open, batch goes after batch.
+        /// Batches are sent as long as the dispatcher is open.
         case sending(hasDropped: Bool)
-        /// The dispatcher lays a batch.
+        /// The dispatcher builds a batch.
         case laying
-        /// No further batch goes: how much waits is told.
+        /// No further batch is sent. The queue depth is published.
         case resting
-        /// What waits, waits for a reason, which is noted.
+        /// The reasons that hold pending events are recorded.
         case marking
         case over
     }
 
     /// - Parameters:
-    ///   - mostEvents: the most that a batch may have, by the settings and the sender's format.
-    ///   - origin: the beginning of its deduplication keys (Behaviour K8).
+    ///   - settings: the dispatcher's settings.
+    ///   - mostEvents: the most events in a batch, by the settings and the sender's format.
+    ///   - queue: the dispatcher's queue.
+    ///   - origin: the prefix of the deduplication keys (Behaviour K8).
     init(settings: DispatcherSettings, mostEvents: Int, queue: DispatcherQueue, origin: String = "") {
         flights = Flights(origin: origin)
         self.settings = settings
@@ -70,43 +73,43 @@ struct DeliveryMachine {
 
     var batchesInFlight: Int { flights.count }
 
-    /// What these take, as they are sent.
+    /// The size of the batches in flight, as they are sent.
     var bytesInFlight: Int { flights.bytes }
 
-    /// When a batch was sent; nil when it is not on its way.
+    /// Returns the time at which a batch was sent, or nil if it is not in flight.
     func sentAt(_ number: Int) -> Instant? { flights[number]?.batch.sentAt }
 
-    /// When the batch was sent that an event is on its way in; nil when it is in none.
+    /// Returns the time at which the batch with an event was sent, or nil if the event is not in flight.
     func sentAt(of sequenceNumber: SequenceNumber) -> Instant? { flights.batch(with: sequenceNumber)?.sentAt }
 
-    /// What an attempt failed of, by the events of its batch that it failed for.
+    /// Returns the causes of a failed attempt, each with the events of the batch that it applies to.
     func failures(of number: Int, _ result: SendResult) -> [(events: SequenceSet, cause: String)] {
         flights[number]?.batch.failures(result) ?? []
     }
 
-    /// Events queued and not in flight.
+    /// Returns the number of pending events: queued and not in flight.
     func pending(in source: some EventSource) -> Int {
         max(0, source.unsettledCount(of: queue.number) - queue.inFlightCount)
     }
 
-    /// Whether fewer events wait than a batch may have: each batch costs as much as many of them, so what is about to be stored may
-    /// well go with it.
+    /// Returns true if less than a full batch is pending. A batch costs as much as many events, so it is worth waiting
+    /// for events that are about to be stored.
     func mayGetMore(in source: some EventSource, for capacity: SenderCapacity) -> Bool {
         let unsettled = source.unsettled(of: queue.number)
         let waiting = unsettled.events - queue.inFlightCount
         let whole = min(dispatchLimit, limit.current, capacity.events)
         guard !isStopping, waiting > 0, waiting < whole else { return false }
-        // What they take in the store is about what they take in a batch.
+        // An event's size in the store is close to its size in a batch.
         return unsettled.bytes - flights.bytes < settings.byteLimit
     }
 
-    /// The most events that one batch may have: a part of a batch that was too large, or lost with its workers, needs no
-    /// company (Behaviour D6, K3).
+    /// The number of pending events that is enough for a batch. It is 1 for part of a batch that was too large, or that
+    /// was lost with its worker (Behaviour D6, K3).
     var dispatchLimit: Int {
         limit.isHalf(queue.oldestWaiting) || queue.firstWaiting?.progress.mostInBatch != nil ? 1 : limit.most
     }
 
-    /// When something in hand becomes too old, on the age scale; nil when nothing does.
+    /// Returns the time at which a buffered event becomes too old, on the age scale, or nil if none does.
     mutating func firstEnd(maxAge: Int64) -> Int64? { queue.firstEnd(maxAge: maxAge) }
 
     var isStopping: Bool {
@@ -115,7 +118,7 @@ struct DeliveryMachine {
 
     // MARK: Settings
 
-    /// It goes on under other settings (Behaviour S3), also when it was being stopped.
+    /// Applies new settings (Behaviour S3). A dispatcher that was being stopped continues.
     mutating func change(to settings: DispatcherSettings, mostEvents: Int) -> [Order] {
         self.settings = settings
         limit.reset(to: mostEvents)
@@ -126,10 +129,10 @@ struct DeliveryMachine {
         }
     }
 
-    /// A board stands before it from now on, or none.
+    /// Records whether an activation barrier is configured.
     mutating func boardPlaced(_ isPlaced: Bool) { hasBoard = isPlaced }
 
-    /// It takes no more batches.
+    /// Stops sending batches.
     mutating func stop() {
         switch state {
         case .taking: state = .stopping(wasHeld: false)
@@ -138,7 +141,7 @@ struct DeliveryMachine {
         }
     }
 
-    /// Somebody paused or resumed it: what the destination had said counts no more.
+    /// Records that an operator paused or resumed the dispatcher: a refusal by the destination no longer holds it.
     mutating func holdReplaced() {
         switch state {
         case .held: state = .taking
@@ -149,18 +152,18 @@ struct DeliveryMachine {
 
     // MARK: A look
 
-    /// Begins a look at what may be sent, and at what waits.
+    /// Begins an evaluation: removes expired events, sends batches, and records why events are held.
     mutating func beginLook() { look = .freshening(isAll: false) }
 
-    /// Begins a look at what is too old or purged, and no more.
+    /// Begins an evaluation that only removes events that are too old or purged.
     mutating func beginFreshening() { look = .freshening(isAll: true) }
 
-    /// Whether a look is not over.
+    /// True while an evaluation is running.
     var isLooking: Bool {
         if case .over = look { false } else { true }
     }
 
-    /// What is to be done next in a look; nil when it is over.
+    /// Returns the orders of the next step of an evaluation, or nil if it is over.
     mutating func step(_ now: DeliveryConditions, from source: some EventSource) -> [Order]? {
         switch look {
         case .freshening(let isAll): freshen(isAll, now, source)
@@ -171,9 +174,9 @@ struct DeliveryMachine {
         }
     }
 
-    /// Has the next event in hand, and lets go of what is too old or purged.
+    /// Buffers the next event and removes events that are too old or purged.
     private mutating func freshen(_ isAll: Bool, _ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
-        // With a purge under way, some behind those that stay.
+        // During a purge, read beyond the events that stay.
         let some = purges.isEmpty ? 1 : queue.count + 256
         let bytes = queue.waitingBytes + settings.mostBytesAhead
         let orders = readAhead.prepare(some, bytes: bytes, in: &queue, from: source).orders
@@ -182,7 +185,8 @@ struct DeliveryMachine {
         return now.isDepthWatched ? orders + [.tellDepth] : orders
     }
 
-    /// Has a whole batch's events wait in hand, none of them too old (Behaviour D12) or purged, and then laid.
+    /// Buffers the events of a whole batch, removes those that are too old (Behaviour D12) or purged, and orders a
+    /// batch.
     private mutating func sendNext(
         _ hasDropped: Bool, _ now: DeliveryConditions, _ source: some EventSource
     ) -> [Order] {
@@ -204,7 +208,7 @@ struct DeliveryMachine {
             return orders + [drop]
         }
         if hasDropped {
-            // Barriers that look at the depth have a say in every batch (Behaviour B22).
+            // Barriers that observe the depth decide about every batch (Behaviour B22).
             look = .sending(hasDropped: false)
             return orders + [.tellDepth]
         }
@@ -212,14 +216,14 @@ struct DeliveryMachine {
         return orders + [.lay(room)]
     }
 
-    /// What the next batch may have; nil while there is no room for one in flight.
+    /// Returns the room for the next batch, or nil if no more may be in flight.
     private func room(
         through newest: SequenceNumber, pending: Int, _ now: DeliveryConditions
     ) -> BatchRoom? {
         let (capacity, most) = (now.capacity, min(limit.current, now.capacity.events))
         var room = BatchRoom(most: most, through: newest, pending: pending)
         room.keepsOrder = capacity.keepsOrder
-        // A barrier that looks at the depth lets whole batches through (Behaviour B22).
+        // A barrier that observes the depth releases whole batches (Behaviour B22).
         let isDivided = capacity.isWindow && !now.isDepthWatched
         guard isDivided, let window = BatchWindow(settings, most: most) else {
             return flights.count < min(settings.inFlight, capacity.batches) ? room : nil
@@ -251,8 +255,8 @@ struct DeliveryMachine {
         return ended.isEmpty ? held : held + ended
     }
 
-    /// What in hand is to go: what is too old, by the store's limit or its own time to live (Behaviour Q4, D12), or purged.
-    /// What is on its way is left.
+    /// Returns an order for buffered events that are to be removed: events that are too old by the store's limit or
+    /// their own time to live (Behaviour Q4, D12), or purged events. Events in flight are kept.
     private mutating func drop(_ now: DeliveryConditions, _ source: some EventSource) -> Order? {
         let old = queue.due(at: now.stamp, maxAge: source.maxAge)
         if !old.isEmpty { return .settle(old, as: .expired) }
@@ -262,24 +266,24 @@ struct DeliveryMachine {
 
     // MARK: Reading ahead
 
-    /// The next event is to be in hand.
+    /// Buffers the next event.
     mutating func prepareNext(from source: some EventSource) -> [Order] {
         readAhead.prepare(1, in: &queue, from: source).orders
     }
 
-    /// So many events were stored for it behind another. Where it has read all before, it need not look at what others got
-    /// meanwhile, which may no longer be in memory.
+    /// Records that `count` events for this dispatcher were stored after `previous`. If the dispatcher has read
+    /// everything before them, it skips other dispatchers' events, which may no longer be in memory.
     mutating func stored(_ count: Int, behind previous: SequenceNumber, in source: some EventSource) {
         if queue.unread(in: source) == count { queue.skip(to: previous) }
     }
 
-    /// Events were found too old that were not in hand.
+    /// Counts events that the sweeper found too old before they were buffered.
     mutating func expiredUnread(_ events: [StoredEvent]) -> [Order] {
         let found = queue.settledUnread(events)
         return found.isEmpty ? [] : [.countFound(found)]
     }
 
-    /// The store gave what was asked for; nil when it has nothing there.
+    /// Processes the answer of the store to a read; the chunk is nil if the store has no more events.
     mutating func read(_ result: Result<Chunk?, StoreFault>, at moment: DeliveryMoment) -> [Order] {
         switch readAhead.answered(result, into: &queue) {
         case .unasked: []
@@ -288,7 +292,7 @@ struct DeliveryMachine {
         }
     }
 
-    /// The wait is over after which the store may be asked again.
+    /// Ends the wait after a failed read, so that the store is asked again.
     mutating func readingRested() -> [Order] {
         readAhead.rested()
         return [.lookAgain]
@@ -296,17 +300,18 @@ struct DeliveryMachine {
 
     // MARK: Settling
 
-    /// Events are let go of, as was ordered.
+    /// Removes settled events from the buffer.
     mutating func release(_ sequenceNumbers: SequenceSet) -> [SettledEvent] { queue.remove(sequenceNumbers) }
 
-    /// So many events are done with, and counted for the last time.
+    /// Counts settled events.
     mutating func settled(_ count: Int, as end: DeliveryEnd, in source: some EventSource) {
         counters.count(end.dispatcherCounter, count)
-        // With nothing left to read, all that was read over is settled too.
+        // With nothing left to read, all events that were skipped are settled as well.
         if queue.unread(in: source) == 0 { queue.skip(to: source.lastStored) }
     }
 
-    /// Nobody will look after what is in hand any more: what is too old goes, and what the sweeper takes for settled.
+    /// Settles the buffered events that are too old or that the sweeper considers settled, for a dispatcher that is
+    /// being closed.
     func expireAll(_ isTooOld: (StoredEvent) -> Bool) -> [Order] {
         let old = queue.entries.filter { !$0.progress.isInFlight && isTooOld($0.event) }
         return [.settle(SequenceSet(old.map(\.sequenceNumber)), as: .expired)]
@@ -314,35 +319,38 @@ struct DeliveryMachine {
 
     // MARK: Purging
 
-    /// Drops what waits, up to and including an event, but not what is on its way. Counted as evicted.
+    /// Begins to drop the pending events up to `newest`. Events in flight are kept.
     mutating func purge(through newest: SequenceNumber) -> Purges.Number { purges.begin(through: newest, in: queue) }
 
-    /// Ends all purges where they are: the dispatcher is being removed.
+    /// Ends all purges early, because the dispatcher is being removed.
     mutating func abandonPurges() -> [Order] { purges.abandon() }
 
     // MARK: Sending
 
-    /// The next event for a batch that is being laid; nil when it is to have no more.
-    /// - Parameter last: the one that this told before for the same batch; nil to begin.
+    /// Returns the next event for a batch under construction, or nil if the batch is complete.
+    /// - Parameters:
+    ///   - last: the previous result for the same batch; nil for the first call.
+    ///   - builder: the batch under construction.
+    ///   - room: the limits of the batch.
     mutating func next(behind last: SequenceNumber?, for builder: BatchBuilder, in room: BatchRoom) -> QueueEntry? {
         guard builder.hasRoom, let entry = queue.nextCandidate(behind: last, in: room) else { return nil }
         guard builder.mayTake(entry.progress) else { return nil }
         return limit.mayGo(entry.sequenceNumber, with: builder.firstSequenceNumber) ? entry : nil
     }
 
-    /// What events that were held say about it as they go out now (Behaviour D13).
+    /// Returns the annotations for events that were held and are sent now (Behaviour D13).
     func annotations(networkConnectionType: String?) -> QueuedAnnotations {
         QueuedAnnotations(
             settings.annotateQueued == .none ? HeldMarks() : heldMarks, of: settings.annotateQueued,
             networkConnectionType: networkConnectionType)
     }
 
-    /// Barriers held all of these for these reasons.
+    /// Records that barriers held a range of events for some reasons.
     mutating func held(for reasons: [String], _ stretch: ClosedRange<SequenceNumber>) {
         heldMarks.hold(reasons, stretch)
     }
 
-    /// A batch is laid; without events it goes nowhere, and the look rests.
+    /// Sends a batch that has been built. An empty batch is not sent, and the evaluation sends no more.
     mutating func laid(
         _ builder: inout BatchBuilder, under opening: BoardOpening?, at now: Instant
     ) -> [Order] {
@@ -355,7 +363,7 @@ struct DeliveryMachine {
 
     // MARK: After an attempt
 
-    /// What came of a batch. One that is not on its way brings nothing.
+    /// Processes the result of a batch. A batch that is not in flight is ignored.
     mutating func answered(_ number: Int, _ result: SendResult, at moment: DeliveryMoment) -> [Order] {
         guard let flight = flights.end(number) else { return [] }
         letterRoom = moment.letterRoom
@@ -378,14 +386,20 @@ struct DeliveryMachine {
         return orders + carryOut(verdict, of: judged, whole: batch, result, moment)
     }
 
-    /// - Parameter judged: what of the batch this is for.
+    /// Returns the orders that follow from a verdict.
+    /// - Parameters:
+    ///   - verdict: the verdict on the attempt.
+    ///   - judged: the part of the batch that the verdict applies to.
+    ///   - batch: the whole batch.
+    ///   - result: the result of the attempt.
+    ///   - moment: the time of the result.
     private mutating func carryOut(
         _ verdict: Verdict, of judged: Batch, whole batch: Batch, _ result: SendResult, _ moment: DeliveryMoment
     ) -> [Order] {
         switch verdict {
         case .delivered, .keep: return []
         case .halve:
-            // Both halves go again, no attempt charged (Behaviour D6).
+            // Both halves are sent again without a charged attempt (Behaviour D6).
             limit.halve(batch.events.count, through: batch.events.last?.sequenceNumber ?? 0)
             return []
         case .dead(let reason): return bury(judged, reason, LastAnswer(result), moment)
@@ -401,9 +415,9 @@ struct DeliveryMachine {
         }
     }
 
-    /// Has another worker get the events of one that was lost: at once for the first time, then after a short wait, which a
-    /// worker that dies at every start needs to do no harm. A lost worker is no failure of the destination, so the row of
-    /// failures stays as it is (Behaviour K3, decision 62).
+    /// Gives the events of a lost worker to another one: the first time at once, then after a short wait, which limits
+    /// the damage of a worker that crashes at every start. A lost worker is not a failure of the destination, so the
+    /// number of consecutive failures is unchanged (Behaviour K3, decision 62).
     private mutating func reassign(
         _ batch: Batch, _ cause: String, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
@@ -416,8 +430,8 @@ struct DeliveryMachine {
         return orders + [.wait(until: moment.now + wait, cause: cause)]
     }
 
-    /// Where a destination tells the events of a batch apart, what was taken is settled though the rest was not; the rest
-    /// waits, all together, so that a partial success skips no wait (Behaviour K3, K4).
+    /// Processes the result of a destination that reports on each event. Delivered events are settled even if others
+    /// failed. The failed events wait together, so that a partial success skips no wait (Behaviour K3, K4).
     private mutating func outcome(
         of batch: Batch, each outcomes: [EventOutcome], _ moment: DeliveryMoment
     ) -> [Order] {
@@ -431,7 +445,7 @@ struct DeliveryMachine {
         guard let first = failures.first else { return orders }
         counters.count(.failed)
         (lastError, lastErrorAt) = (first.outcome.cause, moment.wall)
-        // This is another answer than a 401 (Behaviour A9).
+        // This answer is not a 401 (Behaviour A9).
         for failure in failures {
             queue.takeBack(failure.batch.sequenceNumbers) { progress in
                 progress.wasUnauthorized = false
@@ -452,8 +466,8 @@ struct DeliveryMachine {
         return orders + [backOff(cause: cause, isAnswered: outcomes.contains(where: \.isAnswer), at: moment)]
     }
 
-    /// Counts the events that the destination had before their first attempt. An event that an earlier daemon received may
-    /// have been sent by that one.
+    /// Counts events that the destination already had before their first attempt. Events that an earlier daemon
+    /// received are not counted: that daemon may have sent them.
     private mutating func noteDuplicates(_ batch: Batch) -> [Order] {
         let first = queue.entries(of: batch.sequenceNumbers).filter {
             $0.progress.sends == 1 && !queue.isOlder($0.sequenceNumber)
@@ -462,7 +476,7 @@ struct DeliveryMachine {
         return first.isEmpty ? [] : [.tellDuplicates(first.count)]
     }
 
-    /// A batch, or what was taken of it.
+    /// Records the delivery of a batch or a part of it.
     private mutating func delivered(_ batch: Batch) -> [Order] {
         lastError = nil
         retries.succeeded()
@@ -470,9 +484,10 @@ struct DeliveryMachine {
         return [.settle(batch.sequenceNumbers, as: .delivered)]
     }
 
-    /// Takes the events of a failed batch back. A 401 makes the board run again, and events go once more before they are
-    /// judged; any other answer in between, and they may again (Behaviour A9).
-    /// - Returns: what of the batch is to be judged.
+    /// Marks the events of a failed batch as pending again. After a 401 the board is run again, and the events are sent
+    /// another time before the 401 is treated as a refusal. Any other answer in between allows that again (Behaviour
+    /// A9).
+    /// - Returns: the part of the batch to which the verdict applies.
     private mutating func takeBack(_ flight: Flights.Flight, after result: SendResult) -> (Batch, [Order]) {
         let (batch, sequenceNumbers) = (flight.batch, flight.batch.sequenceNumbers)
         guard hasBoard, let opening = flight.opening, result.isUnauthorized else {
@@ -483,7 +498,7 @@ struct DeliveryMachine {
             return (batch, [])
         }
         let wereUnauthorized = queue.entries(of: sequenceNumbers).filter(\.progress.wasUnauthorized)
-        // What must go once goes once (Behaviour D2).
+        // An oversize event is sent only once (Behaviour D2).
         let judged = batch.isOversize ? sequenceNumbers : SequenceSet(wereUnauthorized.map(\.sequenceNumber))
         queue.takeBack(sequenceNumbers) { $0.wasUnauthorized = true }
         var part = batch
@@ -491,7 +506,7 @@ struct DeliveryMachine {
         return (part, [.renewBoard(sentUnder: opening)])
     }
 
-    /// Has events go once more, but for those that have been tried often enough or for long enough (Behaviour D9).
+    /// Sends events again, and dead-letters those that have reached the limit of attempts or of time (Behaviour D9).
     private mutating func sendAgain(
         _ batch: Batch, charged: Bool, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
@@ -511,8 +526,8 @@ struct DeliveryMachine {
             + [.countRetried(retried)]
     }
 
-    /// Waits after a failure (Behaviour D4, D5, D8).
-    /// - Parameter isAnswered: whether it is the destination's answer that makes it wait.
+    /// Begins a wait after a failure (Behaviour D4, D5, D8).
+    /// - Parameter isAnswered: true if an answer of the destination causes the wait.
     private mutating func backOff(
         cause: String, retryAfter: Duration? = nil, isAnswered: Bool = false, at moment: DeliveryMoment
     ) -> Order {
@@ -525,8 +540,8 @@ struct DeliveryMachine {
 
     // MARK: Giving up
 
-    /// Dead-letters events before they are sent: a transformation with `on_error: "drop"` failed on them
-    /// (Behaviour P4).
+    /// Dead-letters events before they are sent, because a transformation with `on_error: "drop"` failed (Behaviour
+    /// P4).
     mutating func transformationFailed(
         _ failed: SequenceSet, of transformations: [String], at moment: DeliveryMoment
     ) -> [Order] {
@@ -535,7 +550,7 @@ struct DeliveryMachine {
         return bury(queue.entries(of: failed), .transformation, LastAnswer(unsent: fault), moment)
     }
 
-    /// Gives up the events of a batch after the attempt that killed them.
+    /// Dead-letters the events of a batch after their last attempt.
     private mutating func bury(
         _ batch: Batch, _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
@@ -544,8 +559,8 @@ struct DeliveryMachine {
         return bury(queue.entries(of: sequenceNumbers), reason, answer, moment)
     }
 
-    /// Puts events aside as dead letters, as they lay in the queue. Those for which there is no room stay there, and the dispatcher
-    /// is held (Behaviour D10).
+    /// Dead-letters events in their stored form. Events without room for a dead letter stay in the queue, and the
+    /// dispatcher is held (Behaviour D10).
     private mutating func bury(
         _ all: [QueueEntry], _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {

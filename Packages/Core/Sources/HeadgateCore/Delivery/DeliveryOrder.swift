@@ -1,109 +1,110 @@
 import HeadgateData
 
-/// What ``DeliveryMachine`` has its dispatcher do. Each order is carried out before the machine is told or asked anything else,
-/// since what it decides next depends on it.
+/// An order from ``DeliveryMachine`` to its dispatcher. Each order is executed before the machine is called again,
+/// because the next decision depends on it.
 enum DeliveryOrder: Equatable {
     // MARK: The queue
 
-    /// Let go of events in hand for good. Tell ``DeliveryMachine/release(_:)``, and what became of them.
+    /// Settle events: call ``DeliveryMachine/release(_:)`` and report the outcome.
     case settle(SequenceSet, as: DeliveryEnd)
-    /// Write down what is settled: events were passed over that the sweeper had settled.
+    /// Write the settlements to the store: events were skipped that the sweeper had settled.
     case writeSettled
-    /// The store no longer has so many events that were counted for this dispatcher (Behaviour Q8).
+    /// Count events as lost that were counted for this dispatcher and do not exist in the store (Behaviour Q8).
     case countLost(Int)
-    /// The store has events for this dispatcher beyond those that were counted (Behaviour Q8).
+    /// Count events of this dispatcher that the store has beyond its count (Behaviour Q8).
     case countFound(RouteTallies)
-    /// Read what the store has behind an event, and tell ``DeliveryMachine/read(_:at:)``.
+    /// Read the events after a sequence number from the store, and call ``DeliveryMachine/read(_:at:)``.
     case readStore(after: SequenceNumber)
-    /// Tell ``DeliveryMachine/readingRested()`` once the wait is over.
+    /// Call ``DeliveryMachine/readingRested()`` when the wait is over.
     case restFromReading
-    /// Tell barriers how much waits.
+    /// Publish the queue depth to barriers.
     case tellDepth
-    /// Note for which reasons all of these are held now: tell ``DeliveryMachine/held(for:_:)`` (Behaviour D13).
+    /// Record the reasons for which a range of events is held: call ``DeliveryMachine/held(for:_:)`` (Behaviour D13).
     case noteHeld(ClosedRange<SequenceNumber>)
-    /// A purge is over.
+    /// Report the end of a purge.
     case endPurge(Purges.Number, PurgeEnd)
 
     // MARK: Sending
 
-    /// Lay events into a batch, and tell ``DeliveryMachine/laid(_:under:at:)``.
+    /// Build a batch, and call ``DeliveryMachine/laid(_:under:at:)``.
     case lay(BatchRoom)
-    /// Hand a batch to the sender, and tell ``DeliveryMachine/answered(_:_:at:)`` what comes of it.
+    /// Give a batch to the sender, and call ``DeliveryMachine/answered(_:_:at:)`` with its result.
     case send(Batch)
-    /// Have the board run that stands before the dispatcher (Behaviour A9).
+    /// Run the board of the activation barrier (Behaviour A9).
     case wantBoard
-    /// Have the board run again, since what it put out under this opening was refused.
+    /// Run the board again: the destination refused the output of this opening.
     case renewBoard(sentUnder: Int)
 
     // MARK: After an attempt
 
-    /// Put events aside. They are settled by the order that follows.
+    /// Store dead letters. The next order settles their events.
     case keep([DeadLetter])
-    /// Close the DeadLettersBarrier: an event of so many bytes died, and there is no room for its dead letter (Behaviour D10).
+    /// Close the DeadLettersBarrier: there is no room for a dead letter of this size (Behaviour D10).
     case holdForLetters(bytes: Int)
-    /// Count events that go once more.
+    /// Count events that are sent again.
     case countRetried(Int)
-    /// Log that the destination had so many events before their first attempt (Behaviour K4).
+    /// Log the number of events that the destination had before their first attempt (Behaviour K4).
     case tellDuplicates(Int)
     /// Close the BackoffBarrier (Behaviour D8).
     case wait(until: Instant, cause: String)
     /// Close the ManualBarrier: the destination refuses the dispatcher (Behaviour D7).
     case hold(cause: String)
-    /// Put the ManualBarrier back as the operator set it: such a refusal counts no more.
+    /// Restore the ManualBarrier to the operator's setting: the refusal no longer applies.
     case endHold
-    /// Look again at the end of the turn.
+    /// Evaluate the dispatcher at the end of the turn.
     case lookAgain
-    /// Look again at the end of the turn, or where more may come to the next batch, a moment later.
+    /// Evaluate the dispatcher at the end of the turn, or a moment later if more events may join the next batch.
     case lookForMore
 }
 
-/// How an event's way ends.
+/// The outcome of an event for a dispatcher.
 enum DeliveryEnd {
     case delivered
     case dead
     case expired
-    /// It had to make room.
+    /// The event was dropped to make room.
     case evicted
-    /// An operator did not want it.
+    /// An operator purged the event.
     case purged
-    /// Dropped by a transformation, as somebody wanted (Behaviour P4).
+    /// A transformation dropped the event (Behaviour P4).
     case transformedAway
 }
 
-/// How many events the next batch may have, and which.
+/// The limits of the next batch.
 struct BatchRoom: Equatable {
     /// The most events.
     var most: Int
-    /// Up to this one.
+    /// The last event that the batch may contain.
     var through: SequenceNumber
-    /// As many events wait.
+    /// The number of pending events.
     var pending: Int
-    /// As many bytes the batch may have if it has several events.
+    /// The most bytes of a batch with several events.
     var bytes = Int.max
-    /// As many bytes it may have at all.
+    /// The most bytes of a batch with a single event.
     var mostBytes = Int.max
-    /// True if events need not wait for older ones of their keys that are in flight.
+    /// True if events need not wait for older events of their keys that are in flight.
     var keepsOrder = false
 }
 
-/// What stands outside of a dispatcher, and decides whether a batch may go.
+/// The conditions outside of a dispatcher on which sending depends.
 struct DeliveryConditions {
-    /// The moment on the age scale.
+    /// The present time on the age scale.
     var stamp: Int64
-    /// Up to which event may be sent now; nil when the way is closed. A flush opens it for what it covers (Behaviour F1).
+    /// The last event that may be sent now; nil if the dispatcher is blocked. A flush allows the events that it covers
+    /// (Behaviour F1).
     var openThrough: SequenceNumber?
-    /// What the destination can take (Behaviour K3).
+    /// The capacity of the destination (Behaviour K3).
     var capacity = SenderCapacity()
-    /// Whether anybody wants to be told how much waits.
+    /// True if a barrier observes the queue depth.
     var isDepthWatched = true
 }
 
-/// When something happened to a batch.
+/// The circumstances of a batch's result.
 struct DeliveryMoment {
     var now: Instant
-    /// For people.
+    /// The wall-clock time, for people.
     var wall: Timestamp
-    /// From 0 to 1, for the length of the wait that may follow.
+    /// A random number from 0 to 1 for the length of a wait that may follow.
     var chance: Double
     /// The room for dead letters.
     var letterRoom = LetterRoom.unlimited

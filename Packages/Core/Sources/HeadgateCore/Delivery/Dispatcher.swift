@@ -1,45 +1,46 @@
 import HeadgateData
 
-/// A named dispatcher with its own queue position, limits and retry state: one that fails never holds up another.
+/// A named dispatcher with its own queue position, limits and retry state. A failing dispatcher never delays another.
 ///
-/// What it does is decided by its ``DeliveryMachine``. The dispatcher tells that what happens, and carries out the orders that
-/// come back, all in ``perform(_:)``: it has the sender, the barriers that are its own, and the way to the store.
+/// Its ``DeliveryMachine`` makes the decisions. The dispatcher reports facts to the machine and executes the orders
+/// that it returns, all in ``perform(_:)``. It owns the sender and its own barriers, and writes to the store.
 ///
-/// What each look touches is not checked for exclusive access at run time: nothing that the machine is told or asked for knows the
-/// dispatcher.
+/// Members that every evaluation uses are exempt from run-time exclusivity checks. The exemption is safe because
+/// nothing that is called with such a member calls back into the dispatcher.
 final class Dispatcher {
-    /// Tells it from another of the same id, before or after it: each counts for itself.
+    /// A number that distinguishes the dispatcher from earlier and later ones with the same id. Each has its own
+    /// counters.
     let incarnation: Int
     let id: String
     private(set) var kind: String
     let manual: ManualBarrier
     let backoff: BackoffBarrier
     let deadLetters = DeadLettersBarrier()
-    /// Whether its destination is on the other side of a network (Behaviour B20).
+    /// True if the destination is reached over a network (Behaviour B20).
     private(set) var reachesNetwork: Bool
-    /// When something that waits in hand becomes too old, as of the last look; nil while nothing does.
+    /// The time at which a buffered event becomes too old, as of the last evaluation; nil if none does.
     @exclusivity(unchecked) private(set) var nextExpiry: Instant?
-    /// How long its events took.
+    /// Measurements of events and attempts.
     @exclusivity(unchecked) private(set) var measures = DispatcherMeasures()
 
     @exclusivity(unchecked) private var machine: DeliveryMachine
     @exclusivity(unchecked) private var sender: any Sender
-    /// Senders that were replaced and have not finished.
+    /// Replaced senders that still have batches in flight.
     private var retiring = RetiringSenders()
-    /// Stands before it where its settings name a board (Behaviour A9).
+    /// The activation barrier; nil if the settings name no board (Behaviour A9).
     @exclusivity(unchecked) private var activationGate: ActivationGate?
     @exclusivity(unchecked) private var linger = Linger()
     private var purgeWaiters: [Purges.Number: (PurgeEnd) -> Void] = [:]
     private let surroundings: Surroundings
     @exclusivity(unchecked) private var seenWay: SeenWay?
 
-    /// What the coordinator has said of the way here.
+    /// A cached answer of the coordinator about this dispatcher's barriers.
     private final class SeenWay {
-        /// When it said so.
+        /// The version of the coordinator's state.
         let version: Int
         let isOpen: Bool
         let isOpenForFlushes: Bool
-        /// Why dispatches are held; why they are during a flush.
+        /// The reasons for which dispatches are held, without and during a flush.
         let words: [String]
         let wordsForFlushes: [String]
 
@@ -52,7 +53,7 @@ final class Dispatcher {
         }
     }
 
-    /// What a dispatcher shares with the others.
+    /// The objects that a dispatcher shares with the others.
     struct Surroundings {
         let events: EventQueue
         let coordinator: BarrierCoordinator
@@ -61,17 +62,17 @@ final class Dispatcher {
         let letters: LetterShelf
         let depths: QueueDepths
         let counts: EventCounts
-        /// What is done with events just before they are sent (Behaviour P4).
+        /// The transformations of events just before they are sent (Behaviour P4).
         let transformations: Transformations
         let turn: TurnRecord
         let trace: EventTrace
-        /// A number from 0 to 1, by chance.
+        /// Returns a random number from 0 to 1.
         let chance: () -> Double
 
         var scheduler: any Scheduler { events.scheduler }
     }
 
-    /// - Parameter queue: its place in the queue.
+    /// - Parameter queue: the dispatcher's state in the event queue.
     init(
         incarnation: Int, settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool,
         manual: ManualBarrier, queue: DispatcherQueue, surroundings: Surroundings
@@ -92,21 +93,21 @@ final class Dispatcher {
 
     // MARK: What waits
 
-    /// Its place in the queue, and what it has in hand.
+    /// The dispatcher's state in the event queue, with its buffer.
     var queue: DispatcherQueue { machine.queue }
 
     var number: DispatcherNumber { machine.queue.number }
 
-    /// Events not settled, in flight or not.
+    /// The number and size of unsettled events, in flight or not.
     var unsettled: Tally { surroundings.events.backlog.unsettled(of: number) }
 
-    /// Events queued and not in flight.
+    /// The number of pending events: queued and not in flight.
     var pending: Int { machine.pending(in: surroundings.events) }
 
-    /// Events that have not been read from the store.
+    /// The number of events that have not been read from the store.
     var unread: Int { machine.queue.unread(in: surroundings.events) }
 
-    /// Whether the oldest event that waits is not in hand yet.
+    /// True if the oldest pending event has not been read.
     var isFrontUnread: Bool { pending > 0 && machine.queue.firstWaiting == nil }
 
     var batchesInFlight: Int { machine.batchesInFlight }
@@ -115,13 +116,13 @@ final class Dispatcher {
 
     var counters: Counters<DispatcherCounter> { machine.counters }
 
-    /// What the last failed attempt failed of; nil after a success.
+    /// The cause of the last failed attempt; nil after a success.
     var lastError: String? { machine.lastError }
 
     /// The time of the last failed attempt; nil after a success.
     var lastErrorAt: Timestamp? { machine.lastErrorAt }
 
-    /// When an event was sent that is on its way, by the wall clock; nil when it is not.
+    /// Returns the wall-clock time at which an event was sent, or nil if it is not in flight.
     func sentAt(of sequenceNumber: SequenceNumber) -> Timestamp? {
         guard let sentAt = machine.sentAt(of: sequenceNumber) else { return nil }
         let ago = (surroundings.scheduler.now - sentAt).wholeMilliseconds
@@ -130,8 +131,8 @@ final class Dispatcher {
 
     // MARK: Facts
 
-    /// Something may have changed: what may be sent now is sent, and how much waits is told.
-    /// - Parameter stamp: the moment on the age scale.
+    /// Evaluates the dispatcher: sends the events that may be sent now, and publishes the queue depth.
+    /// - Parameter stamp: the present time on the age scale.
     func look(at stamp: Int64) {
         linger.end()
         openIfLettersFit()
@@ -140,7 +141,7 @@ final class Dispatcher {
         nextExpiry = machine.firstEnd(maxAge: surroundings.events.maxAge).map(surroundings.events.ages.instant)
     }
 
-    /// Has the next event in hand, lets go of what is too old or purged, and tells how much waits.
+    /// Buffers the next event, removes events that are too old or purged, and publishes the queue depth.
     func freshen(at stamp: Int64) {
         machine.beginFreshening()
         goThroughLook(at: stamp)
@@ -149,7 +150,7 @@ final class Dispatcher {
     private func goThroughLook(at stamp: Int64) {
         var now = conditions(at: stamp)
         while machine.isLooking, let orders = machine.step(now, from: surroundings.events) {
-            // What nobody was told of has changed nothing outside.
+            // A step without orders changes no condition.
             guard !orders.isEmpty else { continue }
             perform(orders)
             now = conditions(at: stamp)
@@ -169,7 +170,7 @@ final class Dispatcher {
         return target
     }
 
-    /// It is looked at several times a turn, and seldom changes.
+    /// The state of this dispatcher's barriers. It is read several times per turn and seldom changes, so it is cached.
     private var way: SeenWay {
         let coordinator = surroundings.coordinator
         if let seenWay, seenWay.version == coordinator.version { return seenWay }
@@ -178,14 +179,14 @@ final class Dispatcher {
         return seen
     }
 
-    /// So many events for it were stored behind another.
+    /// Records that `count` events for this dispatcher were stored after `previous`.
     func stored(_ count: Int, behind previous: SequenceNumber) {
         machine.stored(count, behind: previous, in: surroundings.events)
         if !linger.isUnderWay || !mayLinger { surroundings.turn.look(id) }
     }
 
-    /// Goes on under other settings (Behaviour S3). What is on its way ends with the sender that has it.
-    /// - Parameter newSender: nil: the present one stays.
+    /// Applies new settings (Behaviour S3). Batches in flight are finished by the sender that has them.
+    /// - Parameter newSender: the new sender; nil to keep the present one.
     func change(to settings: DispatcherSettings, kind: String, sender newSender: (any Sender)?, reachesNetwork: Bool) {
         if let newSender {
             retiring.retire(sender, batches: batchesInFlight - retiring.batches)
@@ -199,14 +200,14 @@ final class Dispatcher {
         perform(orders)
     }
 
-    /// An operator pauses it or lets it go on.
+    /// Applies an operator's pause or resume.
     func setPause(_ setting: ManualBarrier.Setting) {
         manual.set(setting)
         machine.holdReplaced()
     }
 
-    /// Ends the wait after a failure now. The row of failures stays as it is, so that the next failure waits as long as it would
-    /// have anyway (Behaviour D5).
+    /// Ends the wait after a failure. The number of consecutive failures is unchanged, so that the next failure causes
+    /// the same wait as it would have otherwise (Behaviour D5).
     /// - Returns: true if the dispatcher was waiting.
     func endBackoff() -> Bool {
         guard backoff.retryAt != nil else { return false }
@@ -215,24 +216,24 @@ final class Dispatcher {
         return true
     }
 
-    /// It takes no more batches (Behaviour D11).
+    /// Stops sending batches (Behaviour D11).
     func stop() {
         machine.stop()
     }
 
-    /// Gives up all that is on its way (Behaviour D11).
+    /// Interrupts all batches in flight (Behaviour D11).
     func interrupt() {
         sender.interrupt()
         retiring.interrupt()
     }
 
-    /// It is removed, and finishes what is on its way.
+    /// Begins the removal of the dispatcher: no more batches are sent, and those in flight are finished.
     func leave() {
         machine.stop()
         perform(machine.abandonPurges())
     }
 
-    /// Nothing of it is on its way any more, and it is let go.
+    /// Releases the dispatcher after its removal, when no batch is in flight.
     func close() {
         linger.end()
         perform(machine.expireAll(surroundings.events.isTooOld))
@@ -244,20 +245,20 @@ final class Dispatcher {
         sender.close()
     }
 
-    /// Drops what waits, up to and including an event, but not what is on its way. Counted as evicted.
-    /// - Parameter then: is told how many events there were, once all are settled, or the dispatcher is removed.
+    /// Drops the pending events up to a sequence number. Events in flight are kept.
+    /// - Parameter then: gets the number of dropped events when all are settled, or when the dispatcher is removed.
     func purge(through sequenceNumber: SequenceNumber, then: @escaping (PurgeEnd) -> Void) {
         purgeWaiters[machine.purge(through: sequenceNumber)] = then
         surroundings.turn.look(id)
     }
 
-    /// Gives up the front event to make room (Behaviour Q4, `drop_oldest`).
+    /// Evicts the front event to make room (Behaviour Q4, `drop_oldest`).
     func evict(_ sequenceNumber: SequenceNumber) {
         perform(.settle(SequenceSet([sequenceNumber]), as: .evicted))
         perform(machine.prepareNext(from: surroundings.events))
     }
 
-    /// The sweeper has found events too old that were not in hand (Behaviour Q4).
+    /// Settles events that the sweeper found too old before they were buffered (Behaviour Q4).
     func expireUnread(_ events: [StoredEvent]) {
         perform(machine.expiredUnread(events))
         surroundings.trace.expiredEarlier(events, of: number, at: surroundings.scheduler.wall)
@@ -303,14 +304,15 @@ final class Dispatcher {
         linger.begin(on: surroundings.scheduler) { [turn = surroundings.turn, id] in turn.look(id) }
     }
 
-    /// Whether few events may wait for more: no barrier holds them or looks at how many there are, and no flush waits for them.
+    /// True if the dispatcher may wait a moment for more events: it is open, no barrier observes its depth, and no
+    /// flush waits for it.
     private var mayLinger: Bool {
         way.isOpen && surroundings.flushes.target(for: id) == nil && !surroundings.depths.isWatched(id)
             && machine.mayGetMore(in: surroundings.events, for: sender.capacity)
     }
 
-    /// Lays events into a batch. What transformations drop is settled; with nothing left of these, those behind them have
-    /// their turn.
+    /// Builds a batch and sends it. Events that transformations drop are settled. If none is left, the dispatcher is
+    /// evaluated again for the events after them.
     private func lay(_ room: BatchRoom) {
         var batch = BatchInMaking(room, for: sender.format, machine: machine, surroundings)
         while let entry = machine.next(behind: batch.last, for: batch.builder, in: room), batch.add(entry) {}
@@ -334,7 +336,7 @@ final class Dispatcher {
             surroundings.trace.failed(events, of: self.number, cause: cause)
         }
         let orders = machine.answered(number, result, at: moment)
-        // What is told of a batch twice brings no orders.
+        // A second result for the same batch produces no orders.
         guard !orders.isEmpty else { return }
         if let sentAt { measures.answered(AttemptOutcome(result, orders), after: moment.now - sentAt) }
         retiring.finished(sender)
@@ -364,7 +366,7 @@ final class Dispatcher {
 
     // MARK: Settling
 
-    /// Puts events aside that died together, all of the same.
+    /// Stores dead letters of events that failed together, for the same reason.
     private func keep(_ letters: [DeadLetter]) {
         surroundings.letters.keep(letters)
         guard let first = letters.first else { return }
@@ -374,7 +376,7 @@ final class Dispatcher {
                 firstID: first.event.map { String($0.id.withoutQuotes) }))
     }
 
-    /// An event died, and there is no room for its dead letter: nothing goes until there is.
+    /// Holds the dispatcher until there is room for a dead letter of `bytes`.
     private func holdForLetters(_ bytes: Int) {
         let isNews = deadLetters.needed == nil
         deadLetters.close(needing: max(bytes, deadLetters.needed ?? 0))
@@ -395,7 +397,7 @@ final class Dispatcher {
         settled(machine.release(sequenceNumbers), as: end)
     }
 
-    /// Has those remembered that an earlier daemon received (Behaviour O2).
+    /// Records the outcome of events that an earlier daemon received (Behaviour O2).
     private func traceEarlier(_ sequenceNumbers: SequenceSet, _ end: DeliveryEnd) {
         let trace = surroundings.trace
         guard let first = sequenceNumbers.stretches.first?.lowerBound,
@@ -407,7 +409,7 @@ final class Dispatcher {
         }
     }
 
-    /// Events are done with, that are in hand no more or never were.
+    /// Counts, traces and writes down settled events, which are no longer in the buffer or never were.
     private func settled(_ events: [SettledEvent], as end: DeliveryEnd) {
         guard !events.isEmpty else { return }
         surroundings.trace.settled(events, by: number, as: end, at: surroundings.scheduler.wall)
@@ -424,7 +426,7 @@ final class Dispatcher {
         tellFlushes(events.lazy.map(\.sequenceNumber), end)
     }
 
-    /// Has what is settled written down; how much that is by then, the queue tells when it is written.
+    /// Schedules the write of this dispatcher's settlements. The closure returns their state at the time of the write.
     private func writeSettled() {
         surroundings.settlements.settled(number) { [weak self] in self?.machine.queue.settled }
     }
@@ -439,7 +441,7 @@ final class Dispatcher {
         }
     }
 
-    /// The store was damaged: what is missing is counted as quarantined (Behaviour Q8).
+    /// Counts events as quarantined that a damaged store has lost (Behaviour Q8).
     private func countLost(_ count: Int) {
         surroundings.events.backlog.keep(machine.queue.entries, of: number)
         surroundings.counts.count(.quarantined, count)
@@ -448,7 +450,7 @@ final class Dispatcher {
         surroundings.flushes.settled([], of: id, sent: false, position: machine.queue.position)
     }
 
-    /// The store was damaged: there is more than it had counted.
+    /// Counts events that a damaged store has beyond its count.
     private func countFound(_ tallies: RouteTallies) {
         for (route, tally) in tallies {
             surroundings.events.backlog.add(tally, route: route, dispatchers: [number])
@@ -471,7 +473,7 @@ final class Dispatcher {
 
     // MARK: The board before it
 
-    /// Has the ActivationGate that the settings ask for stand before the dispatcher, or none (Behaviour A9).
+    /// Registers the activation barrier that the settings ask for, or removes it (Behaviour A9).
     func placeActivationGate() {
         guard activationGate?.settings != settings.activationBarrier else { return }
         removeActivationGate()

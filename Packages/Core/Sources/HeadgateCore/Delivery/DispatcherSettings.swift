@@ -1,49 +1,50 @@
 import HeadgateData
 
-/// What all kinds of dispatchers can be told, with the defaults of Behaviour D1, D3, D4, D9, D13.
+/// The settings that all kinds of dispatchers have, with the defaults of Behaviour D1, D3, D4, D9, D13.
 public struct DispatcherSettings: Sendable, Equatable {
     /// The dispatcher's name.
     public var id: String
-    /// Most events in a batch (D1).
+    /// The most events in a batch (D1).
     public var dispatchLimit = 25
-    /// Most bytes of a batch as it is sent (D1).
+    /// The most bytes in a batch, as it is sent (D1).
     public var byteLimit = 40_000
-    /// Batches on their way at once (Q2).
+    /// The most batches in flight (Q2).
     public var inFlight = 1
-    /// The most that `inFlight` may be.
+    /// The upper limit of ``inFlight``.
     public static let mostInFlight = 1024
-    /// The most that `dispatchLimit` times `inFlight` may be: about twice as many events are in hand, and in memory, at the
-    /// most (Q6).
+    /// The upper limit of ``dispatchLimit`` times ``inFlight``. The buffer, which is in memory, holds at most about
+    /// twice as many events (Q6).
     public static let mostInHand = 1_000_000
-    /// Charged attempts after which an event is given up (D9).
+    /// The number of charged attempts after which an event is dead-lettered (D9).
     public var maxAttempts = 100
-    /// How long an event is tried after its first charged attempt; only time in which the destination answered counts (D9).
+    /// The time after the first charged attempt for which an event is tried. Only time in which the destination
+    /// answered counts (D9).
     public var maxRetryAge = Duration.seconds(12 * 3600)
-    /// The first wait's upper end (D4).
+    /// The upper bound of the first wait (D4).
     public var backoffBase = Duration.milliseconds(500)
-    /// Every wait's upper end (D4).
+    /// The upper bound of every wait (D4).
     public var backoffCap = Duration.seconds(300)
-    /// Whether failed requests are retried at all (D3).
+    /// True if failed requests are retried (D3).
     public var retryFailedRequests = true
-    /// Which events that a barrier held say so (D13).
+    /// The events that are annotated because a barrier held them (D13).
     public var annotateQueued = AnnotateQueued.all
-    /// The board that has to complete before it gets anything (A9).
+    /// The board that must complete before the dispatcher sends (A9); nil for none.
     public var activationBarrier: DispatcherActivation?
-    /// A dispatcher that is configured no more, whose queue this one takes over (Q3).
+    /// The id of a removed dispatcher whose queue this one takes over (Q3); nil for none.
     public var formerly: String?
-    /// Which events it gets; nil is all (P3).
+    /// The condition for events of this dispatcher (P3); nil for all events.
     public var loadRule: Rule?
 
     public init(id: String) {
         self.id = id
     }
 
-    /// With so many bytes of events waiting in hand no more are read, however many a batch may have: enough for all batches, also where a
-    /// transformation leaves little of them (Q6).
+    /// The size of pending events in the buffer from which no more are read. It is enough for all batches, even if a
+    /// transformation shrinks the events (Q6).
     var mostBytesAhead: Int { 4 << 20 + min(byteLimit, 1 << 40) * inFlight }
 }
 
-/// Which events say that a barrier held them (Behaviour D13).
+/// The events that are annotated because a barrier held them (Behaviour D13).
 public enum AnnotateQueued: Sendable, Equatable, ExpressibleByBooleanLiteral {
     /// Every event that a barrier held.
     case all
@@ -56,7 +57,7 @@ public enum AnnotateQueued: Sendable, Equatable, ExpressibleByBooleanLiteral {
         self = value ? .all : .none
     }
 
-    /// Returns true if an event says so that was held for these reasons.
+    /// Returns true if an event that was held for these reasons is annotated.
     func includes(_ reasons: [String]) -> Bool {
         switch self {
         case .all: !reasons.isEmpty
@@ -66,12 +67,12 @@ public enum AnnotateQueued: Sendable, Equatable, ExpressibleByBooleanLiteral {
     }
 }
 
-/// The board that has to complete before a dispatcher gets anything (Behaviour A9).
+/// The activation barrier of a dispatcher: a board that must complete before the dispatcher sends (Behaviour A9).
 public struct DispatcherActivation: Sendable, Equatable {
     public var board: String
-    /// How long its completion counts; nil: until a 401 or a restart.
+    /// The time for which a completion is valid; nil for validity until a 401 or a restart.
     public var sticky: Duration?
-    /// What the board has to put out, by the members' names: the dispatcher cannot send without.
+    /// The names of output members that the dispatcher needs for sending.
     public var outputs: Set<String> = []
 
     public init(board: String, sticky: Duration? = nil) {
@@ -81,7 +82,7 @@ public struct DispatcherActivation: Sendable, Equatable {
 }
 
 extension DispatcherActivation {
-    /// As the settings have it.
+    /// The configuration as it is written in settings.
     var configuration: DataObject {
         var configuration: DataObject = ["board": .string(board)]
         if let sticky { configuration["sticky_ms"] = .number(DataNumber(Int(sticky.wholeMilliseconds))) }

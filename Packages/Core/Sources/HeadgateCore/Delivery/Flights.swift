@@ -1,17 +1,17 @@
 import HeadgateData
 
-/// The batches of a dispatcher that are on their way, by their numbers. Pure.
+/// The batches of a dispatcher that are in flight, by number. Pure.
 struct Flights {
-    /// A batch on its way.
+    /// A batch in flight.
     struct Flight {
         let batch: Batch
-        /// Under which opening of the ActivationGate it was sent; nil where none stood there.
+        /// The opening of the ActivationGate under which the batch was sent; nil if there is no gate.
         let opening: Int?
     }
 
     private var all: [Int: Flight] = [:]
     private var lastNumber = 0
-    /// The beginning of the batches' deduplication keys.
+    /// The prefix of the batches' deduplication keys.
     private let origin: String
 
     init(origin: String = "") {
@@ -20,17 +20,18 @@ struct Flights {
 
     var count: Int { all.count }
 
-    /// What all of them take, as they are sent.
+    /// The size of all batches in flight, as they are sent.
     var bytes: Int { all.values.reduce(0) { $0 + $1.batch.body.count } }
 
     subscript(number: Int) -> Flight? { all[number] }
 
-    /// The batch that an event is on its way in.
+    /// Returns the batch in flight that contains an event, or nil if the event is not in flight.
     func batch(with sequenceNumber: SequenceNumber) -> Batch? {
         all.values.lazy.map(\.batch).first { $0.events.contains { $0.sequenceNumber == sequenceNumber } }
     }
 
-    /// What is left of a stretch without the events that are on their way: with several batches, some may be behind one that waits.
+    /// Returns a range without the events in flight. With several batches in flight, some of their events may come
+    /// after a pending event.
     func notAway(of stretch: ClosedRange<SequenceNumber>) -> [ClosedRange<SequenceNumber>] {
         let behind = all.values.lazy.map(\.batch.events).filter { events in
             events.last.map { $0.sequenceNumber >= stretch.lowerBound } ?? false
@@ -44,7 +45,7 @@ struct Flights {
         return start <= stretch.upperBound ? left + [start...stretch.upperBound] : left
     }
 
-    /// Sends off a batch, which gets its number.
+    /// Adds a batch with the next number, and returns it.
     mutating func begin(_ builder: inout BatchBuilder, under opening: BoardOpening?, at now: Instant) -> Batch {
         lastNumber += 1
         var batch = builder.end(number: lastNumber)
@@ -55,15 +56,16 @@ struct Flights {
         return batch
     }
 
-    /// A batch has come to its end; nil when it is not on its way.
+    /// Removes and returns a batch, or nil if it is not in flight.
     mutating func end(_ number: Int) -> Flight? {
         all.removeValue(forKey: number)
     }
 }
 
-/// An opening of an ActivationGate: what was sent under an earlier one proves nothing about this one (Behaviour A9).
+/// An opening of an ActivationGate. The result of a batch sent under an earlier opening says nothing about this one
+/// (Behaviour A9).
 struct BoardOpening {
     var generation: Int
-    /// What the board put out. Secrets (Behaviour X4).
+    /// The output of the board. It may contain secrets (Behaviour X4).
     var output: DataObject
 }

@@ -1,17 +1,16 @@
 import HeadgateData
 
-/// Remembers which dispatches barriers have held, and why, in a few words whatever their number: a barrier that holds a
-/// dispatcher holds all that wait, so a stretch of them stands for each (Behaviour D13). What was on its way is in no
-/// stretch.
+/// Records which dispatches barriers have held, and for which reasons (Behaviour D13). A barrier that holds a
+/// dispatcher holds all its pending dispatches, so ranges are enough. Dispatches in flight are in no range.
 struct HeldMarks {
-    /// The reasons, those that came up first in front.
+    /// The reasons, in the order in which they first occurred.
     private var words: [(word: String, stretches: Stretches)] = []
-    /// With so many stretches it is looked for those that hold nothing any more.
+    /// The number of ranges from which empty ones are removed.
     private var crowd = 64
 
     private var count: Int { words.reduce(0) { $0 + $1.stretches.count } }
 
-    /// All that waits is held for these reasons.
+    /// Records that all dispatches of a range are held for some reasons.
     mutating func hold(_ reasons: [String], _ stretch: ClosedRange<SequenceNumber>) {
         for reason in reasons {
             if let place = words.firstIndex(where: { $0.word == reason }) {
@@ -22,38 +21,39 @@ struct HeldMarks {
         }
     }
 
-    /// Forgets reasons that hold for none but settled dispatches.
+    /// Forgets ranges of settled dispatches, and reasons without ranges.
     mutating func forget(through position: SequenceNumber) {
         for place in words.indices { words[place].stretches.forget(through: position) }
         words.removeAll { $0.stretches.count == 0 }
     }
 
-    /// Whether there are so many stretches that it is time to ``tidy(_:)``.
+    /// True if there are enough ranges to call ``tidy(_:)``.
     var isCrowded: Bool { count > crowd }
 
-    /// Forgets stretches in which nothing is left, when there are many. One dispatch that is not settled for long may have
-    /// a great many of them behind it.
+    /// Removes unused ranges if there are many. A single old dispatch that is not settled may be followed by many
+    /// ranges.
+    /// - Parameter isUsed: returns true if a range may contain an unsettled dispatch.
     mutating func tidy(_ isUsed: (ClosedRange<SequenceNumber>) -> Bool) {
         guard isCrowded else { return }
         for place in words.indices { words[place].stretches.keep(isUsed) }
         crowd = max(64, 2 * count)
     }
 
-    /// The reasons for which a dispatch was held, the first first.
+    /// Returns the reasons for which a dispatch was held, in the order of their first occurrence.
     func reasons(for sequenceNumber: SequenceNumber) -> [String] {
         words.filter { $0.stretches.contains(sequenceNumber) }.map(\.word)
     }
 
-    /// The last of the dispatches that follow one and were held for the same reasons.
+    /// Returns the last of the consecutive dispatches from `sequenceNumber` on that were held for the same reasons.
     func end(ofReasonsFor sequenceNumber: SequenceNumber) -> SequenceNumber {
         words.reduce(.max) { min($0, $1.stretches.end(ofSameAs: sequenceNumber)) }
     }
 }
 
-/// The stretches of one reason: ascending, and apart from each other.
+/// The ranges of one reason: ascending, and not adjacent to each other.
 private struct Stretches {
     private var all: [ClosedRange<SequenceNumber>]
-    /// Those before this place are forgotten.
+    /// The index of the first range in use.
     private var first = 0
 
     init(_ stretch: ClosedRange<SequenceNumber>) {
@@ -90,14 +90,14 @@ private struct Stretches {
         return place < all.count && all[place].contains(sequenceNumber)
     }
 
-    /// The last of those that follow an event and are, like it, in a stretch or in none.
+    /// Returns the last of the consecutive events from `sequenceNumber` on that are all in one range, or all in none.
     func end(ofSameAs sequenceNumber: SequenceNumber) -> SequenceNumber {
         let place = place(reaching: sequenceNumber)
         guard place < all.count else { return .max }
         return all[place].contains(sequenceNumber) ? all[place].upperBound : all[place].lowerBound - 1
     }
 
-    /// The place of the first stretch that does not end before an event.
+    /// Returns the index of the first range that does not end before an event.
     private func place(reaching sequenceNumber: SequenceNumber) -> Int {
         var (low, high) = (first, all.count)
         while low < high {
@@ -108,17 +108,18 @@ private struct Stretches {
     }
 }
 
-/// The members that tell of a dispatch that it was held, in its data (Behaviour D13).
+/// The members in a dispatch's data that say that it was held (Behaviour D13).
 struct QueuedAnnotation {
-    /// The members, without braces: `"was_queued":"true","queue_reason":…`.
+    /// The members without braces: `"was_queued":"true","queue_reason":…`.
     let members: [UInt8]
-    /// The names of the members. An event's own members of these names are left out.
+    /// The names of the members. The event's own members with these names are replaced.
     let names: [String]
 
     private static let (wasQueued, reason, connection) = ("was_queued", "queue_reason", "network_connection_type")
 
-    /// - Parameter networkConnectionType: the kind of network connection as the dispatch goes out; nil while it is not
-    ///   known.
+    /// - Parameters:
+    ///   - reasons: the reason words of the barriers.
+    ///   - networkConnectionType: the kind of network connection at the time of sending; nil if it is unknown.
     init(reasons: [String], networkConnectionType: String?) {
         var writer = JSONWriter()
         writer.beginObject()
@@ -135,8 +136,8 @@ struct QueuedAnnotation {
         names = networkConnectionType == nil ? always : always + [QueuedAnnotation.connection]
     }
 
-    /// Returns false if no member of an object can have one of the names: it has none of their letters in a row, and no escape
-    /// that might stand for them.
+    /// Returns false if an object certainly has no member with one of the names: its bytes contain neither the end of a
+    /// name nor an escape. This quick check avoids parsing the object.
     func mayReplace(membersOf object: UnsafeRawBufferPointer) -> Bool {
         var place = 0
         while place < object.count {
@@ -152,12 +153,12 @@ struct QueuedAnnotation {
         return false
     }
 
-    /// The ends of the names, from their first underscores on.
+    /// The names from their first underscores on.
     private static let tails = [wasQueued, reason, connection].map { Array($0.drop { $0 != "_" }.utf8) }
 }
 
-/// What the dispatches of one batch say about having been held. Those that follow one another nearly always say the same,
-/// which is then written once.
+/// The annotations of the dispatches in one batch. Consecutive dispatches nearly always have the same annotation, which
+/// is then encoded once.
 struct QueuedAnnotations {
     private let held: HeldMarks
     private let wanted: AnnotateQueued
@@ -170,7 +171,7 @@ struct QueuedAnnotations {
         self.networkConnectionType = networkConnectionType
     }
 
-    /// What a dispatch says; nil when nothing held it, or nothing that it is to tell.
+    /// Returns the annotation of a dispatch, or nil if it was not held, or not for a reason that is annotated.
     mutating func annotation(of sequenceNumber: SequenceNumber) -> QueuedAnnotation? {
         if let last, last.stretch.contains(sequenceNumber) { return last.annotation }
         let reasons = held.reasons(for: sequenceNumber)

@@ -1,15 +1,15 @@
-/// The time for which few events wait for more behind an answer, until they are a whole batch: a request costs the same whatever
-/// it holds, and while one is on its way others come (decision 59).
+/// A short wait for more events after an answer, while less than a full batch is pending. A request costs the same for
+/// few and many events, and more may arrive while it is in flight (decision 59).
 struct Linger {
-    /// No longer than this.
+    /// The longest wait.
     static let longest = Duration.milliseconds(1)
 
     private var alarm: (any Disposable)?
 
-    /// Whether events wait for more.
+    /// True while events wait for more.
     var isUnderWay: Bool { alarm != nil }
 
-    /// Begins, unless it has begun. `then` is called when the time is over; what ends it sooner says so.
+    /// Begins a wait, unless one has begun. `then` is called when the time is over, but not after ``end()``.
     mutating func begin(on scheduler: any Scheduler, then: @escaping () -> Void) {
         guard alarm == nil else { return }
         alarm = scheduler.schedule(at: scheduler.now + Linger.longest, then)

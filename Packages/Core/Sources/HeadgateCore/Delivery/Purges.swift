@@ -1,17 +1,18 @@
-/// The purges of a dispatcher's queue that are under way: it is read on, and what comes in hand goes. So a purge takes no more
-/// memory or time of a turn than sending does, whatever waits, and each event is counted and settled as always (Behaviour
-/// P1). Pure.
+/// The running purges of a dispatcher's queue (Behaviour P1). Pure.
+///
+/// A purge reads the queue and drops the events in the buffer step by step. It therefore takes no more memory, and no
+/// more time per turn, than sending, whatever the backlog. Each event is counted and settled as usual.
 struct Purges {
     typealias Number = Int
 
-    /// A purge, from the moment that somebody asked for it.
+    /// A purge that an operator has requested.
     private struct Purge {
         let number: Number
-        /// The newest event that goes.
+        /// The newest event to drop.
         let through: SequenceNumber
-        /// What was on its way at that moment. It stays, also when it comes back.
+        /// The events that were in flight at the time of the request. They are kept, even if they become pending again.
         let spared: SequenceSet
-        /// Events that are gone.
+        /// The number of dropped events.
         var count = 0
 
         func events(in queue: DispatcherQueue) -> SequenceSet {
@@ -24,14 +25,14 @@ struct Purges {
 
     var isEmpty: Bool { all.isEmpty }
 
-    /// Begins to drop what waits in a queue, up to and including an event, but not what is on its way.
+    /// Begins to drop the pending events of a queue up to `newest`. Events in flight are kept.
     mutating func begin(through newest: SequenceNumber, in queue: DispatcherQueue) -> Number {
         lastNumber += 1
         all.append(Purge(number: lastNumber, through: newest, spared: queue.inFlight))
         return lastNumber
     }
 
-    /// What goes next of what is in hand, which is counted; empty when nothing does.
+    /// Returns the buffered events to drop next, and counts them. The result is empty if there are none.
     mutating func take(from queue: DispatcherQueue) -> SequenceSet {
         for index in all.indices {
             let events = all[index].events(in: queue)
@@ -42,7 +43,7 @@ struct Purges {
         return SequenceSet()
     }
 
-    /// Ends those that have nothing left to read.
+    /// Ends the purges that have nothing left to read or drop.
     mutating func endOver(in queue: DispatcherQueue, unread: Int) -> [DeliveryOrder] {
         let isOver = { (purge: Purge) in
             (unread == 0 || queue.readPosition >= purge.through) && purge.events(in: queue).isEmpty
@@ -52,17 +53,17 @@ struct Purges {
         return over.map { .endPurge($0.number, PurgeEnd(count: $0.count, isComplete: true)) }
     }
 
-    /// Ends all where they are.
+    /// Ends all purges early.
     mutating func abandon() -> [DeliveryOrder] {
         defer { all = [] }
         return all.map { .endPurge($0.number, PurgeEnd(count: $0.count, isComplete: false)) }
     }
 }
 
-/// How a purge ended.
+/// The result of a purge.
 struct PurgeEnd: Equatable {
-    /// Events that are gone.
+    /// The number of dropped events.
     var count: Int
-    /// False if the dispatcher was removed before all of them were.
+    /// False if the dispatcher was removed before all events were dropped.
     var isComplete: Bool
 }

@@ -1,33 +1,34 @@
-/// Has a dispatcher's events in hand before they are needed: from what is in memory, and where that does not reach from the
-/// store, which is asked for one stretch at a time, and left alone for a while when it could not read. Pure.
+/// Buffers a dispatcher's events before they are needed: from memory, or else from the store. The store gets one read
+/// at a time, and none for a while after a failure. Pure.
 struct ReadAhead {
     private var state = State.idle
 
     private enum State {
         case idle
-        /// Asked for what is behind the read position, when this was the newest event.
+        /// A read of the events after the read position is running. `newest` was the newest event when it began.
         case asked(newest: SequenceNumber)
-        /// The store could not read, and is left alone for a while.
+        /// A read failed. The store is not asked again for a while.
         case resting
     }
 
-    /// What came of what the store was asked for.
+    /// The meaning of a store's answer.
     enum Outcome: Equatable {
-        /// Nothing: it was not asked.
+        /// No read was running. The answer is ignored.
         case unasked
-        /// The queue can go on.
+        /// The queue can continue.
         case read
-        /// It could not read. ``rested()`` is to be told once a wait is over.
+        /// The read failed. The caller calls ``rested()`` after a wait.
         case failed(StoreFault)
     }
 
-    /// Has `count` events wait in hand, or so many bytes of them, or all there are.
-    /// - Returns: whether they do; if not they have to be read from the store first.
+    /// Buffers `count` pending events, or `bytes` of them, or all there are.
+    /// - Returns: `isReady` is false if the events have to be read from the store first.
     mutating func prepare(
         _ count: Int, bytes: Int = .max, in queue: inout DispatcherQueue, from source: some EventSource
     ) -> (isReady: Bool, orders: [DeliveryOrder]) {
         let found = queue.prepare(count, bytes: bytes, from: source)
-        // What the sweeper settled is now behind the position: that must not lag behind what the store may delete.
+        // Events that the sweeper settled are now before the position, which must be written before the store may
+        // delete them.
         var orders: [DeliveryOrder] = found.hasPassedOver ? [.writeSettled] : []
         if !found.found.isEmpty { orders.append(.countFound(found.found)) }
         switch found.end {
@@ -40,8 +41,8 @@ struct ReadAhead {
         }
     }
 
-    /// The store gave what was asked for; nil when it has nothing there. One that cannot read now is asked again after a
-    /// wait, and not at every look.
+    /// Processes the answer of the store; the chunk is nil if there are no more events. After a failure the store is
+    /// asked again when a wait is over, not at every evaluation.
     mutating func answered(_ result: Result<Chunk?, StoreFault>, into queue: inout DispatcherQueue) -> Outcome {
         guard case .asked(let newest) = state else { return .unasked }
         state = .idle
@@ -55,7 +56,7 @@ struct ReadAhead {
         return .read
     }
 
-    /// Ends the wait after which the store may be asked again.
+    /// Ends the wait after a failure, so that the store may be asked again.
     mutating func rested() {
         if case .resting = state { state = .idle }
     }

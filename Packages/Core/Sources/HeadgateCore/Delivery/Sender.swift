@@ -1,39 +1,40 @@
-/// The way out to one destination: what differs between kinds of dispatchers. All the rest (barriers, queue, retries,
-/// dead letters) is the same for all. A program may bring its own (Behaviour K5).
+/// Sends batches to one destination. A sender contains what differs between the kinds of dispatchers; barriers, queue,
+/// retries and dead letters are the same for all. A program may provide its own (Behaviour K5).
 ///
-/// All is called on the scheduler.
+/// All functions are called on the scheduler.
 public protocol Sender: AnyObject {
-    /// How the destination wants its events.
+    /// The format in which the destination gets its events.
     var format: BatchFormat { get }
-    /// What the destination can take now. One that says nothing takes whatever the settings allow; one that says more than
-    /// before has ``Headgate/destinationHasRoom(_:)`` called.
+    /// The present capacity of the destination. The default is no limit beyond the settings. A sender whose capacity
+    /// has grown calls ``Headgate/destinationHasRoom(_:)``.
     var capacity: SenderCapacity { get }
-    /// Sends a batch; `then` is called on the scheduler with what came of it: exactly once, and never before `send` returns.
+    /// Sends a batch. `then` is called on the scheduler with the result, exactly once, after `send` has returned.
     ///
-    /// Once the destination has answered, a sender does not send the batch again: what follows is the dispatcher's decision.
+    /// After an answer of the destination the sender does not send the batch again: the dispatcher decides about
+    /// retries.
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void)
-    /// Gives up all that is in flight: each batch ends with `interrupted`, later.
+    /// Interrupts all batches in flight. Each ends later with the result `interrupted`.
     func interrupt()
-    /// Lets go of connections and files. Nothing is in flight then.
+    /// Closes connections and files. It is called when nothing is in flight.
     func close()
 }
 
 extension Sender {
-    /// As much as the settings allow.
+    /// The default: no limit beyond the settings.
     public var capacity: SenderCapacity { SenderCapacity() }
 }
 
-/// How much a destination can take, beside what the settings of its dispatcher allow (Behaviour K3).
+/// The capacity of a destination, in addition to the limits in the settings of its dispatcher (Behaviour K3).
 public struct SenderCapacity: Sendable, Equatable {
-    /// The most batches that may be on their way at once, those that are included.
+    /// The most batches in flight, including those that are in flight now.
     public var batches: Int
-    /// The most events that the next batch may have, at least one.
+    /// The most events in the next batch, at least one.
     public var events: Int
-    /// True if the destination takes events one by one, and not batches. As many events may be in flight as `in_flight` full
-    /// batches have, in as many smaller batches as that takes, so that nothing waits for the last event of a batch.
+    /// True if the destination takes events one by one, and not in batches. As many events as in `in_flight` full
+    /// batches may then be in flight, in smaller batches, so that no event waits for the last one of a large batch.
     public var isWindow = false
-    /// True if the sender keeps the order of all that it is given, also of what fails and goes again: an event need not wait
-    /// for an older one of its key that is in flight (Behaviour Q2).
+    /// True if the sender keeps the order of all its events, including those that failed and are sent again. An event
+    /// then need not wait for an older one of its key that is in flight (Behaviour Q2).
     public var keepsOrder = false
 
     public init(batches: Int = .max, events: Int = .max, isWindow: Bool = false, keepsOrder: Bool = false) {
@@ -44,30 +45,30 @@ public struct SenderCapacity: Sendable, Equatable {
     }
 }
 
-/// What came of one attempt to send a batch.
+/// The result of one attempt to send a batch.
 public enum SendResult: Sendable, Equatable {
-    /// The destination has it, and said so in a whole answer.
+    /// The destination accepted the batch in a complete answer.
     case delivered
-    /// The destination answered, and did not take the batch.
+    /// The destination answered and did not accept the batch.
     case refused(Refusal)
-    /// No whole answer came from the destination; the cause is in a few words for people, like `connection refused`.
-    /// Charges no attempt (Behaviour D9). `retryAfter` is how long a proxy before the destination asked to wait.
+    /// No complete answer arrived. `cause` is a short text for people, like `connection refused`. No attempt is charged
+    /// (Behaviour D9). `retryAfter` is a time that a proxy in front of the destination asked for.
     case noAnswer(cause: String, retryAfter: Duration? = nil)
-    /// The worker that took the batch went away, or did not answer in time. Charges an attempt, and another worker gets the
-    /// events (Behaviour K3).
+    /// The worker with the batch disconnected or did not answer in time. An attempt is charged, and another worker gets
+    /// the events (Behaviour K3).
     case lost(cause: String)
-    /// The batch was not sent, because nobody can take it now. Charges no attempt.
+    /// The batch was not sent, because no destination can take it at present. No attempt is charged.
     case returned(cause: String)
-    /// No request can be made of this event, whatever the destination would say: the event is given up.
+    /// The event cannot be sent in any request. It is dead-lettered.
     case unsendable(cause: String)
-    /// The destination told the events apart: what came of each, in the order of the batch (Behaviour K3, K4). One that
-    /// has no outcome goes again.
+    /// The destination reported an outcome for each event, in the order of the batch (Behaviour K3, K4). An event
+    /// without an outcome is sent again.
     case each([EventOutcome])
-    /// Given up because the dispatcher is being stopped.
+    /// The batch was interrupted because the dispatcher is being stopped.
     case interrupted
 
-    /// True if the destination judged the events. An answer that only says that the destination is away or overloaded is
-    /// none: such time is an outage (Behaviour D9).
+    /// True if the destination judged the events. An answer that only says that the destination is unavailable or
+    /// overloaded is not counted: such time is an outage (Behaviour D9).
     var isAnswer: Bool {
         switch self {
         case .delivered: true
@@ -77,12 +78,12 @@ public enum SendResult: Sendable, Equatable {
         }
     }
 
-    /// Whether the destination does not accept who sends (Behaviour A9).
+    /// True if the destination does not accept the sender's credentials (Behaviour A9).
     var isUnauthorized: Bool {
         if case .refused(let refusal) = self { refusal.isUnauthorized } else { false }
     }
 
-    /// Why the attempt failed, for people.
+    /// The cause of a failed attempt, for people; nil for other results.
     var cause: String? {
         switch self {
         case .delivered, .interrupted: nil
@@ -92,7 +93,7 @@ public enum SendResult: Sendable, Equatable {
         }
     }
 
-    /// How long the destination, or a proxy before it, asked to wait.
+    /// The wait that the destination, or a proxy in front of it, asked for.
     var retryAfter: Duration? {
         switch self {
         case .refused(let refusal): refusal.retryAfter
@@ -101,33 +102,33 @@ public enum SendResult: Sendable, Equatable {
         }
     }
 
-    /// A destination's answer that is no success.
+    /// An answer of a destination that is not a success.
     public struct Refusal: Sendable, Equatable {
-        /// What it means for the events.
+        /// The meaning of a refusal for the events.
         public enum Meaning: Sendable {
-            /// They are to be sent again.
+            /// The events are to be sent again.
             case again
-            /// They will never be taken.
+            /// The events will never be accepted.
             case never
-            /// They are too many, or one is too large (Behaviour D6).
+            /// The events are too many, or one event is too large (Behaviour D6).
             case tooLarge
-            /// The dispatcher is not allowed to send, and is held until somebody sees to it (Behaviour D7).
+            /// The dispatcher is not allowed to send, and is held until an operator acts (Behaviour D7).
             case notAllowed
         }
 
         public var meaning: Meaning
-        /// In a few words for people, like `HTTP 503`.
+        /// A short text for people, like `HTTP 503`.
         public var cause: String
-        /// Whether the attempt counts (Behaviour D9).
+        /// True if the attempt is charged (Behaviour D9).
         public var isCharged: Bool
-        /// How long the destination asked to wait (Behaviour D5).
+        /// The wait that the destination asked for (Behaviour D5).
         public var retryAfter: Duration?
-        /// Whether it is who sends that the destination does not accept: the board before the dispatcher runs again, and the
-        /// events go once more before this is judged (Behaviour A9).
+        /// True if the destination does not accept the sender's credentials. The board before the dispatcher is run
+        /// again, and the events are sent another time before the refusal applies (Behaviour A9).
         public var isUnauthorized: Bool
-        /// The destination's own code for it, where it has such codes, for those who look at dead letters.
+        /// The destination's own status code, shown with dead letters; nil if it has no codes.
         public var status: Int?
-        /// The beginning of what the destination said, secrets blanked (Behaviour X4).
+        /// The beginning of the destination's answer, with secrets removed (Behaviour X4).
         public var answer: String?
 
         public init(
@@ -145,16 +146,17 @@ public enum SendResult: Sendable, Equatable {
     }
 }
 
-/// What came of one event of a batch, where the destination tells its events apart (Behaviour K3, K4).
+/// The outcome of one event of a batch, from a destination that reports on each event (Behaviour K3, K4).
 public enum EventOutcome: Sendable, Hashable {
-    /// The destination has it.
+    /// The destination accepted the event.
     case delivered
-    /// The destination has it, and says that it had it before this attempt (Behaviour K4).
+    /// The destination says that it had the event before this attempt (Behaviour K4).
     case duplicate
-    /// It is to be sent again. `cause` is in a few words for people, like `timed out`. `charged`: the destination
-    /// answered, so the attempt counts (Behaviour D9).
+    /// The event is to be sent again. `cause` is a short text for people, like `timed out`. `charged` is true if the
+    /// destination answered, so that the attempt is charged (Behaviour D9).
     case retry(cause: String, charged: Bool)
-    /// The destination will never take it. `cause` is in a few words for people, secrets blanked (Behaviour X4).
+    /// The destination will never accept the event. `cause` is a short text for people, with secrets removed (Behaviour
+    /// X4).
     case dead(DeadLetter.Reason, cause: String)
 }
 
@@ -162,12 +164,12 @@ extension EventOutcome {
     /// True if the destination has the event.
     public var isDelivery: Bool { self == .delivered || self == .duplicate }
 
-    /// Whether the destination said something of the event.
+    /// True if the destination answered for the event.
     var isAnswer: Bool {
         if case .retry(_, charged: false) = self { false } else { true }
     }
 
-    /// Why the event was not taken.
+    /// The cause of a failure, for people; nil for a delivery.
     var cause: String? {
         switch self {
         case .delivered, .duplicate: nil
@@ -177,7 +179,7 @@ extension EventOutcome {
 }
 
 extension Batch {
-    /// The causes of an attempt's failure, each with the events that it failed for.
+    /// Returns the causes of a failed attempt, each with the events that it applies to.
     func failures(_ result: SendResult) -> [(events: SequenceSet, cause: String)] {
         guard case .each(let outcomes) = result else { return result.cause.map { [(sequenceNumbers, $0)] } ?? [] }
         return parts(by: outcomes).compactMap { part in
@@ -185,7 +187,7 @@ extension Batch {
         }
     }
 
-    /// The events with the same outcome together, in the order of the first of each. One that nothing was said of goes
+    /// Groups the events by outcome, in the order of the first event of each group. An event without an outcome is sent
     /// again, as after no answer.
     func parts(by outcomes: [EventOutcome]) -> [(outcome: EventOutcome, batch: Batch)] {
         var places: [EventOutcome: Int] = [:]
@@ -205,28 +207,28 @@ extension Batch {
     }
 }
 
-/// Senders that a change of settings replaced. Each finishes what it has on its way and is closed then, so that a reload
+/// Senders that a change of settings replaced. Each finishes its batches in flight and is then closed, so that a reload
 /// loses nothing and sends nothing twice (Behaviour S3).
 struct RetiringSenders {
     private var waiting: [ObjectIdentifier: (sender: any Sender, batches: Int)] = [:]
 
-    /// Retires a sender that has so many batches on their way.
+    /// Retires a sender that has this number of batches in flight.
     mutating func retire(_ sender: any Sender, batches: Int) {
         guard batches > 0 else { return sender.close() }
         waiting[ObjectIdentifier(sender)] = (sender, batches)
     }
 
-    /// A batch of a sender, retired or not, has come to its end.
+    /// Records the end of a batch. The sender may be one that is not retired.
     mutating func finished(_ sender: ObjectIdentifier) {
         guard let entry = waiting[sender] else { return }
         waiting[sender] = entry.batches > 1 ? (entry.sender, entry.batches - 1) : nil
         if entry.batches == 1 { entry.sender.close() }
     }
 
-    /// Batches that are on their way with retired senders.
+    /// The number of batches in flight with retired senders.
     var batches: Int { waiting.values.reduce(0) { $0 + $1.batches } }
 
-    /// Has all give up what is on its way.
+    /// Interrupts the batches of all retired senders.
     func interrupt() {
         for entry in waiting.values { entry.sender.interrupt() }
     }

@@ -1,31 +1,34 @@
-/// What is to be done with a batch, or with some of its events, after an attempt: what Behaviour D3 says of all kinds of
-/// destinations, first match wins. What a destination's answer means its sender says.
+/// The decision about a batch, or about some of its events, after an attempt. It follows the list in Behaviour D3, of
+/// which the first match wins. The sender tells what an answer of its destination means.
 enum Verdict: Equatable {
     /// All events are delivered.
     case delivered
-    /// All events wait and are sent again. `charged`: the attempt counts (Behaviour D9).
+    /// All events are sent again. `charged` is true if the attempt is charged (Behaviour D9).
     case retry(cause: String, charged: Bool)
-    /// The worker that had the batch is lost: the attempt counts, and another worker gets the events (Behaviour K3).
+    /// The worker with the batch was lost: the attempt is charged, and another worker gets the events (Behaviour K3).
     case reassign(cause: String)
-    /// All events are dead.
+    /// All events are dead-lettered.
     case dead(DeadLetter.Reason)
-    /// The batch was too large for the destination: halves are sent at once, no attempt charged (Behaviour D6).
+    /// The batch was too large for the destination: halves are sent at once, and no attempt is charged (Behaviour D6).
     case halve
     /// The dispatcher is held until an operator resumes it (Behaviour D7).
     case hold(cause: String)
-    /// The events stay as they were: the dispatcher is being stopped.
+    /// The events are unchanged, because the dispatcher is being stopped.
     case keep
 
+    /// Decides about a whole batch.
     /// - Parameters:
-    ///   - events: how many events the batch had.
-    ///   - isOversize: whether the batch is one event that is over `byte_limit` (Behaviour D2).
+    ///   - result: the result of the attempt.
+    ///   - events: the number of events in the batch.
+    ///   - isOversize: true if the batch is a single event over `byte_limit` (Behaviour D2).
+    ///   - settings: the dispatcher's settings.
     init(_ result: SendResult, events: Int, isOversize: Bool, settings: DispatcherSettings) {
         switch result {
         case .delivered: self = .delivered
         case .interrupted: self = .keep
         // Such a result has a verdict for each event.
         case .each: self = .keep
-        // The size of an event is judged by an answer alone (Behaviour D2).
+        // Only an answer can make an oversize event a dead letter (Behaviour D2).
         case .noAnswer(let cause, _):
             self = Verdict.giveUp(isOversize: false, settings) ?? .retry(cause: cause, charged: false)
         case .lost(let cause): self = Verdict.giveUp(isOversize: false, settings) ?? .reassign(cause: cause)
@@ -36,7 +39,7 @@ enum Verdict: Equatable {
         }
     }
 
-    /// What is to be done with one event, of a destination that tells them apart (Behaviour K3, K4).
+    /// Decides about one event, for a destination that reports on each event (Behaviour K3, K4).
     init(_ outcome: EventOutcome, isOversize: Bool, settings: DispatcherSettings) {
         switch outcome {
         case .delivered, .duplicate: self = .delivered
@@ -63,16 +66,16 @@ enum Verdict: Equatable {
     }
 }
 
-/// The outcome of an attempt, for the dead letters of events that it was the last attempt for (Behaviour D10).
+/// The last answer to an event, for its dead letter (Behaviour D10).
 struct LastAnswer {
-    /// The destination's status code, where it has such codes.
+    /// The destination's status code; nil if it has no codes.
     var status: Int?
-    /// A piece of the destination's answer, or the cause of the failure.
+    /// An excerpt of the destination's answer, or the cause of the failure.
     var text: String?
-    /// False if the event was never sent: no attempt was made that could be counted.
+    /// False if the event was never sent, so that no attempt is charged.
     var wasSent = true
 
-    /// The fault that kept an event from being sent at all.
+    /// Creates a value for an event that a fault kept from being sent.
     init(unsent fault: String) {
         (text, wasSent) = (fault, false)
     }

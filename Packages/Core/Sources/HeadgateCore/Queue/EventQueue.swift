@@ -372,7 +372,7 @@ public final class EventQueue {
     }
 
     /// Drops all waiters without notifying them. They hold references to a daemon that is gone while the process
-    /// continues, in tests for example.
+    /// of an embedding program continues.
     func forgetWaiters() {
         (committing, gathering, senders) = (CommittingGroups(), GatheringGroup(), SenderLine())
     }
