@@ -1,31 +1,31 @@
 import HeadgateCore
 import HeadgateData
 
-/// A dispatcher as the configuration describes it.
+/// The settings of one dispatcher.
 struct ConfiguredDispatcher: Sendable, Equatable {
-    /// What all kinds have.
+    /// The settings that all kinds of dispatchers have.
     var common: DispatcherSettings
-    /// What its kind has.
+    /// The settings of the dispatcher's kind.
     var kind: KindSettings
 
     var id: String { common.id }
 }
 
 extension ConfiguredDispatcher {
-    /// Reads an entry of `dispatchers`; what is wrong with it is noted and stands at its default.
+    /// Reads an entry of `dispatchers`. Wrong values are added to the faults and replaced by their defaults.
     init(id: String, _ entry: SettingsReader, rules: RuleReader, kinds: DispatcherKinds) {
         if let complaint = DispatcherID.complaint(about: id) { entry.fault(complaint) }
         common = DispatcherSettings(id: id)
         common.read(entry)
         common.loadRule = rules.rule("load_rule", in: entry)
-        // A kind that is refused is held against nothing; which of those that exist stands in for it does not matter.
+        // If the kind is wrong, the settings are refused as a whole. The kind `file` is only a placeholder.
         kind =
             ConfiguredDispatcher.kind(of: entry, kinds)?.settings(entry, common: &common)
             ?? KindSettings(FileKind(), FileSettings(path: ""))
         common.boundHand(entry)
     }
 
-    /// The kind that an entry names; nil, and a fault, when there is none of that name.
+    /// Returns the kind that an entry names. If there is none, adds a fault and returns nil.
     private static func kind(of entry: SettingsReader, _ kinds: DispatcherKinds) -> (any DispatcherKind)? {
         let given = entry.item("kind")
         if let name = given.flatMap(String.init(dataItem:)), let kind = kinds.kind(named: name) { return kind }
@@ -37,7 +37,7 @@ extension ConfiguredDispatcher {
 }
 
 extension DispatcherSettings {
-    /// Reads what all kinds can be told, but for what is about HTTP's answers.
+    /// Reads the settings that all kinds have, except those about HTTP answers.
     fileprivate mutating func read(_ reader: SettingsReader) {
         reader.integer("dispatch_limit", in: 1...DispatcherSettings.mostInHand, into: &dispatchLimit)
         reader.integer("byte_limit", in: 1...(1 << 30), into: &byteLimit)
@@ -54,7 +54,7 @@ extension DispatcherSettings {
         reader.section("activation_barrier") { activationBarrier = DispatcherActivation($0) }
     }
 
-    /// What is on its way is in memory, and about as much waits there behind it (Behaviour Q6).
+    /// Limits the events in flight. They are in memory, together with about as many buffered events (Behaviour Q6).
     fileprivate func boundHand(_ reader: SettingsReader) {
         guard dispatchLimit * inFlight > DispatcherSettings.mostInHand else { return }
         let most = DispatcherSettings.mostInHand
@@ -65,7 +65,7 @@ extension DispatcherSettings {
 extension SettingsReader {
     private static let mostWords = 64
 
-    /// True, false, or a list of reason words (Behaviour D13).
+    /// Reads true, false, or a list of reason words (Behaviour D13).
     fileprivate func annotateQueued(_ key: String, into place: inout AnnotateQueued) {
         guard let item = item(key) else { return }
         if let isOn = item.get(as: Bool.self) {
@@ -83,7 +83,7 @@ extension SettingsReader {
 
     private static let mustBeAnnotation = "must be true, false, or a list of no more than \(mostWords) reason words"
 
-    /// The id of a dispatcher that is configured no more, which only one may name.
+    /// Reads the ID of a dispatcher that is no longer configured. Only one dispatcher may name it.
     fileprivate func dispatcherID(_ key: String, of id: String) -> String? {
         guard let former = string(key) else { return nil }
         if let complaint = DispatcherID.complaint(about: former) {
@@ -104,12 +104,12 @@ extension DispatcherActivation {
     }
 }
 
-/// What may name a dispatcher.
+/// The rule for the IDs of dispatchers.
 enum DispatcherID {
-    /// The most characters that a name may have.
+    /// The most characters of an ID.
     static let longest = 64
 
-    /// What is wrong with a name; nil when it will do.
+    /// Returns the fault of an ID, or nil if the ID is valid.
     static func complaint(about id: String) -> String? {
         if id == BarrierScope.all.rawValue { return "`all` is the scope of all dispatchers and names none" }
         if (1...longest).contains(id.utf8.count), id.utf8.allSatisfy(isAllowed) { return nil }

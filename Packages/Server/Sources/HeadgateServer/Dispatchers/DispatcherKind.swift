@@ -1,33 +1,34 @@
 import HeadgateCore
 import HeadgateData
 
-/// A kind of dispatchers: what its settings are, and how its senders are made (Behaviour K1 to K6). Queue, barriers,
-/// retries and dead letters are the service's, the same for all kinds.
+/// A kind of dispatchers: reads its settings and makes its senders (Behaviour K1 to K6). The service handles queue,
+/// barriers, retries and dead letters in the same way for all kinds.
 ///
-/// Those that come with the service are in `DispatcherKinds.builtIn`; a program adds its own with
-/// ``ServerConfiguration/addDispatcherKind(_:)``, and settings name both alike:
+/// `DispatcherKinds.builtIn` has the service's own kinds. A program adds its own with
+/// ``ServerConfiguration/addDispatcherKind(_:)``. Settings name both in the same way:
 ///
 ///     "dispatchers": {"book": {"kind": "ledger", "dispatch_limit": 10, "configuration": {"book": 7}}}
 public protocol DispatcherKind {
-    /// What one dispatcher of the kind is told beyond what all are. Where that changes, the dispatcher gets a new sender.
+    /// The settings of this kind beyond those that all kinds have. When they change, the dispatcher gets a new sender.
     associatedtype Settings: Sendable, Equatable
 
-    /// The kind's name, as `kind` in the settings takes it.
+    /// The kind's name, the value of `kind` in the settings.
     var name: String { get }
 
-    /// Reads an entry of `dispatchers`, but for what all kinds have. What is wrong is noted with the reader and read as
-    /// if it were absent; a key that is not asked for is unknown (Behaviour S2). Files and environment variables that the
-    /// reader is asked for as such are warned of where they are missing, and what it is asked for as a secret is blanked
-    /// wherever settings are shown (Behaviour X4).
-    /// - Parameter common: what all kinds have, read already; the kind may have other defaults.
+    /// Reads the kind's part of an entry of `dispatchers`.
+    ///
+    /// A wrong value becomes a fault of the reader and reads as absent. A key that this method does not read is unknown
+    /// (Behaviour S2). The reader warns of missing files and environment variables if they are read as such. Values
+    /// that are read as secrets are hidden wherever settings are shown (Behaviour X4).
+    /// - Parameter common: the settings that all kinds have, already read. The kind may change their defaults.
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings
 
-    /// Whether the destination is on the other side of a network, so that the ConnectivityBarrier holds the dispatcher:
-    /// neither this machine's loopback nor a Unix socket nor a file (Behaviour B20).
+    /// Returns true if the dispatcher reaches its destination over a network, so that the ConnectivityBarrier applies.
+    /// The loopback interface, Unix sockets and files are no network (Behaviour B20).
     func reachesNetwork(_ settings: Settings) -> Bool
 
-    /// Makes the sender of one dispatcher: at the start, and again when its settings change.
-    /// - Throws: anything; at the start it ends the start, later the change is refused with it (Behaviour S2).
+    /// Makes the sender of one dispatcher. It is called at the start, and again when the dispatcher's settings change.
+    /// - Throws: any error. At the start it ends the start. Later it refuses the change of the settings (Behaviour S2).
     func makeSender(
         of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings
     ) throws -> any Sender
@@ -35,14 +36,14 @@ public protocol DispatcherKind {
 
 /// The kinds of dispatchers that settings may name.
 struct DispatcherKinds {
-    /// Those that come with the service. A new one is a line here, and a folder beside this file.
+    /// The service's own kinds. To add a kind, add a line here and a folder beside this file.
     static var builtIn: [any DispatcherKind] { [HTTPKind(), FileKind(), WorkerKind(), NATSKind(), KafkaKind()] }
 
     private(set) var all = DispatcherKinds.builtIn
 
     var names: [String] { all.map(\.name) }
 
-    /// Adds a kind of a program's; one of the service's own cannot be replaced.
+    /// Adds a program's kind. It cannot replace one of the service's own kinds.
     mutating func add(_ kind: some DispatcherKind) {
         guard !DispatcherKinds.builtIn.contains(where: { $0.name == kind.name }) else { return }
         all.removeAll { $0.name == kind.name }
@@ -54,10 +55,10 @@ struct DispatcherKinds {
     }
 }
 
-/// What a dispatcher of some kind was told, with the kind's name.
+/// The settings of one dispatcher's kind, with the kind's name.
 struct KindSettings: Sendable, Equatable {
     let kind: String
-    /// What the kind has read.
+    /// The settings that the kind has read.
     let settings: any Sendable & Equatable
     let reachesNetwork: Bool
 
@@ -79,7 +80,7 @@ extension Equatable {
 }
 
 extension DispatcherKind {
-    /// Reads an entry of this kind.
+    /// Reads the kind's part of an entry.
     func settings(_ entry: SettingsReader, common: inout DispatcherSettings) -> KindSettings {
         KindSettings(self, read(entry, common: &common))
     }

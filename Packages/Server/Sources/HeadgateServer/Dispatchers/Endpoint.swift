@@ -1,21 +1,21 @@
 import CCurl
 import Glibc
 
-/// An HTTP URL to send to (Behaviour K1).
+/// The HTTP URL of a destination (Behaviour K1).
 struct Endpoint: Equatable {
     /// `http` or `https`.
     let scheme: String
-    /// Where it is, and the user and password for it. A secret (Behaviour X4).
+    /// The user, password, host and port. A secret (Behaviour X4).
     let authority: Authority
-    /// The whole, scheme and all.
+    /// The complete URL.
     let text: String
 
-    /// Why a text is no such URL.
+    /// The reason why a text is no valid URL.
     struct Fault: Error, Equatable {
         let message: String
     }
 
-    /// Reads a URL; without a scheme it is one of `https`.
+    /// Reads a URL. Its default scheme is `https`.
     init(_ text: String) throws(Fault) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
             throw Fault(message: "must be a URL without spaces and control characters")
@@ -25,7 +25,7 @@ struct Endpoint: Equatable {
             throw Fault(message: "must be a URL with http:// or https://")
         }
         let whole = "\(scheme)://\(rest)"
-        // Such a sign is no delimiter for Swift, which compares whole characters, and is one for libcurl.
+        // Swift compares whole characters, so it does not see a delimiter with an accent. libcurl does.
         guard !whole.contains(where: Endpoint.isAccentedSign) else {
             throw Fault(message: "must be a URL without accents on punctuation")
         }
@@ -39,7 +39,7 @@ struct Endpoint: Equatable {
         return scalars.count > 1 && scalars.first?.isASCII == true && !character.isLetter && !character.isNumber
     }
 
-    /// The scheme in lower case, and what stands behind `://`.
+    /// Returns the scheme in lower case, and the text behind `://`.
     private static func split(_ text: String) -> (scheme: String, rest: Substring) {
         let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
         let behind = text[scheme.endIndex...]
@@ -48,18 +48,18 @@ struct Endpoint: Equatable {
     }
 }
 
-/// The part of a URL that says where to go: `user:password@host:port`.
+/// The authority of a URL: `user:password@host:port`.
 struct Authority: Equatable {
-    /// What stands before the host: a user and a password. A secret (Behaviour X4).
+    /// The user and password. A secret (Behaviour X4).
     let userInfo: String?
-    /// The host; an IPv6 address without its brackets.
+    /// The host, which for an IPv6 address has no brackets.
     let host: String
-    /// The port; nil: the scheme's.
+    /// The port, or nil for the scheme's default.
     let port: Int?
 
     init(_ text: Substring) throws(Endpoint.Fault) {
         let (userInfo, place) = Authority.splitUserInfo(text)
-        // Libraries differ in which `@` ends the user's name.
+        // Libraries disagree on which `@` ends the user's name.
         guard userInfo?.contains("@") != true else {
             throw Endpoint.Fault(message: "must have no `@` in the user's name and password; write it as %40")
         }
@@ -72,7 +72,7 @@ struct Authority: Equatable {
         self.port = port
     }
 
-    /// Whether the host is this machine itself, and no network leads there (Behaviour B20).
+    /// A Boolean value that says whether the host is this machine, which needs no network (Behaviour B20).
     var isLoopback: Bool {
         HostAddress(host).isLoopback
     }
@@ -93,7 +93,7 @@ struct Authority: Equatable {
         return (host, try port(place[host.endIndex...]))
     }
 
-    /// What `:8080` says; nil for nothing.
+    /// Reads a port like `:8080`. Returns nil for an empty text.
     private static func port(_ text: Substring) throws(Endpoint.Fault) -> Int? {
         if text.isEmpty { return nil }
         let digits = text.dropFirst()
@@ -104,24 +104,24 @@ struct Authority: Equatable {
     }
 
     private static func isHost(_ host: Substring, inBrackets: Bool) -> Bool {
-        // A name may have letters of any script, which curl turns into ASCII, and an address a zone behind `%`.
+        // A name may have letters of any script, which curl encodes, and an address may have a zone after `%`.
         let marks = inBrackets ? ":.%-_" : ".-_~"
         return !host.isEmpty && host.allSatisfy { $0.isLetter || $0.isNumber || marks.contains($0) }
     }
 }
 
-/// The host of a URL as libcurl understands it: it takes an IPv4 address in all spellings that `inet_aton` does.
+/// The host of a URL as libcurl reads it. libcurl accepts every spelling of an IPv4 address that `inet_aton` accepts.
 private struct HostAddress {
     private let name: String
 
-    /// - Parameter host: an IPv6 address without its brackets, or anything else as it stands in the URL.
+    /// - Parameter host: an IPv6 address without brackets, or any other host as it is in the URL.
     init(_ host: String) {
-        // A dot at the end only says that a name is whole.
+        // A dot at the end marks a name as complete, and does not change it.
         let whole = host.hasSuffix(".") ? String(host.dropLast()) : host
         name = HostAddress.normalized(whole).lowercased()
     }
 
-    /// Whether it is this machine itself, so that no network leads there (Behaviour B20).
+    /// A Boolean value that says whether the host is this machine, which needs no network (Behaviour B20).
     var isLoopback: Bool {
         if name == "localhost" || name.hasSuffix(".localhost") { return true }
         if let bytes = HostAddress.bytes(name, AF_INET, 4) { return HostAddress.isLoopbackIPv4(bytes[...]) }
@@ -131,12 +131,12 @@ private struct HostAddress {
             ? HostAddress.isLoopbackIPv4(bytes[12...]) : bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] <= 1
     }
 
-    /// The network 127.0.0.0/8, and the address that stands for any: the kernel connects to that over loopback too.
+    /// Returns true for the network 127.0.0.0/8 and for 0.0.0.0, to which the kernel also connects over loopback.
     private static func isLoopbackIPv4(_ bytes: ArraySlice<UInt8>) -> Bool {
         bytes.first == 127 || bytes.allSatisfy { $0 == 0 }
     }
 
-    /// As libcurl's URL parser gives it back; the host itself where it takes none.
+    /// Returns the host as libcurl's URL parser writes it, or the host itself if the parser refuses it.
     private static func normalized(_ host: String) -> String {
         let url = curl_url()
         defer { curl_url_cleanup(url) }

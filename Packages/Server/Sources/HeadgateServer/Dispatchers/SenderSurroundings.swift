@@ -3,17 +3,17 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// What the senders of all dispatchers share.
+/// The parts of the service that the senders of all dispatchers share.
 public final class SenderSurroundings {
-    /// Where all of a sender is called.
+    /// The scheduler on which senders are called.
     public let scheduler: any Scheduler
-    /// Relative paths in settings are relative to this.
+    /// The data directory. Relative paths in settings refer to it.
     public let dataDirectory: String
-    /// The event loop behind the scheduler, if there is one.
+    /// The event loop below the scheduler, or nil if the scheduler has none.
     private let loop: EventLoop?
-    /// Who works for dispatchers of kind `worker`.
+    /// The workers of dispatchers of kind `worker`.
     let workforces: Workforces
-    /// The threads that write the files of dispatchers of kind `file`.
+    /// The threads that write files, for dispatchers of kind `file`.
     let fileThreads = FileThreads()
     private var client: HTTPClient?
 
@@ -24,25 +24,25 @@ public final class SenderSurroundings {
         self.loop = loop
     }
 
-    /// One for all that speak HTTP, made when it is first needed; nil without an event loop.
+    /// The HTTP client of all dispatchers, made at its first use. Nil without an event loop.
     var http: HTTPClient? {
         if client == nil { client = loop.map { HTTPClient(loop: $0, userAgent: "headgate/\(Version.current)") } }
         return client
     }
 
-    /// The event loop, for senders that cannot be without one.
+    /// Returns the event loop. Throws if there is none.
     func requireLoop() throws(StartFault) -> EventLoop {
         guard let loop else { throw StartFault("the dispatcher needs an event loop") }
         return loop
     }
 
-    /// The HTTP client, for senders that cannot be without one.
+    /// Returns the HTTP client. Throws if there is no event loop.
     func requireHTTP() throws(StartFault) -> HTTPClient {
         guard let http else { throw StartFault("the dispatcher needs an event loop") }
         return http
     }
 
-    /// Closes all connections. Nothing is in flight then.
+    /// Closes all connections. The caller must have ended all transfers.
     func close() {
         client?.close()
         client = nil

@@ -2,8 +2,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `barrier.list`, and what clients do to barriers of their own (Behaviour B29): `barrier.register`, `barrier.set` and
-/// `barrier.unregister`.
+/// The method `barrier.list`, and the methods for a client's own barriers (Behaviour B29): `barrier.register`,
+/// `barrier.set` and `barrier.unregister`.
 enum BarrierMethods {
     private static let list = Method(
         "barrier.list", .observe, "Every barrier, with its states.", changesNothing: true,
@@ -78,7 +78,7 @@ enum BarrierMethods {
         return BarrierScope(rawValue: word)
     }
 
-    /// A list, or one alone (Behaviour B4).
+    /// The scopes of a barrier: a list, or a single scope (Behaviour B4).
     private static let scopes = Shape<[BarrierScope]>(
         .either([.array(scope.schema), scope.schema])
     ) { view throws(ParameterFault) in
@@ -92,9 +92,9 @@ enum BarrierMethods {
         return distinct
     }
 
-    // MARK: What is told of barriers
+    // MARK: Schema of a barrier
 
-    /// As `barrier.list`, `status` and the topic `barriers` have it.
+    /// The schema of a barrier in `barrier.list`, `status` and the topic `barriers`.
     static let barrier = Schema.named(
         "Barrier",
         .object([
@@ -112,7 +112,7 @@ enum BarrierMethods {
 }
 
 extension RPCError {
-    /// Why something is not done to a barrier, as the client is told.
+    /// Makes the client's error of a refused call.
     fileprivate init(_ refusal: RemoteBarrierRefusal, barrier id: String) {
         switch refusal {
         case .unknown: self.init(.notFound, "there is no barrier \(id)")
@@ -126,7 +126,7 @@ extension RPCError {
 }
 
 extension JSONWriter {
-    /// The member `barriers`, as `barrier.list` and `status` have it.
+    /// Writes the member `barriers` of `barrier.list` and `status`.
     mutating func barriers(_ summaries: [BarrierSummary]) {
         member("barriers")
         beginArray()

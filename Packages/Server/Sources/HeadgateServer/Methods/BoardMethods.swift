@@ -2,10 +2,10 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `board.serve`, `board.unserve` and `board.activate`, and the requests that the server makes of a board's process: `board.run`
-/// and `board.barrier` (Behaviour A1–A8).
+/// The methods `board.serve`, `board.unserve` and `board.activate`, and the daemon's requests to a process that serves
+/// boards: `board.run` and `board.barrier` (Behaviour A1–A8).
 enum BoardMethods {
-    /// The most bytes that a mainboard's name may have.
+    /// The most bytes of a mainboard's name.
     private static let longestMainboard = 256
 
     private static let board = Field(
@@ -32,7 +32,8 @@ enum BoardMethods {
         return barrier
     }
 
-    /// The word that a process gives in place of a barrier to be asked for one at each activation (Behaviour A2).
+    /// The word that a process gives instead of a barrier, so that the daemon asks for one at each activation
+    /// (Behaviour A2).
     private enum Asking: String, CaseIterable {
         case ask
     }
@@ -76,12 +77,12 @@ enum BoardMethods {
         call.reply.answer()
     }
 
-    /// What a client hands in, and what came of it.
+    /// The schema of a board's outcome, in the answers to `board.activate` and `board.run`.
     private static let outcome = Schema.object([.required("done", .bool), .optional("output", .any)])
 
     // MARK: Activating
 
-    /// How long an activation may take when nothing is said (Behaviour A5).
+    /// The default timeout of an activation (Behaviour A5).
     private static let usualTimeout = Duration.seconds(30)
 
     private static let activate = Method(
@@ -129,7 +130,7 @@ enum BoardMethods {
             .optional("barrier", .nullable(barrier.schema), "none: the activation has no barrier of its own")
         ]))
 
-    /// Reads the answer to `board.barrier`. An answer that names no sound barrier is an error of the process.
+    /// Reads the answer to `board.barrier`. An answer without a valid barrier is an error of the process.
     static func choice(in result: Result<JSONView, PeerFault>) -> Result<ActivationBarrier?, ActivationFault> {
         switch result {
         case .failure(.refused(let error)): return .failure(ActivationFault(error))
@@ -163,7 +164,7 @@ extension Reply {
 }
 
 extension RPCError {
-    /// Why a process may not serve a board, as it is told.
+    /// Makes the error for a process that may not serve a board.
     fileprivate init(_ refusal: ServingRefusal, board: String) {
         switch refusal {
         case .differs: self.init(.conflict, "others serve board \(board) with another barrier or gateway")

@@ -2,7 +2,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `client.list`: who is connected, what they sent, and whom the daemon does not read (Behaviour O3, X2).
+/// The method `client.list`: the connected clients, their counters, and why the daemon does not read a client
+/// (Behaviour O3, X2).
 enum ClientMethods {
     private static let list = Method(
         "client.list", .observe, "Every connected client: what it sent, and why it is not read where it is not.",
@@ -42,7 +43,7 @@ enum ClientMethods {
         ])
     }
 
-    /// What is counted of single clients, too.
+    /// The counters of events that each client has, too.
     fileprivate static let counted: [EventCounter] = [.received, .duplicates, .unrouted, .rejected]
 
     static let family = MethodFamily(methods: [list])

@@ -1,7 +1,7 @@
 import HeadgateData
 import HeadgateWire
 
-/// `config.get`, `config.set` and `config.reload`.
+/// The methods `config.get`, `config.set` and `config.reload`.
 enum ConfigMethods {
     private static let get = Method(
         "config.get", .observe, "The settings in force, or those of one layer; secrets are blanked.",
@@ -47,7 +47,7 @@ enum ConfigMethods {
 }
 
 extension Shape where Value == DataObject {
-    /// An object in which no name is there twice: parsers differ in which of the two they take.
+    /// An object without repeated names. Parsers disagree on which of two equal names counts.
     fileprivate static var settings: Shape {
         Shape(.anyObject) { view throws(ParameterFault) in
             let object = try Shape<DataObject>.object.read(view)

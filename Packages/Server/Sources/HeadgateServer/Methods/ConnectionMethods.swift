@@ -3,8 +3,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// What a client says of itself, and what it is told of the daemon: `hello`, `ping`, `rpc.discover`, `application.status`;
-/// and the notification `closing`.
+/// The methods `hello`, `ping`, `rpc.discover` and `application.status`, and the notification `closing`.
 enum ConnectionMethods {
     private static let protocolNumber = 1
 
@@ -43,7 +42,7 @@ enum ConnectionMethods {
         answer(service, call)
     }
 
-    /// Nobody may take the namespace that another user has by default.
+    /// Refuses the namespace that another user has by default.
     private static func check(_ namespace: String, of caller: Caller) throws(RPCError) {
         guard !namespace.hasPrefix("uid:") || namespace == caller.namespace else {
             throw .invalidParams(path: "namespace", "must not begin with \"uid:\"")
@@ -92,7 +91,7 @@ enum ConnectionMethods {
     static let family = MethodFamily(methods: [hello, ping, discover, status], messages: [closing])
 }
 
-/// The words that `application.status` takes: the protocol's own, and those that a tracker in an application has for the same.
+/// The words that `application.status` accepts: those of the protocol, and synonyms that mobile trackers use.
 private enum StatusWord: String, CaseIterable, Sendable {
     case foreground, background, exiting, foregrounded, backgrounded, initialized
 

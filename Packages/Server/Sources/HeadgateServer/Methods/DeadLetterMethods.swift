@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `dead_letters.list`, `dead_letters.requeue` and `dead_letters.purge` (Behaviour D10).
+/// The methods `dead_letters.list`, `dead_letters.requeue` and `dead_letters.purge` (Behaviour D10).
 enum DeadLetterMethods {
     private static let list = Method(
         "dead_letters.list", .observe, "The events that were given up, the oldest first.", changesNothing: true,
@@ -73,7 +73,7 @@ enum DeadLetterMethods {
 }
 
 extension RPCError {
-    /// Why not all were requeued, and in `count` how many were.
+    /// Makes the error of an incomplete requeue. Its `count` is the number of requeued letters.
     fileprivate init(_ fault: RequeueFault) {
         switch fault {
         case .queueFull(let count):
@@ -89,7 +89,7 @@ extension RPCError {
 }
 
 extension JSONWriter {
-    /// The result of `dead_letters.list`.
+    /// Writes the result of `dead_letters.list`.
     fileprivate mutating func page(_ page: LetterPage, dispatcherId: (DispatcherNumber) -> String?) {
         beginObject()
         member("dead_letters")
@@ -115,7 +115,7 @@ extension JSONWriter {
         member("first_failed_at", letter.firstFailedAt)
         member("died_at", letter.diedAt)
         member("event")
-        // As it would go after a requeue: its attempts begin anew then.
+        // The event in the form that a requeue would send: its attempts begin again.
         if let event = letter.event { raw(event.json(attempt: 1)) } else { null() }
         endObject()
     }

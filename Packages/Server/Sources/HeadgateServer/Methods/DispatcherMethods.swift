@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `dispatcher.list`, `dispatcher.pause`, `dispatcher.resume` and `dispatcher.retry`.
+/// The methods `dispatcher.list`, `dispatcher.pause`, `dispatcher.resume` and `dispatcher.retry`.
 enum DispatcherMethods {
     private static let list = Method(
         "dispatcher.list", .observe, "Every dispatcher, with its queue.", changesNothing: true,
@@ -31,7 +31,7 @@ enum DispatcherMethods {
         reasons: [.notFound, .storage]
     ) { service, call, id, reason throws(RPCError) in
         guard service.gate.resume(id, then: call.reply.answerWritten()) else { throw .unknownDispatcher(id) }
-        // An open barrier has no reason to show: whoever looks later finds it in the log.
+        // An open barrier shows no reason, so the log keeps it.
         if let reason {
             service.log.tell(.dispatcherResumed, ["dispatcher": .string(id), "reason": .string(reason)])
         }
@@ -49,10 +49,11 @@ enum DispatcherMethods {
         call.reply.answer()
     }
 
-    /// As `dispatcher.list`, `status` and the topic `dispatchers` have it.
+    /// The schema of a dispatcher in `dispatcher.list`, `status` and the topic `dispatchers`.
     static let dispatcher = Schema.named("Dispatcher", .object(state + counters + lastAttempt))
 
-    /// The queue of a dispatcher that is configured no more, as `dispatcher.list` and `status` have it.
+    /// The schema of an orphan in `dispatcher.list` and `status`: the queue of a dispatcher that is no longer
+    /// configured.
     static let orphan = Schema.named(
         "Orphan",
         .object([
@@ -83,7 +84,7 @@ enum DispatcherMethods {
 }
 
 extension Reply {
-    /// Returns what answers a change, with nothing, once the change is stored for the next start.
+    /// Returns a closure that answers a change once it is stored for the next start.
     func answerWritten() -> (StoreFault?) -> Void {
         { fault in
             guard fault == nil else {
@@ -96,14 +97,14 @@ extension Reply {
 }
 
 extension RPCError {
-    /// There is no dispatcher of this id.
+    /// Makes the error that there is no dispatcher with this ID.
     static func unknownDispatcher(_ id: String) -> RPCError {
         RPCError(.notFound, "there is no dispatcher \(id)")
     }
 }
 
 extension JSONWriter {
-    /// The member `dispatchers`, as `dispatcher.list` and `status` have it.
+    /// Writes the member `dispatchers` of `dispatcher.list` and `status`.
     mutating func dispatchers(_ summaries: [DispatcherSummary]) {
         member("dispatchers")
         beginArray()
@@ -114,7 +115,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// The member `orphans`, as `dispatcher.list` and `status` have it.
+    /// Writes the member `orphans` of `dispatcher.list` and `status`.
     mutating func orphans(_ summaries: [OrphanSummary]) {
         member("orphans")
         beginArray()
@@ -147,7 +148,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// A dispatcher's counters as members; those without a name are left out.
+    /// Writes a dispatcher's counters as members. Counters without a name are left out.
     mutating func counters(_ counters: Counters<DispatcherCounter>, named name: (DispatcherCounter) -> String?) {
         for counter in DispatcherCounter.allCases {
             guard let name = name(counter) else { continue }
@@ -158,7 +159,7 @@ extension JSONWriter {
 }
 
 extension Duration? {
-    /// As a member whose name ends in `_ms`.
+    /// The value of a member whose name ends in `_ms`.
     var milliseconds: DataItem {
         map { .number(DataNumber(Int($0.wholeMilliseconds))) } ?? .null
     }

@@ -2,9 +2,9 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `flush`, `flush.cancel` and `flush.list`.
+/// The methods `flush`, `flush.cancel` and `flush.list`.
 enum FlushMethods {
-    /// How long a flush lasts when nothing is said; 0 is for ever (Behaviour F2).
+    /// The default timeout of a flush (Behaviour F2).
     static let usualTimeout = Duration.seconds(30)
 
     private static let flush = Method(
@@ -75,7 +75,7 @@ enum FlushMethods {
     static let family = MethodFamily(methods: [flush, cancel, list])
 }
 
-/// Answers a flush's `wait` when it has ended.
+/// The reply to a flush with `wait`, which is sent when the flush ends.
 private final class WaitingReply {
     var flush = ""
     private let reply: Reply?
@@ -120,11 +120,12 @@ extension FlushSummary {
     }
 }
 
-/// The flushes under way that clients asked for, with their users (Behaviour X2): a flush outlives the connection that asked for it.
+/// The flushes in progress that clients requested, with their users (Behaviour X2). A flush may outlive its client's
+/// connection.
 final class ClientFlushes {
     private var users: [String: UInt32] = [:]
 
-    /// Throws if a user has as many as may be.
+    /// Throws `limit` if a user has the most flushes in progress.
     func checkRoom(for uid: UInt32) throws(RPCError) {
         guard users.values.count(where: { $0 == uid }) >= Limits.mostFlushesPerUser else { return }
         throw RPCError(
@@ -137,6 +138,6 @@ final class ClientFlushes {
 
     func ended(_ flush: String) { users[flush] = nil }
 
-    /// The user who asked for a flush; nil if no client did.
+    /// Returns the user who requested a flush, or nil if no client did.
     func uid(of flush: String) -> UInt32? { users[flush] }
 }

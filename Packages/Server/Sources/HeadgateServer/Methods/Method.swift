@@ -1,35 +1,35 @@
 import HeadgateWire
 
-/// Groups of methods, to which users may be given access (Behaviour X1).
+/// The groups of methods, which the settings grant to users (Behaviour X1).
 enum MethodGroup: String, CaseIterable, Sendable {
-    /// What everyone may do who can connect.
+    /// The methods that every connected client may call.
     case track
-    /// Looking.
+    /// The methods that read the service's state.
     case observe
-    /// Steering.
+    /// The methods that change the service's state.
     case control
-    /// Taking dispatches and serving boards.
+    /// The methods for workers and for processes that serve boards.
     case serve
 }
 
-/// A method of the protocol: what it is called, takes, does and answers. All that is told of it, checked for it and carried
-/// out by it follows from this one declaration.
+/// The declaration of one method of the protocol: name, parameters, result, errors and code. Descriptions, checks and
+/// execution of the method all use this one declaration.
 struct Method: Sendable {
     let name: StaticString
     let group: MethodGroup
-    /// What it does, for people.
+    /// The summary of the method, for documents.
     let summary: String
-    /// Whether a client may repeat it without being asked, since it changes nothing.
+    /// A Boolean value that says whether a client may repeat the call by itself, because the method changes nothing.
     let changesNothing: Bool
     let params: [Schema.Member]
     let result: Schema
-    /// The service's own errors that it may end with, beside those that any request may.
+    /// The errors of the service that the method may return, besides those of every request.
     let reasons: [ErrorReason]
-    /// Carries the method out; the answer may come later.
+    /// Runs the method. The answer may be sent later.
     let run: @Sendable (Service, Call) throws(RPCError) -> Void
 
-    /// A method whose parameters are read before it runs. It gets their values and nothing else of them: what is not
-    /// declared cannot be read, and what is declared is checked as the document says.
+    /// Declares a method whose parameters are read before it runs. The method gets only the values, so it cannot read
+    /// undeclared parameters, and every value has been checked.
     init<each Value>(
         _ name: StaticString, _ group: MethodGroup, _ summary: String, changesNothing: Bool = false,
         _ params: repeat Field<each Value>, result: Schema = .empty, reasons: [ErrorReason] = [],
@@ -51,8 +51,8 @@ struct Method: Sendable {
         }
     }
 
-    /// A method that reads its parameters itself, since it is too hot to have them copied out of the line. A test holds
-    /// it to what is declared.
+    /// Declares a method that reads its parameters itself, because copying them would be too slow. A test compares its
+    /// code with the declaration.
     init(
         _ name: StaticString, _ group: MethodGroup, _ summary: String, changesNothing: Bool = false,
         readingItself params: [Schema.Member], result: Schema = .empty, reasons: [ErrorReason] = [],
@@ -73,7 +73,7 @@ struct Method: Sendable {
 struct Call {
     let session: Session
     let reply: Reply
-    /// For the method's declaration, which reads them. They are only valid until the method returns.
+    /// The parameters, which the method's declaration reads. They are valid only until the method returns.
     fileprivate let params: JSONView?
 
     init(session: Session, params: JSONView?, reply: Reply) {
@@ -83,13 +83,13 @@ struct Call {
     }
 }
 
-/// What the server sends to clients without being asked for it.
+/// The declaration of a request or notification that the daemon sends to clients.
 struct ServerMessage: Sendable {
     let name: StaticString
-    /// What it is for, for people.
+    /// The purpose of the message, for documents.
     let summary: String
     let params: [Schema.Member]
-    /// What the client is to answer; nil for a notification.
+    /// The result that the client must return, or nil for a notification.
     let result: Schema?
 
     init(_ name: StaticString, _ summary: String, params: [Schema.Member], result: Schema? = nil) {
@@ -100,13 +100,13 @@ struct ServerMessage: Sendable {
     }
 }
 
-/// Methods that belong together, and what the server sends because of them.
+/// Methods that belong together, and the messages of the daemon that belong to them.
 struct MethodFamily: Sendable {
     let methods: [Method]
     var messages: [ServerMessage] = []
 }
 
-/// Every method that the daemon knows.
+/// All methods of the daemon.
 struct MethodTable {
     static let families: [MethodFamily] = [
         ConnectionMethods.family, TrackMethods.family, FlushMethods.family, StatusMethods.family, WatchMethods.family,
@@ -119,7 +119,7 @@ struct MethodTable {
 
     private let methods = Dictionary(uniqueKeysWithValues: all.map { ($0.name.description, $0) })
 
-    /// The method of a name, for a caller who may use it.
+    /// Returns the method of a name. Throws if there is none, or if the caller lacks the right to call it.
     func method(_ name: String, for caller: Caller) throws(RPCError) -> Method {
         guard let method = methods[name] else { throw .methodNotFound(name) }
         guard caller.groups.contains(method.group) else {

@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `metrics`.
+/// The method `metrics`.
 enum MetricsMethods {
     private static let metrics = Method(
         "metrics", .observe, "All that is counted and measured, as monitoring systems read it.", changesNothing: true,

@@ -1,15 +1,15 @@
 import HeadgateData
 import HeadgateWire
 
-/// The protocol in a form that programs read, as `rpc.discover` gives it (https://spec.open-rpc.org). All of it follows from
-/// the declarations of the methods; `Tools/protocol` writes it down, and what follows from it in turn.
+/// The protocol as an OpenRPC document (https://spec.open-rpc.org), which `rpc.discover` returns. It is made from the
+/// declarations of the methods. `Tools/protocol` writes it to a file and generates documents and clients from it.
 enum OpenRPCDocument {
     static let document: DataObject = [
         "openrpc": "1.3.2", "info": .object(info), "methods": .array(methods.map(\.item)),
         "components": ["schemas": .object(schemas), "errors": .object(errors)],
     ]
 
-    /// ``document`` as it is sent. It is the same for all who ask, and has thirty KB.
+    /// The rendered ``document``. It has thirty KB and is the same in every answer.
     static let json: [UInt8] = {
         var writer = JSONWriter()
         writer.object(document)
@@ -25,7 +25,7 @@ enum OpenRPCDocument {
         "version": .string(Version.current), "x-protocol": 1,
     ]
 
-    /// All that clients may call, in the order of the families, and then what the server sends.
+    /// The entries of all methods for clients, in the order of the families, then those of the daemon's messages.
     private static var methods: [Entry] {
         MethodTable.all.map(Entry.init) + MethodTable.families.flatMap(\.messages).map(Entry.init)
     }
@@ -47,7 +47,7 @@ enum OpenRPCDocument {
     }
 }
 
-/// A method, of clients or of the server, as OpenRPC describes it.
+/// The OpenRPC entry of a method of clients or of the daemon.
 private struct Entry {
     let schemas: [Schema]
     let item: DataItem

@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `queue.peek` and `queue.purge`.
+/// The methods `queue.peek` and `queue.purge`.
 enum QueueMethods {
     private static let peek = Method(
         "queue.peek", .observe, "The next events of a dispatcher, as they are stored.", changesNothing: true,
@@ -49,7 +49,7 @@ enum QueueMethods {
 }
 
 extension JSONWriter {
-    /// The result of `queue.peek`.
+    /// Writes the result of `queue.peek`.
     fileprivate mutating func page(_ page: QueuePage) {
         beginObject()
         member("events")

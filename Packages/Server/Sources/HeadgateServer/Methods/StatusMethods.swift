@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `status`.
+/// The method `status`.
 enum StatusMethods {
     private static let status = Method(
         "status", .observe, "How things stand: what a person asks first.", changesNothing: true,
@@ -52,7 +52,7 @@ enum StatusMethods {
         }
     }
 
-    /// What the start found, and the scopes of registered barriers that name no dispatcher yet (Behaviour B4).
+    /// Returns the service's warnings, orphans, and scopes of remote barriers that name no dispatcher (Behaviour B4).
     private static func warnings(_ service: Service) -> [String] {
         let all =
             service.warnings
@@ -77,7 +77,7 @@ enum StatusMethods {
         ]
     }
 
-    /// Which clients' ids are remembered (Behaviour Q7).
+    /// Returns the number of remembered client IDs and the time of the oldest (Behaviour Q7).
     private static func dedupe(_ service: Service) -> DataObject {
         let (ids, since) = service.gate.events.remembered
         return ["ids": .number(DataNumber(ids)), "since": since.map { .string($0.text) } ?? .null]
@@ -95,7 +95,7 @@ enum StatusMethods {
 }
 
 extension Counters {
-    /// All of them by their names.
+    /// All counters with their names.
     fileprivate var items: [(String, DataItem)] {
         List.allCases.map { ($0.name, .number(DataNumber(self[$0]))) }
     }

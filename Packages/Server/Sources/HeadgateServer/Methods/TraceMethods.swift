@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `event.trace`.
+/// The method `event.trace`.
 enum TraceMethods {
     private static let trace = Method(
         "event.trace", .observe, "What has become of the event of an id, for each dispatcher that it is for.",
@@ -49,7 +49,7 @@ enum TraceMethods {
 }
 
 extension JSONWriter {
-    /// The result of `event.trace`.
+    /// Writes the result of `event.trace`.
     fileprivate mutating func traced(_ events: [TracedEvent], id: String) {
         beginObject()
         member("events")

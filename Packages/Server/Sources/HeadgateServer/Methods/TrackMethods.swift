@@ -2,11 +2,12 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `track` and `track_many`.
+/// The methods `track` and `track_many`.
 enum TrackMethods {
     private static let reasons: [ErrorReason] = [.queueFull, .eventTooLarge, .storage, .limit, .shuttingDown]
 
-    /// For a `track` in a batch or without an id; the others take the session's hot path.
+    /// This declaration serves `track` in a JSON-RPC batch or as a notification. The session runs other calls on its
+    /// hot path.
     private static let track = Method(
         "track", .track, "Takes an event, and answers once it is safe.", readingItself: EventReader.members,
         result: .object([
@@ -22,7 +23,7 @@ enum TrackMethods {
         }
     }
 
-    /// All or none, and all go into one group.
+    /// All events of a call are stored in one commit group, or none is.
     private static let trackMany = Method(
         "track_many", .track, "Takes events, all or none.",
         readingItself: [.required("events", .array(.named("TrackedEvent", .object(EventReader.members))))],
@@ -44,7 +45,7 @@ enum TrackMethods {
         return Array(elements)
     }
 
-    /// Answers once the events are safe.
+    /// Answers after the commit of the events.
     private static func answer(
         _ service: Service, _ call: Call, events: Int, _ write: @escaping (inout JSONWriter) -> Void
     ) {
@@ -57,7 +58,7 @@ enum TrackMethods {
     static let family = MethodFamily(methods: [track, trackMany])
 }
 
-/// What `track_many` answers.
+/// The result of `track_many`.
 private struct TrackSummary {
     private var ids = JSONWriter()
     private var first: SequenceNumber?

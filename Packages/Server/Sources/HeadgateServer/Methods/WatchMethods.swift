@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateWire
 
-/// `watch` and `unwatch`, and what the server tells those who watch: `changed` (Behaviour B10).
+/// The methods `watch` and `unwatch`, and the notification `changed` (Behaviour B10).
 enum WatchMethods {
     private static let watch = Method(
         "watch", .observe, "Tells what changes from now on, by `changed`.",

@@ -1,8 +1,8 @@
 import HeadgateCore
 import HeadgateWire
 
-/// `dispatcher.subscribe` and `dispatcher.unsubscribe`, and what the server asks of those who subscribed: `dispatch`
-/// (Behaviour K3).
+/// The methods `dispatcher.subscribe` and `dispatcher.unsubscribe`, and the daemon's request `dispatch` to subscribed
+/// workers (Behaviour K3).
 enum WorkerMethods {
     private static let subscribe = Method(
         "dispatcher.subscribe", .serve, "Takes batches of a dispatcher of kind `worker`, which come as `dispatch`.",
@@ -41,7 +41,7 @@ enum WorkerMethods {
                 "by event id; those not named are delivered")
         ]))
 
-    /// As dispatchers of every kind send it.
+    /// The schema of a delivered event, which all kinds of dispatchers send.
     private static let deliveredEvent = Schema.named(
         "DeliveredEvent",
         .object([

@@ -1,18 +1,19 @@
 import HeadgateCore
 import HeadgateData
 
-/// A barrier as the configuration describes it (Behaviour S4).
+/// The settings of one barrier (Behaviour S4).
 public struct BarrierSettings: Equatable, Sendable {
-    /// The barrier's name: that of its entry.
+    /// The barrier's ID, which is the name of its entry.
     public var id: String
-    /// Which barrier it is: `kind`, else `barrier_id`, else its name.
+    /// The barrier's kind: `kind`, else `barrier_id`, else the ID.
     public var kind: String
-    /// What it stands before, in the order given. None switches it off; nil leaves it to its factory (Behaviour B4, B5).
+    /// The barrier's scopes, in the order given. An empty list switches the barrier off, and nil leaves the scopes to
+    /// the factory (Behaviour B4, B5).
     public var scopes: [BarrierScope]?
-    /// What it is told, for itself to read.
+    /// The configuration that the barrier reads itself.
     public var configuration: DataObject
 
-    /// Its state when its code throws: `on_error` (Behaviour B9).
+    /// The barrier's state if its code throws: `on_error` (Behaviour B9).
     public var stateOnError: BarrierState
 
     public init(
@@ -39,7 +40,8 @@ public struct BarrierSettings: Equatable, Sendable {
         warnOfScopes(reader, kinds, dispatchers)
     }
 
-    /// Scopes without a dispatcher take effect when it appears (Behaviour B4). An explicit `[]` is meant.
+    /// Warns of scopes that apply to no dispatcher. Such a scope takes effect when the dispatcher appears (Behaviour
+    /// B4). An explicit `[]` gets no warning.
     private func warnOfScopes(_ reader: SettingsReader, _ kinds: BarrierKinds, _ dispatchers: [ConfiguredDispatcher]) {
         guard let scopes else {
             if dispatchers.contains(where: { kinds.stands(kind, before: $0) }) { return }
@@ -51,7 +53,7 @@ public struct BarrierSettings: Equatable, Sendable {
         if scopes.contains(.all), dispatchers.isEmpty { reader.warn("scopes", "", "there is no dispatcher at all") }
     }
 
-    /// What is wrong with a barrier's name; nil when it will do.
+    /// Returns the fault of a barrier's ID, or nil if the ID is valid.
     private static func complaint(about id: String) -> String? {
         if let complaint = BarrierName.complaint(about: id) { return complaint }
         let isTaken = BarrierKinds.ownedByService.contains { id.hasPrefix($0 + ":") }
@@ -60,7 +62,7 @@ public struct BarrierSettings: Equatable, Sendable {
 }
 
 extension SettingsReader {
-    /// Scopes: a list, or one alone (Behaviour B4). Each counts once.
+    /// Reads scopes: a list, or a single scope (Behaviour B4). Repeated scopes count once.
     fileprivate func scopes(_ key: String) -> [BarrierScope]? {
         let mustBe = "must be `all`, the id of a dispatcher, or a list of those"
         switch item(key) {
@@ -73,7 +75,7 @@ extension SettingsReader {
         }
     }
 
-    /// A barrier's configuration, which its kind checks; a null in it counts as absent, as everywhere.
+    /// Reads a barrier's configuration, which its kind checks. A null in it counts as absent.
     fileprivate func configuration(_ key: String) -> DataObject {
         let object = item(key).flatMap(DataObject.init(dataItem:)) ?? [:]
         return DataObject(object.filter { !$0.value.isNull }.map { ($0.key, $0.value) })
@@ -93,16 +95,16 @@ extension SettingsReader {
     }
 }
 
-/// The kinds of barriers that may be configured: those that come with the service, and those that a program brings.
+/// The kinds of barriers that settings may name: those of the service, and those that a program adds.
 public struct BarrierKinds {
-    /// Kinds that the service itself puts before dispatchers, one for each, and steers.
+    /// The kinds of which the service itself adds one barrier to each dispatcher.
     static let ownedByService = ["ManualBarrier", "BackoffBarrier", "ActivationGate"]
 
     private var factories: [String: any BarrierFactory] = [:]
-    /// Kinds of a program's own. What their default scopes are is known for sure only when dispatchers are there.
+    /// The kinds that a program adds. Their default scopes may change until the dispatchers exist.
     private(set) var own: Set<String> = []
 
-    /// The kinds that come with the service.
+    /// The kinds of the service.
     public static var builtIn: BarrierKinds {
         var kinds = BarrierKinds()
         let connectivity = Barriers.connectivity(defaultScopes: [])
@@ -110,25 +112,25 @@ public struct BarrierKinds {
         return kinds
     }
 
-    /// The kinds' names, sorted.
+    /// The names of the kinds, sorted.
     public var names: [String] { factories.keys.sorted() }
 
-    /// Adds a kind of a program's own, or puts it in the place of another.
+    /// Adds a program's kind. It replaces a kind of the same name.
     public mutating func add(_ factory: some BarrierFactory) {
         factories[factory.kind] = factory
         own.insert(factory.kind)
     }
 
-    /// Whether a barrier whose settings name no scopes would stand before a dispatcher (Behaviour B5).
+    /// Returns true if a barrier without configured scopes applies to a dispatcher (Behaviour B5).
     func stands(_ kind: String, before dispatcher: ConfiguredDispatcher) -> Bool {
         if kind == ConnectivityBarrier.id, !own.contains(kind) { return dispatcher.kind.reachesNetwork }
         let scopes = factories[kind]?.defaultScopes() ?? [.all]
-        // One of a program's that has none yet may have some when dispatchers come.
+        // A program's kind without scopes may still get some when dispatchers appear.
         return scopes.cover(dispatcher.id) || scopes.isEmpty && own.contains(kind)
     }
 
-    /// Finds what is wrong with an entry's kind and configuration.
-    /// - Parameter isOff: true if it stands before no dispatcher on purpose, so that it needs no configuration.
+    /// Checks the kind and the configuration of an entry.
+    /// - Parameter isOff: true if the entry's scopes are an explicit `[]`, so that it needs no configuration.
     func check(kind: String, _ entry: SettingsReader, isOff: Bool) {
         guard let factory = factories[kind] else { return entry.fault("kind", "", complaint(about: kind)) }
         if isOff, entry.item("configuration") == nil { return }
@@ -143,12 +145,12 @@ public struct BarrierKinds {
     }
 }
 
-/// What may name a barrier.
+/// The rule for the IDs of barriers.
 enum BarrierName {
-    /// The most bytes that a name may have.
+    /// The most bytes of an ID.
     static let longest = 128
 
-    /// What is wrong with a name; nil when it will do.
+    /// Returns the fault of an ID, or nil if the ID is valid.
     static func complaint(about id: String) -> String? {
         let isPrintable = id.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
         if (1...longest).contains(id.utf8.count), isPrintable { return nil }

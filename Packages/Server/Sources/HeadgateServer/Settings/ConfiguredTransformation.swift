@@ -1,21 +1,21 @@
 import HeadgateCore
 import HeadgateData
 
-/// A transformation as the configuration describes it (Behaviour P4).
+/// The settings of one transformation (Behaviour P4).
 struct ConfiguredTransformation: Sendable, Equatable {
-    /// Its name, place and events; its transformer bears its own name.
+    /// The transformation's ID, order, scopes and rule. Its transformer has the same ID.
     var settings: TransformationSettings
-    /// Who does what.
+    /// The work that the transformation does.
     var work: Work
 
     enum Work: Sendable, Equatable {
-        /// The service does these, in order.
+        /// The edits that the service applies, in order.
         case edits([EventEdit])
-        /// The program's transformer of this kind does what its configuration says.
+        /// The work of the program's transformer of this kind, with this configuration.
         case own(kind: String, configuration: DataObject)
     }
 
-    /// Its name, which is also its transformer's.
+    /// The ID of the transformation and of its transformer.
     var id: String { settings.id }
 }
 
@@ -32,8 +32,8 @@ extension ConfiguredTransformation {
 }
 
 extension Settings {
-    /// Reads `transformations`.
-    /// - Parameter own: the kinds that the program brings.
+    /// Reads the section `transformations`.
+    /// - Parameter own: the kinds that the program adds.
     mutating func readTransformations(_ reader: SettingsReader, rules: RuleReader, own: Set<String>) {
         let dispatcherIDs = Set(dispatcherIDs)
         var ids: Set<String> = []
@@ -53,7 +53,7 @@ extension Settings {
 }
 
 extension SettingsReader {
-    /// Edits, unless a kind of the program's is named.
+    /// Reads the kind of the program's transformer, or the edits if there is no kind.
     fileprivate func work(own: Set<String>) -> ConfiguredTransformation.Work {
         guard let kind = item("kind") else {
             if !hasEdits { warn("id", "", "changes nothing: there is no rename, set, hash or remove") }
@@ -68,7 +68,7 @@ extension SettingsReader {
         return .edits([])
     }
 
-    /// `send` (the default) or `drop`.
+    /// Reads `send` (the default) or `drop`. Returns true for `drop`.
     fileprivate func dropsOnError(_ key: String) -> Bool {
         guard let item = item(key) else { return false }
         if item == "drop" || item == "send" { return item == "drop" }
@@ -76,7 +76,7 @@ extension SettingsReader {
         return false
     }
 
-    /// Scopes: a list, or one alone.
+    /// Reads scopes: a list, or a single scope.
     fileprivate func transformationScopes(_ key: String, dispatcherIDs: Set<String>) -> [TransformationScope] {
         require(key)
         switch item(key) {
@@ -102,7 +102,7 @@ extension SettingsReader {
 }
 
 extension SettingsReader {
-    /// `rename`, `set`, `hash`, `remove`, in the order in which they are done, whatever the order of the keys.
+    /// Reads `rename`, `set`, `hash` and `remove`. The edits apply in this order, whatever the order of the keys.
     fileprivate func edits() -> [EventEdit] {
         let renamings = renamings("rename")
         return (renamings.isEmpty ? [] : [.rename(renamings)]) + values("set")
@@ -110,7 +110,7 @@ extension SettingsReader {
             + paths("remove") { removable($0) }.map { .remove($0) }
     }
 
-    /// Whether there is anything to do.
+    /// A Boolean value that says whether the entry has an edit.
     fileprivate var hasEdits: Bool {
         ["rename", "set", "hash", "remove"].contains { item($0) != nil }
     }
@@ -157,13 +157,13 @@ extension SettingsReader {
         return nil
     }
 
-    // MARK: What may be done to what
+    // MARK: Allowed edits of a path
 
     private func changeable(_ path: EventPath) -> String? {
         path.member.isChangeable ? nil : "`\(path.member.rawValue)` cannot be changed"
     }
 
-    /// The data and the context are always there, and so is the name.
+    /// Returns the fault of a path to rename. Data, context and name must stay.
     private func movable(_ path: EventPath) -> String? {
         if let complaint = changeable(path) { return complaint }
         return path.names.isEmpty && path.member != .key ? "`\(path.member.rawValue)` has to stay" : nil
@@ -179,7 +179,7 @@ extension SettingsReader {
         path.member == .event ? "`event` has to stay" : changeable(path)
     }
 
-    /// What a value would have to be; nil when it will do.
+    /// Returns the requirement that a value breaks, or nil if the path may have the value.
     private func expectation(of path: EventPath, _ value: DataItem) -> String? {
         guard path.names.isEmpty else { return nil }
         switch (path.member, value) {

@@ -1,31 +1,31 @@
 import HeadgateData
 
-/// What the daemon's command line asks for.
+/// The command that the daemon's command line asks for.
 public enum DaemonCommand: Equatable, Sendable {
-    /// Serve.
+    /// Run the daemon.
     case run(DaemonOptions)
-    /// `--check`: say what is wrong with the configuration, and end.
+    /// `--check`: print the faults of the configuration, and exit.
     case check(DaemonOptions)
-    /// `--verify DIR`: tell what a data directory holds and what of it is damaged, and end.
+    /// `--verify DIR`: print the contents of a data directory and its damage, and exit.
     case verify(String)
-    /// `--help`: explain the command line, and end.
+    /// `--help`: print the usage, and exit.
     case help
-    /// `--version`: say which version this is, and end.
+    /// `--version`: print the version, and exit.
     case version
 
-    /// A command line that means nothing.
+    /// The fault of a command line that cannot be read.
     public struct UsageFault: Error, Equatable {
-        /// What is wrong with it, for people.
+        /// The fault, as a text for people.
         public let message: String
     }
 
-    /// Reads the arguments, without the program's name. `--name VALUE` and `--name=VALUE` are the same.
+    /// Reads the arguments, without the program's name. `--name VALUE` and `--name=VALUE` are equal.
     public static func parse(_ arguments: [String]) throws(UsageFault) -> DaemonCommand {
         var parser = Parser(rest: arguments[...])
         return try parser.parse()
     }
 
-    /// What `--help` prints.
+    /// The text that `--help` prints.
     public static let usage = """
         usage: headgated [--config FILE] [--socket PATH] [--data DIR] [--check]
                headgated --verify DIR
@@ -98,13 +98,13 @@ private struct Parser {
     }
 }
 
-/// What the daemon's command line says.
+/// The options of the daemon's command line.
 public struct DaemonOptions: Equatable, Sendable {
-    /// `--config`: the configuration file; nil: the default configuration.
+    /// `--config`: the path of the configuration file, or nil for the default configuration.
     public var configuration: String?
-    /// `--socket`: where to listen.
+    /// `--socket`: the path of the socket, or nil.
     public var socket: String?
-    /// `--data`: where the data are.
+    /// `--data`: the data directory, or nil.
     public var dataDirectory: String?
 
     public init(configuration: String? = nil, socket: String? = nil, dataDirectory: String? = nil) {
@@ -114,7 +114,7 @@ public struct DaemonOptions: Equatable, Sendable {
     }
 }
 
-/// What the daemon does without a configuration file: something useful at once.
+/// The configuration that applies without a configuration file. It is useful at once.
 public enum DefaultConfiguration {
     /// One dispatcher `collect`, which writes `events.ndjson` into the data directory.
     public static let object: DataObject = [

@@ -26,7 +26,7 @@ extension GatewayRules {
 }
 
 extension GatewayRules.Rule {
-    /// Nil when there is none, or it is wrong, which is noted.
+    /// Reads a rule. Returns nil if it is absent or wrong. A wrong rule is added to the reader's faults.
     fileprivate init?(_ key: String, _ reader: SettingsReader) {
         switch reader.item(key) {
         case nil: return nil
@@ -64,7 +64,7 @@ extension SettingsReader {
 }
 
 extension GatewayRules.Rule {
-    /// The rule as settings say it.
+    /// The rule as it stands in a configuration.
     var setting: DataItem {
         switch self {
         case .exempt: "exempt"

@@ -1,28 +1,29 @@
 import HeadgateCore
 import HeadgateData
 
-/// What the socket's clients are held to (Behaviour X2). `hello` tells them.
+/// The limits that apply to the socket's clients (Behaviour X2). `hello` returns them.
 public struct Limits: Equatable, Sendable {
-    /// The longest line that is read, in bytes.
+    /// The most bytes of a line.
     public var maxLineBytes = 1_048_576
-    /// How deep a message's arrays and objects may be nested.
+    /// The most levels of arrays and objects in a message.
     public var maxDepth = 64
-    /// Connections at once.
+    /// The most open connections.
     public var maxConnections = 4096
-    /// Connections of one user at once.
+    /// The most open connections of one user.
     public var maxConnectionsPerUID = 1024
-    /// Requests of one connection that are not answered yet; reading stops there.
+    /// The most unanswered requests of one connection. The daemon stops reading from the connection at this limit.
     public var maxUnanswered = 16_384
-    /// Bytes of one connection's requests that are not answered yet; reading stops there.
+    /// The most bytes of one connection's unanswered requests. The daemon stops reading from the connection at this
+    /// limit.
     public var maxUnansweredBytes = 16_777_216
-    /// Bytes of answers that one connection has not taken yet.
+    /// The most bytes of answers that one connection has not read.
     public var maxOutputBytes = 4_194_304
-    /// How long a connection may leave its answers lying before it is closed.
+    /// The time after which a connection that does not read its answers is closed.
     public var slowReaderTimeout = Duration.milliseconds(30_000)
 
     public init() {}
 
-    /// The limits under the names of the protocol.
+    /// The limits under their names in the protocol.
     public var object: DataObject {
         [
             "max_line_bytes": .number(DataNumber(maxLineBytes)),
@@ -37,7 +38,7 @@ public struct Limits: Equatable, Sendable {
     }
 
     mutating func read(_ reader: SettingsReader) {
-        // With less than this not even `config.set` could undo it.
+        // With a smaller limit not even `config.set` could raise it again.
         reader.integer("max_line_bytes", in: 1024...(1 << 30), into: &maxLineBytes)
         reader.integer("max_depth", in: 8...1024, into: &maxDepth)
         reader.integer("max_connections", in: 1...1_000_000, into: &maxConnections)
@@ -48,7 +49,7 @@ public struct Limits: Equatable, Sendable {
         reader.milliseconds("slow_reader_timeout_ms", into: &slowReaderTimeout)
     }
 
-    /// The limits to which transformed events are held, as if they had come in so.
+    /// The limits of transformed events, which are those of tracked events.
     var ofEvents: EventLimits {
         var limits = EventLimits()
         (limits.mostDepth, limits.mostBytes, limits.longestKey) = (maxDepth, maxLineBytes, EventReader.longestWord)
@@ -57,40 +58,40 @@ public struct Limits: Equatable, Sendable {
 
     // MARK: Limits that no setting changes
 
-    // They are far above what a client has use for, and there so that none can make the service grow or slow down
-    // (Behaviour X2). More are `Watches.mostPerSession`, `EventReader.longestWord` and `RemoteBarriers.most`.
+    // These limits are far above the needs of any client. They keep a client from making the service grow or slow down
+    // (Behaviour X2). Others are `Watches.mostPerSession`, `EventReader.longestWord` and `RemoteBarriers.most`.
 
-    /// The most messages in one batch. When the answers to a batch come to `max_output_bytes`, what is left of it is
-    /// refused as well.
+    /// The most messages of one batch. When the answers to a batch reach `max_output_bytes`, the rest of the batch is
+    /// refused, too.
     static let mostInBatch = 1024
-    /// The most flushes that one user may have under way. They go on when the connection has ended that asked for them.
+    /// The most flushes of one user in progress. A flush goes on after the connection that requested it has ended.
     static let mostFlushesPerUser = 256
-    /// The most events that a user may trace at once.
+    /// The most traces of one user in progress.
     static let mostTracesPerUser = 256
-    /// The most bytes of what clients call themselves, of a version, and of a flush.
+    /// The most bytes of a client's name or version, of a flush's ID, and of a namespace.
     static let longestName = 256
-    /// The most bytes of a reason, which is shown wherever its barrier is.
+    /// The most bytes of a barrier's reason, which is shown wherever the barrier is.
     static let longestReason = 1024
     /// The most scopes of a barrier.
     static let mostScopes = 256
-    /// The most dispatchers, and the most barriers, that settings may name: each of these has a state for each of those,
-    /// and an answer tells them all.
+    /// The most dispatchers, and the most barriers, in the settings. Each pair of them has a state, and one answer
+    /// shows them all.
     static let mostDispatchers = 256
     static let mostBarriers = 256
-    /// The most load rules, the most gateway rules, the most transformations and the most names of interfaces in settings:
-    /// some are held against all others of their kind when settings change, some against every event.
+    /// The most load rules, gateway rules, transformations and interface names in the settings. Some are compared with
+    /// all others of their kind at each change of the settings, and some are applied to every event.
     static let mostRules = 1024
     /// The most headers of a dispatcher.
     static let mostHeaders = 256
-    /// The most bytes of the programmatic layer, as of a settings file.
+    /// The most bytes of the programmatic layer. A settings file has the same limit.
     static let mostProgrammaticBytes = 4 << 20
-    /// The most warnings that `status` tells one by one.
+    /// The most warnings that `status` lists.
     static let mostWarnings = 100
 }
 
 /// The section `store`.
 extension StoreLimits {
-    /// The limits under the names of the configuration.
+    /// The limits under their names in the configuration.
     var object: DataObject {
         [
             "max_events": .number(DataNumber(maxEvents)),
@@ -119,12 +120,12 @@ extension StoreLimits {
         reader.word("dead_letters_full", of: DeadLettersFull.allCases, into: &deadLettersFull)
     }
 
-    /// More than this would take gigabytes of memory.
+    /// A larger number would take gigabytes of memory.
     private static let mostDedupeIDs = 100_000_000
 }
 
 extension LetterBounds {
-    /// The store's index of dead letters is in memory, 64 bytes each.
+    /// The store keeps an index of dead letters in memory, 64 bytes for each.
     fileprivate static let most = 10_000_000
     fileprivate static let mostBytes = 1 << 39
 }

@@ -1,22 +1,23 @@
 import HeadgateCore
 import HeadgateData
 
-/// Reads rules (Behaviour S5): a condition, `and`, `or`, `not`, or the id of one in `load_rules`.
+/// Reads rules (Behaviour S5): a condition, `and`, `or`, `not`, or the ID of a rule in `load_rules`.
 struct RuleReader {
-    /// The ids that may be named.
+    /// The IDs that a rule may name.
     let ids: Set<String>
-    /// What regular expressions are checked by.
+    /// Compiles and checks the regular expressions.
     let patterns = PatternTable(RE2Compiler())
-    /// The rules that may be named, once they are read: a rule is looked through together with those that it names.
+    /// The rules that may be named, or nil until they are read. A rule is checked together with the rules that it
+    /// names.
     var known: LoadRules?
-    /// The ids that were named so far.
+    /// The IDs that were named so far.
     let named = NamedRules()
 
-    /// The rule that a member holds; nil when it is absent or wrong, which is noted.
+    /// Reads the rule of a member. Returns nil if it is absent or wrong. A wrong rule is added to the reader's faults.
     func rule(_ key: String, in reader: SettingsReader) -> Rule? {
         guard let rule = reader.item(key).flatMap({ rule($0, at: key, in: reader) }) else { return nil }
         switch known?.fault(in: rule, patterns: patterns) {
-        // The others were told of where they are.
+        // These faults were reported where they are.
         case .tooLarge: reader.fault(key, "", "\(RuleFault.tooLarge)")
         case nil, .unknownRule, .circle, .pattern: break
         }
@@ -64,13 +65,13 @@ struct RuleReader {
     }
 }
 
-/// The load rules that something in the settings names.
+/// The load rules that some part of the settings names.
 final class NamedRules {
     fileprivate(set) var ids: Set<String> = []
 }
 
 extension SettingsReader {
-    /// `{"operator", "path", "value"?, "ignore_case"?}`
+    /// Reads a condition: `{"operator", "path", "value"?, "ignore_case"?}`.
     fileprivate func condition(_ patterns: any PatternCompiler) -> Condition? {
         var ignoreCase = false
         bool("ignore_case", into: &ignoreCase)
@@ -101,7 +102,7 @@ extension SettingsReader {
         }
     }
 
-    /// A required path.
+    /// Reads a required path.
     private func eventPath(_ key: String) -> EventPath? {
         require(key)
         guard let text = string(key) else { return nil }
@@ -122,9 +123,9 @@ extension SettingsReader {
 }
 
 extension Settings {
-    /// Reads `load_rules`.
-    /// - Parameter program: the rules that the program brings, which may be named as well.
-    /// - Returns: what reads the rules that refer to them.
+    /// Reads the section `load_rules`.
+    /// - Parameter program: the rules that the program adds, which may be named, too.
+    /// - Returns: the reader of the rules that refer to them.
     mutating func readLoadRules(_ reader: SettingsReader, program: [String: Rule]) -> RuleReader {
         let object = reader.object("load_rules", most: Limits.mostRules) ?? [:]
         let holder = reader.reader(object, at: "load_rules")
@@ -140,7 +141,7 @@ extension Settings {
         return rules
     }
 
-    /// Warns of rules that nothing names: a rule's id alone does not make any dispatcher ask it (Behaviour S5).
+    /// Warns of rules that no other setting names. Such a rule has no effect (Behaviour S5).
     func warnOfUnusedRules(_ reader: SettingsReader, _ rules: RuleReader, program: [String: Rule]) {
         let holder = reader.reader([:], at: "load_rules")
         for id in loadRules.keys.sorted() where !rules.named.ids.contains(id) && program[id] == nil {
@@ -148,11 +149,11 @@ extension Settings {
         }
     }
 
-    /// Rules that come back to themselves are told of, each once; a rule that only names such a one is not.
+    /// Reports each circle of rules once. A rule that only names a rule of a circle is not reported.
     private func noteCircles(_ known: LoadRules, _ holder: SettingsReader, _ patterns: any PatternCompiler) {
         for id in holder.keys {
             switch known.fault(in: .reference(id), patterns: patterns) {
-            // What it names was wrong itself, and has been told of.
+            // The named rule is wrong itself, and was reported.
             case nil, .unknownRule: break
             case .circle(let ids) where ids.first != id: break
             case let fault?: holder.fault(id, "", "\(fault)")
@@ -162,7 +163,7 @@ extension Settings {
 }
 
 extension EventPath {
-    /// What is wrong with a path as it was written; nil when it will do.
+    /// Returns the fault of a path as written in the settings, or nil if the path is valid.
     func complaint(about text: String) -> String? {
         if text.isEmpty { return "must be a path, like data.user.id" }
         return names.count <= SettingsText.maxDepth ? nil : "leads deeper than \(SettingsText.maxDepth)"

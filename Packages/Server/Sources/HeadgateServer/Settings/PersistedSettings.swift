@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// The settings that `config.set` persisted. They lie in a file of their own in the data directory, because a start reads
+/// The settings that `config.set` persisted. They have a file of their own in the data directory, because a start reads
 /// them before it opens the store (Behaviour S1).
 struct PersistedSettings {
     /// The file's name in the data directory.
@@ -18,7 +18,7 @@ struct PersistedSettings {
 
     private var path: String { "\(directory)/\(PersistedSettings.name)" }
 
-    /// The settings; none if nothing was ever persisted. Nil if the file has something else than an object.
+    /// Reads the settings. Returns an empty object if no setting was ever persisted, and nil if the file is damaged.
     func read() throws(DiskFault) -> DataObject? {
         guard disk.exists(path) else { return [:] }
         let file = try disk.open(path, creating: false)
@@ -30,8 +30,8 @@ struct PersistedSettings {
         return DataObject(dataItem: item)
     }
 
-    /// Replaces the file whole. When this returns the settings survive a power failure; when it throws, the former ones or
-    /// these do.
+    /// Replaces the whole file. After a return the new settings survive a power failure. After an error either the old
+    /// or the new settings do.
     func write(_ settings: DataObject) throws(DiskFault) {
         var json = JSONWriter()
         json.object(settings)
@@ -46,10 +46,10 @@ struct PersistedSettings {
         try disk.syncDirectory(directory)
     }
 
-    /// Settings that cannot be persisted: a start needs them before it can read this file.
+    /// The settings that cannot be persisted, because a start needs them before it can read this file.
     static let refused = ["socket", "data_dir"]
 
-    /// Faults of a patch that is to be persisted.
+    /// Returns the faults of a patch that is to be persisted.
     static func faults(of patch: DataObject) -> [SettingsFault] {
         refused.filter { patch[$0] != nil }.map {
             SettingsFault(

@@ -2,11 +2,11 @@ import Glibc
 import HeadgateData
 import HeadgateTransport
 
-/// Where the daemon listens and keeps its data.
+/// The paths of the daemon's socket and data.
 public struct Places: Equatable, Sendable {
-    /// The socket's path; nil where the server opens no socket.
+    /// The socket's path, or nil if the server opens no socket.
     public var socket: String?
-    /// The directory of the data.
+    /// The path of the data directory.
     public var dataDirectory: String
 
     public init(socket: String?, dataDirectory: String) {
@@ -14,19 +14,19 @@ public struct Places: Equatable, Sendable {
         self.dataDirectory = dataDirectory
     }
 
-    /// Finds both places; throws when there is none for the data.
+    /// Finds both paths. Throws if there is no path for the data.
     ///
     /// The socket: `--socket`, else `$HEADGATE_SOCKET`, else the configuration's `socket`, else
-    /// `$XDG_RUNTIME_DIR/headgate/headgate.sock`, else `/run/headgate/headgate.sock`. The variable comes before the
-    /// configuration because clients follow it, and do not read the configuration.
+    /// `$XDG_RUNTIME_DIR/headgate/headgate.sock`, else `/run/headgate/headgate.sock`. The variable overrides the
+    /// configuration, because clients read the variable and not the configuration.
     ///
-    /// The data: `--data`, else the configuration's `data_dir`, else `$STATE_DIRECTORY`, else `$XDG_STATE_HOME/headgate`,
-    /// else `$HOME/.local/state/headgate`, else, for root, `/var/lib/headgate`.
+    /// The data: `--data`, else the configuration's `data_dir`, else `$STATE_DIRECTORY`, else
+    /// `$XDG_STATE_HOME/headgate`, else `$HOME/.local/state/headgate`, else, for root, `/var/lib/headgate`.
     ///
-    /// A variable that is empty counts as not set, and so does an `XDG_` variable or `HOME` with a relative path (the
-    /// XDG Base Directory Specification has it so).
-    /// - Parameter settings: the layers of the file and the program, which need not be without fault otherwise: where the data
-    ///   are has to be known before the other layers can be read.
+    /// An empty variable counts as not set. So does an `XDG_` variable or `HOME` with a relative path, as the XDG Base
+    /// Directory Specification requires.
+    /// - Parameter settings: the layers of the file and the program. Other settings in them may be wrong: the data
+    ///   directory has to be known before the other layers can be read.
     public static func find(
         options: DaemonOptions, settings: DataObject, environment: [String: String], userID: UInt32
     ) throws(SettingsFault) -> Places {
@@ -40,7 +40,7 @@ public struct Places: Equatable, Sendable {
         return Places(socket: socket ?? variables.socket, dataDirectory: data)
     }
 
-    /// Faults and warnings of the places themselves.
+    /// The faults and warnings of the paths themselves.
     var findings: SettingsFindings {
         var findings = SettingsFindings()
         if let socket, socket.utf8.count > UnixAddress.longestPath {
@@ -52,7 +52,7 @@ public struct Places: Equatable, Sendable {
             let message = "cannot be \(dataDirectory): \(path) is not a directory"
             findings.faults.append(SettingsFault(path: "data_dir", message: message))
         case .notWritable(let path):
-            // The user who checks need not be the one that serves.
+            // The user who checks may be another than the one who runs the daemon.
             let message = "cannot be written by this user: \(path)"
             findings.warnings.append(SettingsFault(path: "data_dir", message: message))
         case .usable: break
@@ -61,7 +61,7 @@ public struct Places: Equatable, Sendable {
     }
 }
 
-/// The part of a path that exists.
+/// Finds the existing part of a path.
 private struct ExistingPath {
     enum State {
         case usable
@@ -75,7 +75,7 @@ private struct ExistingPath {
         var status = stat()
         guard stat(path, &status) == 0 else {
             let end = path.lastIndex(of: "/")
-            // Without an entry of its own the directory above decides.
+            // A missing entry is decided by the directory above it.
             switch end {
             case nil: state = errno == ENOENT ? .usable : .notWritable(path)
             case path.startIndex?: state = .usable
@@ -91,7 +91,7 @@ private struct ExistingPath {
     }
 }
 
-/// The environment, as far as it says where things are.
+/// The environment variables that name paths.
 private struct Variables {
     let values: [String: String]
 
@@ -108,7 +108,7 @@ private struct Variables {
     }
 
     func dataDirectory(userID: UInt32) -> String? {
-        // systemd lists several directories with colons between them.
+        // systemd separates several directories with colons.
         if let first = self["STATE_DIRECTORY"]?.split(separator: ":").first { return String(first) }
         if let home = directory("XDG_STATE_HOME") { return home + "/headgate" }
         if let home = directory("HOME") { return home + "/.local/state/headgate" }

@@ -3,8 +3,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// Fetches the remote layer of the settings from time to time (Behaviour S1). What came last is kept in the data
-/// directory, so that a start without the server has it too.
+/// Fetches the remote layer of the settings at intervals (Behaviour S1). The last settings are kept in the data
+/// directory, so that a start without the server has them, too.
 final class RemoteSettings {
     private let source: RemoteSource
     private let copy: RemoteSettingsCopy
@@ -13,16 +13,16 @@ final class RemoteSettings {
     private let onSettings: (Result<DataObject, SettingsFault>) -> Bool
     private var alarm: (any Disposable)?
     private var transfer: HTTPTransfer?
-    /// The `ETag` of what came last.
+    /// The `ETag` of the last answer.
     private var tag: String?
 
-    /// The largest answer that is read.
+    /// The most bytes of an answer.
     private static let longest = 4 << 20
     private static let tagName = "ETag"
 
-    /// Nil where nothing can be fetched, for want of an event loop.
-    /// - Parameter onSettings: gets the settings each time that they are other ones, or the fault that keeps them from being
-    ///   read; returns false if they are refused, and not kept.
+    /// Makes a source that has not fetched anything. Returns nil without an event loop, which HTTP needs.
+    /// - Parameter onSettings: called with each fetched settings, or with the fault of an answer that cannot be read.
+    ///   It returns false if the settings are refused, which are then not kept.
     init?(
         _ source: RemoteSource, in surroundings: SenderSurroundings,
         onSettings: @escaping (Result<DataObject, SettingsFault>) -> Bool
@@ -40,7 +40,7 @@ final class RemoteSettings {
         transfer.map(http.cancel)
     }
 
-    /// Takes up the copy, and begins to ask.
+    /// Reads the copy in the data directory, and starts to fetch.
     func start() {
         if let kept = copy.read(url: source.url) {
             tag = kept.tag
@@ -57,7 +57,7 @@ final class RemoteSettings {
         transfer = http.send(request) { [weak self] in self?.take($0) }
     }
 
-    /// Anything but a whole object leaves the settings as they are.
+    /// Any answer but a complete object leaves the settings as they are.
     private func take(_ outcome: HTTPOutcome) {
         transfer = nil
         alarm = scheduler.schedule(at: scheduler.now + source.refresh) { [weak self] in self?.fetch() }
@@ -72,7 +72,7 @@ final class RemoteSettings {
     }
 }
 
-/// The copy of the remote settings in the data directory, with the URL they came from and their `ETag`.
+/// The copy of the remote settings in the data directory, with their URL and `ETag`.
 struct RemoteSettingsCopy {
     private let path: String
 
@@ -83,7 +83,7 @@ struct RemoteSettingsCopy {
         path = "\(directory)/\(RemoteSettingsCopy.name)"
     }
 
-    /// The copy, if there is one from this URL that can be read.
+    /// Reads the copy. Returns nil if it is missing, damaged or from another URL.
     func read(url: String) -> (settings: DataObject, tag: String?)? {
         guard let copy = try? SettingsFile.read(path), copy.get(key: "url", as: String.self) == url,
             let settings = copy.get(key: "settings", as: DataObject.self)
@@ -91,7 +91,7 @@ struct RemoteSettingsCopy {
         return (settings, copy.get(key: "etag"))
     }
 
-    /// Replaces the copy whole. One that cannot be written is no fault: it is only needed when the server is away at a start.
+    /// Replaces the whole copy. A failure is ignored: the copy is needed only if the server is unreachable at a start.
     func write(_ settings: DataObject, tag: String?, url: String) {
         var copy: DataObject = ["url": .string(url), "settings": .object(settings)]
         if let tag { copy["etag"] = .string(tag) }

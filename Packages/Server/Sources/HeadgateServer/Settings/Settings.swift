@@ -2,39 +2,39 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// All that the configuration tells the service, checked. Defaults are in force where it is silent.
+/// All checked settings of the service. Members that a configuration does not set have their defaults.
 public struct Settings: Equatable, Sendable {
-    /// The socket's path; nil: see ``Places``.
+    /// The socket's path, or nil for the default (see ``Places``).
     public var socket: String?
-    /// The data directory; nil: see ``Places``.
+    /// The data directory, or nil for the default (see ``Places``).
     public var dataDirectory: String?
-    /// How safe an event is when it is acknowledged (Behaviour Q5).
+    /// The durability of acknowledged events (Behaviour Q5).
     public var durability = Durability.full
-    /// What the socket's clients are held to (Behaviour X2).
+    /// The limits of the socket's clients (Behaviour X2).
     public var limits = Limits()
-    /// Who may do what (Behaviour X1).
+    /// The rights of users (Behaviour X1).
     public var access = AccessSettings()
-    /// How what is kept lies on the disk (Behaviour Q1).
+    /// The kind of the event store (Behaviour Q1).
     public var storeKind = StoreKind.log
-    /// How much is kept, and how long (Behaviour Q4).
+    /// The limits of the event store, in number, size and age (Behaviour Q4).
     public var store = StoreLimits()
-    /// How the log is written (Behaviour O4).
+    /// The format of the log (Behaviour O4).
     public var logFormat = LogFormat.text
-    /// How many events are remembered with what became of them (Behaviour O2).
+    /// The number of events that the trace remembers with their outcomes (Behaviour O2).
     public var tracedEvents = EventTrace.usual
-    /// The longest that an orderly stop waits for what is in flight, and for its flush (Behaviour D11, F5).
+    /// The longest time that an orderly stop waits for batches in flight and for its flush (Behaviour D11, F5).
     public var shutdownTimeout = Duration.milliseconds(5000)
-    /// What flushes by itself (Behaviour F5).
+    /// The occasions of automatic flushes (Behaviour F5).
     public var flushOn = FlushOccasions()
-    /// What is added to events (Behaviour P2).
+    /// The collectors that add context to events (Behaviour P2).
     public var collectors = CollectorSettings()
-    /// How the machine's network is looked at (Behaviour B20, B21).
+    /// The settings of the network watch (Behaviour B20, B21).
     public var network = NetworkSettings()
-    /// What stands before boards (Behaviour A7).
+    /// The gateway rules of boards (Behaviour A7).
     public var gateways = GatewayRules()
-    /// Where the remote layer comes from; nil: there is none (Behaviour S1).
+    /// The source of the remote layer, or nil if there is none (Behaviour S1).
     public var remote: RemoteSource?
-    /// The rules by their ids (Behaviour S5).
+    /// The load rules by their IDs (Behaviour S5).
     public var loadRules: [String: Rule] = [:]
     /// The transformations, in the order of the configuration (Behaviour P4).
     var transformations: [ConfiguredTransformation] = []
@@ -42,28 +42,28 @@ public struct Settings: Equatable, Sendable {
     var dispatchers: [ConfiguredDispatcher] = []
     /// The barriers, in the order of the configuration.
     public var barriers: [BarrierSettings] = []
-    /// What the settings refer to and do not hold.
+    /// The files and environment variables that the settings refer to.
     var references: [SettingsReference] = []
-    /// The places of what a kind of dispatchers took for a secret (Behaviour X4).
+    /// The key paths of the values that kinds of dispatchers treat as secrets (Behaviour X4).
     var secrets: Set<String> = []
-    /// True if keys that no setting has are warnings (Behaviour S2).
+    /// True if unknown keys are warnings and not faults (Behaviour S2).
     public var isLenient = false
 
-    /// What is in force where a configuration says nothing; no dispatcher and no barrier.
+    /// Makes the settings of an empty configuration, without dispatchers and barriers.
     public init() {}
 
-    /// The dispatchers' names, in the order of the configuration.
+    /// The IDs of the dispatchers, in the order of the configuration.
     public var dispatcherIDs: [String] {
         dispatchers.map(\.id)
     }
 
     // MARK: Reading
 
-    /// Reads settings and finds all that is wrong with them (Behaviour S2).
+    /// Reads settings and collects all faults (Behaviour S2).
     ///
     /// - Parameters:
-    ///   - vocabulary: the names that they may use.
-    ///   - directory: the data directory, for faults that depend on the machine's files; nil: there are none of these.
+    ///   - vocabulary: the names that the settings may use.
+    ///   - directory: the data directory, for faults that depend on the machine's files. If nil, these are not checked.
     ///   - forgives: returns true for the path of an unknown key that is only a warning.
     public static func read(
         _ object: DataObject, vocabulary: SettingsVocabulary = .builtIn, directory: String? = nil,
@@ -125,7 +125,7 @@ public struct Settings: Equatable, Sendable {
         if dispatchers.isEmpty { reader.warn("dispatchers", "", "there is none, so no event is kept") }
     }
 
-    /// A dispatcher that is still there keeps its queue (Behaviour Q3).
+    /// Refuses `formerly` if that dispatcher is still configured, because it keeps its queue (Behaviour Q3).
     private func refuseConfiguredFormers(_ reader: SettingsReader) {
         let holder = reader.reader([:], at: "dispatchers")
         for dispatcher in dispatchers {
@@ -143,7 +143,7 @@ public struct Settings: Equatable, Sendable {
         warnOfIdleKinds(reader, kinds)
     }
 
-    /// A program's barrier that settings do not name has its default scopes; before no dispatcher it does nothing
+    /// Warns of a program's barrier that settings do not name and whose default scopes apply to no dispatcher
     /// (Behaviour B4).
     private func warnOfIdleKinds(_ reader: SettingsReader, _ kinds: BarrierKinds) {
         let holder = reader.reader([:], at: "barriers")
@@ -159,7 +159,7 @@ public struct Settings: Equatable, Sendable {
         DataObject([("kind", .string(storeKind.rawValue))] + Array(store.object))
     }
 
-    /// The sections that have defaults as the configuration would have them written; reading it gives the same again.
+    /// The sections that have defaults, in the form of a configuration. Reading the object returns the same settings.
     var sections: DataObject {
         [
             "durability": .string(durability.rawValue), "lenient": .bool(isLenient),
@@ -177,20 +177,20 @@ public struct Settings: Equatable, Sendable {
 }
 
 extension DataItem {
-    /// A member whose name ends in `_ms`.
+    /// A time span in the form of a member whose name ends in `_ms`.
     init(milliseconds duration: Duration) {
         self = .number(DataNumber(Int(duration / .milliseconds(1))))
     }
 
-    /// A member whose name ends in `_s`.
+    /// A time span in the form of a member whose name ends in `_s`.
     init(seconds duration: Duration) {
         self = .number(DataNumber(Int(duration / .seconds(1))))
     }
 }
 
-/// What came of reading settings: they are there when nothing is wrong with them (Behaviour S2).
+/// The result of reading settings. It has settings only if there is no fault (Behaviour S2).
 public struct SettingsReading: Equatable, Sendable {
-    /// The settings; nil when there is a fault.
+    /// The settings, or nil if there is a fault.
     public let settings: Settings?
     /// All faults and warnings, not only the first.
     public let findings: SettingsFindings
@@ -200,18 +200,18 @@ public struct SettingsReading: Equatable, Sendable {
         self.findings = findings
     }
 
-    /// Settings that could not even be parsed.
+    /// Makes the result of a text that could not be parsed.
     init(fault: SettingsFault) {
         self.init(nil, SettingsFindings(faults: [fault]))
     }
 
-    /// What keeps the settings from being used; empty when they are there.
+    /// The faults, which prevent the use of the settings. Empty if there are settings.
     public var faults: [SettingsFault] { findings.faults }
 
-    /// What the settings can be used in spite of.
+    /// The warnings, which do not prevent the use of the settings.
     public var warnings: [SettingsFault] { findings.warnings }
 
-    /// The same with more warnings.
+    /// Returns the same result with more warnings.
     func adding(warnings: [SettingsFault]) -> SettingsReading {
         var more = findings
         more.warnings += warnings
@@ -219,27 +219,27 @@ public struct SettingsReading: Equatable, Sendable {
     }
 }
 
-/// What settings may name: what comes with the service, and what a program adds to it.
+/// The names that settings may use: those of the service, and those that a program adds.
 public struct SettingsVocabulary {
     /// The kinds of barriers.
     public var barrierKinds = BarrierKinds.builtIn
-    /// The kinds of dispatchers: the service's, and those that the program brings (Behaviour K5).
+    /// The kinds of dispatchers: the service's, and those that the program adds (Behaviour K5).
     var dispatcherKinds = DispatcherKinds()
-    /// The collectors that the program brings (Behaviour P2).
+    /// The IDs of the program's collectors (Behaviour P2).
     public var collectors: Set<String> = []
-    /// The load rules that the program brings, by their ids; the settings may have others under the same ids.
+    /// The program's load rules, by their IDs. Rules of the same IDs in the settings override them.
     public var loadRules: [String: Rule] = [:]
-    /// The kinds of transformers that the program brings.
+    /// The kinds of the program's transformers.
     public var transformerKinds: Set<String> = []
 
     public init() {}
 
-    /// Nothing of a program's.
+    /// The vocabulary of the service alone.
     public static var builtIn: SettingsVocabulary { SettingsVocabulary() }
 }
 
 extension SettingsReader {
-    /// The path of a Unix socket.
+    /// Reads the path of a Unix socket.
     func socketPath(_ key: String) -> String? {
         guard let path = filePath(key) else { return nil }
         if path.utf8.count <= UnixAddress.longestPath { return path }

@@ -1,15 +1,15 @@
 import HeadgateData
 
-/// Says whether settings can be used: one check for `--check`, for a start and for every change (Behaviour S2).
+/// Checks whether settings can be used. `--check`, a start and every change use this one check (Behaviour S2).
 struct SettingsCheck {
     /// The names that settings may use.
     var vocabulary: SettingsVocabulary
-    /// The process's environment, for warnings of variables that are not set.
+    /// The environment of the process, for warnings of variables that are not set.
     var environment: [String: String]
-    /// The data directory; nil: nothing is held against the machine's files.
+    /// The data directory, or nil to skip the checks of the machine's files.
     var dataDirectory: String?
 
-    /// Reads what the layers come to.
+    /// Reads the merged layers.
     func read(_ layers: SettingsLayers) -> SettingsReading {
         let reading = Settings.read(layers.effective, vocabulary: vocabulary, directory: dataDirectory) { path in
             layers.isRemoteOnly(path)
@@ -20,8 +20,8 @@ struct SettingsCheck {
 }
 
 extension SettingsLayers {
-    /// Returns true if only the remote layer has something at a path. It serves daemons of several versions, so that keys
-    /// that this one does not know are no fault in it (Behaviour S2).
+    /// Returns true if only the remote layer has a value at a path. The remote layer serves daemons of several
+    /// versions, so keys that this version does not know are no fault there (Behaviour S2).
     fileprivate func isRemoteOnly(_ path: String) -> Bool {
         self[.remote].has(path) && !self[.file].has(path) && !self[.programmatic].has(path)
     }

@@ -2,27 +2,28 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// What has to be told that other settings are in force.
+/// A part of the service that applies changes of the settings.
 protocol SettingsFollower: AnyObject {
     func settingsChanged(from old: Settings, to new: Settings)
 }
 
-/// Holds the layers of the settings and changes them: each change is validated whole, and then put in force or refused
+/// Holds and changes the layers of the settings. Each change is checked as a whole, and then applied or refused
 /// (Behaviour S1, S2).
 final class SettingsControl {
     private(set) var layers: SettingsLayers
-    /// The settings in force, with those that wait for a start as they were read last.
+    /// The settings in force. Settings that only a start can change have the values that were read last.
     private(set) var inForce: Settings
-    /// The settings of this daemon's start, which decide what only a start can change.
+    /// The settings at the start of this daemon, which apply for settings that only a start can change.
     let atStart: Settings
-    /// The settings that programs set to outlive a restart: a part of the programmatic layer, with what is left out of it.
+    /// The settings that programs persisted with `config.set`: a part of the programmatic layer, and the parts left out
+    /// of it.
     private var persisted: DataObject
-    /// Layers that do not fit the others now. They are tried again at each change.
+    /// Settings that contradict the others now. Each change tries them again.
     private var waiting: WaitingSettings
     private var remote: RemoteSettings?
-    /// Warnings of this start.
+    /// The warnings of this start.
     private let startWarnings: [String]
-    /// Warnings of the settings in force.
+    /// The warnings of the settings in force.
     private var findings: [String]
     private let installer: SettingsInstaller
     private let check: SettingsCheck
@@ -44,7 +45,7 @@ final class SettingsControl {
         startWarnings = loaded.startWarnings.filter { !leftOut.contains($0) }.map(\.description)
     }
 
-    /// Warnings for `status`.
+    /// The warnings about settings, for `status`.
     var warnings: [String] {
         startWarnings + waiting.leftOut.map(\.warning.description) + findings
             + StartOnlySetting.changed(from: atStart, to: inForce).map {
@@ -52,37 +53,36 @@ final class SettingsControl {
             }
     }
 
-    /// The settings in force as the layers have them, but for those that wait for a start: these are shown as that found them
-    /// (Behaviour S2).
+    /// The merged layers. Settings that only a start can change have the values of the start (Behaviour S2).
     var effective: DataObject {
         StartOnlySetting.changed(from: atStart, to: inForce).reduce(layers.effective) {
             $0.patched(with: $1.patch(of: atStart))
         }
     }
 
-    /// What a change came to.
+    /// The result of a change.
     enum Outcome {
-        /// It is in force; these places differ from before.
+        /// The change is in force. The key paths of the changed values are listed.
         case changed([String])
-        /// Nothing has changed.
+        /// The change is refused, and the settings are as before.
         case refused([SettingsFault])
     }
 
     // MARK: The start and the end
 
-    /// Puts in force what was loaded.
+    /// Applies the loaded settings.
     func start() throws(StartFault) {
         try installer.start(inForce)
     }
 
-    /// Begins to fetch the remote layer.
-    /// - Parameter follower: told all changes from now on.
+    /// Starts to fetch the remote layer.
+    /// - Parameter follower: called after each change from now on.
     func goOn(telling follower: some SettingsFollower) {
         self.follower = follower
         followRemote()
     }
 
-    /// Fetches nothing any more.
+    /// Stops fetching the remote layer.
     func close() {
         remote = nil
     }
@@ -100,8 +100,10 @@ final class SettingsControl {
         }
     }
 
-    /// Merges a patch into the programmatic layer, where null removes; with `persists` it is kept over a restart. `then`
-    /// is told once it is.
+    /// Merges a patch into the programmatic layer, in which null removes a value.
+    /// - Parameters:
+    ///   - persists: true to keep the patch across a restart.
+    ///   - then: called with the result, after the patch is on the disk if it persists.
     func set(_ patch: DataObject, persists: Bool, then: @escaping (Result<Void, ConfigSetFault>) -> Void) {
         let faults = persists ? PersistedSettings.faults(of: patch) : []
         switch faults.isEmpty ? set(patch) : .refused(faults) {
@@ -154,7 +156,7 @@ final class SettingsControl {
         if new.remote != old.remote { followRemote() }
     }
 
-    // MARK: What is kept
+    // MARK: Persisted settings
 
     private func persist(_ patch: DataObject) -> Result<Void, ConfigSetFault> {
         persisted = persisted.patched(with: patch)
@@ -168,7 +170,7 @@ final class SettingsControl {
 
     // MARK: The remote layer
 
-    /// Follows the remote layer's source, or ends that.
+    /// Starts, restarts or ends the fetching of the remote layer, by the settings in force.
     private func followRemote() {
         remote = inForce.remote.flatMap { source in
             RemoteSettings(source, in: installer.surroundings) { [weak self] in self?.takeRemote($0) ?? false }
@@ -176,11 +178,12 @@ final class SettingsControl {
         remote?.start()
     }
 
+    /// Applies fetched settings.
     /// - Returns: false if the settings are refused.
     private func takeRemote(_ found: Result<DataObject, SettingsFault>) -> Bool {
         switch found {
         case .success(let settings) where settings == layers[.remote]: return true
-        // They were told of, and are tried again at the next change of another layer.
+        // These settings were refused and logged before. The next change of another layer tries them again.
         case .success(let settings) where settings == waiting.remote: return false
         case .success(let settings):
             waiting.remote = nil
@@ -198,10 +201,10 @@ final class SettingsControl {
     }
 }
 
-/// Why `config.set` did not do all that was asked.
+/// The reason why `config.set` failed, in whole or in part.
 enum ConfigSetFault: Error {
-    /// The settings were refused as a whole; nothing has changed.
+    /// The settings were refused as a whole, and nothing has changed.
     case refused([SettingsFault])
-    /// They are in force, but could not be written down for the next start.
+    /// The settings are in force but could not be written to the disk for the next start.
     case notKept
 }

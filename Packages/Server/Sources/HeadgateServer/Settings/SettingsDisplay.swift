@@ -1,26 +1,25 @@
 import HeadgateData
 
-/// Settings as `config.get` shows them, without secrets (Behaviour X4).
+/// Shows settings without secrets, for `config.get` (Behaviour X4).
 ///
-/// A secret is the text of a header whose name sounds like one, and the user and password in a URL. What refers to a
-/// secret (a file, a variable) is shown. Where it is not sure that something is none, it is blanked.
+/// Secrets are the values of headers with a secret-sounding name, and the user and password of a URL. A reference to a
+/// secret, like a file or a variable, is shown. A value that may be a secret is hidden.
 public enum SettingsDisplay {
-    /// What stands for a secret.
+    /// The text that replaces a secret.
     public static let blank = "***"
 
-    /// The settings in force: what the layers come to, the defaults of the sections that have some, and where the socket
-    /// and the data are.
-    /// - Parameter secrets: the places of what is a secret beside what looks like one.
+    /// Returns the settings in force: the merged layers, the defaults of sections, and the paths of socket and data.
+    /// - Parameter secrets: the key paths of further secrets.
     public static func inForce(_ effective: DataObject, places: Places, secrets: Set<String> = []) -> DataObject {
         let found: DataObject = [
             "socket": places.socket.map { .string($0) } ?? .null, "data_dir": .string(places.dataDirectory),
         ]
-        // Where they are was found with the settings in mind, and the command line wins over those.
+        // The paths in use depend on the command line, too, which overrides the settings.
         return blanked(Settings().sections.patched(with: effective).patched(with: found), secrets: secrets)
     }
 
-    /// Settings as they are but for their secrets.
-    /// - Parameter secrets: the places of what is a secret beside what looks like one.
+    /// Returns settings with their secrets hidden.
+    /// - Parameter secrets: the key paths of further secrets.
     public static func blanked(_ settings: DataObject, secrets: Set<String> = []) -> DataObject {
         blanked(settings, at: "", secrets)
     }
@@ -46,7 +45,7 @@ public enum SettingsDisplay {
         }
     }
 
-    /// The keys of URLs that may go without a scheme.
+    /// The keys of URLs that may lack a scheme.
     private static let bareURLKeys: Set<String> = ["endpoint", "servers", "url"]
 
     private static func blankedHeader(_ value: DataItem, name: String) -> DataItem {
@@ -54,9 +53,9 @@ public enum SettingsDisplay {
         return blanked(value, key: name, at: "", [])
     }
 
-    /// The text with `***` for what stands before the `@` of a URL's host.
+    /// Returns the text with `***` in place of the user and password of its URL.
     ///
-    /// Works on bytes, as curl does: a character may hide an `@` together with an accent.
+    /// The search works on bytes, as curl does: `@` and a combining accent are one Swift character.
     private static func blankedURL(_ text: String, needsScheme: Bool) -> String {
         guard let start = placeOfHost(in: text.utf8, needsScheme: needsScheme) else { return text }
         let authority = text.utf8[start...].prefix { !"/?#".utf8.contains($0) }
@@ -64,7 +63,7 @@ public enum SettingsDisplay {
         return text[..<start] + blank + text[at...]
     }
 
-    /// Where the authority of a URL begins: behind its scheme, or at its start when it may go without one.
+    /// Returns the index of a URL's authority: behind the scheme, or at the start if the scheme may be missing.
     private static func placeOfHost(in text: String.UTF8View, needsScheme: Bool) -> String.Index? {
         let scheme = text.prefix { !":/@".utf8.contains($0) }
         let mark = "://".utf8

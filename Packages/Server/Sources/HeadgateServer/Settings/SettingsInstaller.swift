@@ -1,11 +1,11 @@
 import HeadgateCore
 import HeadgateData
 
-/// Puts settings in force: the first ones at the start, and others while the service runs. No event is lost or sent again
-/// by a change (Behaviour S3).
+/// Applies settings: the first ones at the start, and changes later. No event is lost or sent again by a change
+/// (Behaviour S3).
 ///
-/// A change is applied whole or not at all (Behaviour S2): all that may fail is done by ``prepare(_:insteadOf:)``, before
-/// anything is touched; nothing that follows can fail.
+/// A change is applied whole or not at all (Behaviour S2). ``prepare(_:insteadOf:)`` does all that may fail, before any
+/// part changes. The steps after it cannot fail.
 struct SettingsInstaller {
     let gate: Headgate
     let boards: Boards
@@ -14,15 +14,15 @@ struct SettingsInstaller {
     let configuration: ServerConfiguration
     let log: Log
 
-    /// What other settings need and what does not exist yet.
+    /// The new parts that settings need.
     struct Preparation {
-        /// Senders for the dispatchers that are new, or whose way out has changed.
+        /// The senders of dispatchers that are new, or whose kind or destination has changed.
         fileprivate var senders: [String: any Sender] = [:]
-        /// Transformers for the transformations that are new, or do something else than before.
+        /// The transformers of transformations that are new, or whose work has changed.
         fileprivate var transformers: [String: any Transformer] = [:]
     }
 
-    /// Makes what is to be made for new settings, and changes nothing.
+    /// Makes the new parts for settings, and changes nothing.
     func prepare(_ new: Settings, insteadOf old: Settings) throws(StartFault) -> Preparation {
         try refuseTakenIds(new)
         try refuseTakeovers(new)
@@ -37,8 +37,9 @@ struct SettingsInstaller {
         return made
     }
 
-    /// Puts settings in force for which all is prepared.
-    /// - Returns: barriers that refused their configuration. They keep the old one (Behaviour B7).
+    /// Applies settings with the parts that were prepared.
+    /// - Returns: the faults of barriers that refused their configuration. Such a barrier keeps its old one (Behaviour
+    ///   B7).
     func putInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) -> [StartFault] {
         gate.setLimits(new.store)
         gate.trace.remembered = new.tracedEvents
@@ -54,17 +55,17 @@ struct SettingsInstaller {
 
     // MARK: The start
 
-    /// Puts the first settings in force, and what the program around the service adds to them.
+    /// Applies the first settings and adds the parts of the embedding program.
     func start(_ settings: Settings) throws(StartFault) {
         try addProgramsOwn()
-        // Of the barriers that were kept over the restart, none stands in the way of the settings.
+        // A barrier that was kept across the restart is removed if the settings have one of the same ID.
         gate.remoteBarriers.giveWay(to: Set(settings.barriers.map(\.id)))
         let made = try prepare(settings, insteadOf: Settings())
         if let refusal = putInForce(settings, insteadOf: Settings(), made).first { throw refusal }
         try addUnnamedBarriers(settings)
     }
 
-    /// Takes up the program's kinds of barriers and its load rules, for settings to refer to.
+    /// Adds the program's kinds of barriers and its load rules, which settings may name.
     private func addProgramsOwn() throws(StartFault) {
         for factory in configuration.factories { gate.factories[factory.kind] = factory }
         for (id, rule) in configuration.vocabulary.loadRules.sorted(by: { $0.key < $1.key }) {
@@ -76,7 +77,7 @@ struct SettingsInstaller {
         }
     }
 
-    /// Adds the program's barriers that settings do not name: with an empty configuration, and the factory's scopes.
+    /// Adds the program's barriers that the settings do not name, with an empty configuration and the factory's scopes.
     private func addUnnamedBarriers(_ settings: Settings) throws(StartFault) {
         for factory in configuration.factories where !settings.barriers.contains(where: { $0.id == factory.kind }) {
             do {
@@ -118,7 +119,7 @@ struct SettingsInstaller {
         }
     }
 
-    /// A queue is taken over only by a dispatcher that has none (Behaviour Q3).
+    /// Refuses to take over a queue by a dispatcher that has one (Behaviour Q3).
     private func refuseTakeovers(_ new: Settings) throws(StartFault) {
         for dispatcher in new.dispatchers {
             guard let former = dispatcher.common.formerly,
@@ -130,17 +131,18 @@ struct SettingsInstaller {
 
     // MARK: Barriers
 
-    /// An id that a client's barrier has now is not to be had for another.
+    /// Refuses a barrier's ID that a client's barrier has now.
     private func refuseTakenIds(_ new: Settings) throws(StartFault) {
         let taken = Set(gate.barrierSummaries.filter { $0.identity.kind == RemoteBarrier.kind }.map(\.identity.id))
         guard let barrier = new.barriers.first(where: { taken.contains($0.id) }) else { return }
         throw StartFault("barriers.\(barrier.id): a client has registered a barrier of this id")
     }
 
-    /// - Returns: what was refused.
+    /// Applies the barriers of the settings.
+    /// - Returns: the faults of refused configurations.
     private func putBarriersInForce(_ new: Settings, insteadOf old: Settings) -> [StartFault] {
         for barrier in old.barriers where !new.barriers.contains(where: { $0.id == barrier.id }) {
-            // It reports itself; with its settings gone there is nobody else to tell.
+            // The barrier logs its own failure. Its settings are gone, so there is no other place for a report.
             try? gate.resetBarrier(id: barrier.id)
         }
         var refusals: [StartFault] = []
@@ -171,7 +173,7 @@ struct SettingsInstaller {
         }
     }
 
-    /// The rules of the settings stand before those that the program has under the same ids.
+    /// Applies load rules and transformations. Rules of the settings override the program's rules of the same IDs.
     private func putRulesInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) {
         if new.loadRules != old.loadRules {
             let program = configuration.vocabulary.loadRules
@@ -186,19 +188,20 @@ struct SettingsInstaller {
         for transformation in new.transformations { place(transformation, made.transformers[transformation.id]) }
     }
 
-    /// - Parameter transformer: nil: the one that it has stays.
+    /// Adds or changes a transformation.
+    /// - Parameter transformer: the new transformer, or nil to keep the present one.
     private func place(_ transformation: ConfiguredTransformation, _ transformer: (any Transformer)?) {
         if let transformer { gate.registerTransformer(transformer, id: transformation.settings.transformerId) }
         do throws(TransformationFault) {
             try gate.setTransformation(transformation.settings)
         } catch {
-            // Its rule was looked through with the settings, and its transformer is there.
+            // This does not happen: the check of the settings included the rule, and the transformer is registered.
             log.tell(
                 .transformationFailed, ["transformation": .string(transformation.id), "cause": .string("\(error)")])
         }
     }
 
-    /// Makes who does what a transformation of the settings says (Behaviour P4, S6).
+    /// Makes the transformer of a transformation (Behaviour P4, S6).
     private func makeTransformer(_ transformation: ConfiguredTransformation) throws -> any Transformer {
         switch transformation.work {
         case .edits(let edits):

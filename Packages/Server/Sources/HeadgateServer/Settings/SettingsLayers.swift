@@ -1,44 +1,44 @@
 import Glibc
 import HeadgateData
 
-/// The sources of settings; a later one in the list wins (Behaviour S1).
+/// The sources of settings. A later one overrides an earlier one (Behaviour S1).
 public enum SettingsLayer: String, CaseIterable, Sendable {
     /// The configuration file.
     case file
-    /// What a server gave.
+    /// The settings that a server sends.
     case remote
-    /// What a program or `config.set` gave.
+    /// The settings of the embedding program and of `config.set`.
     case programmatic
 }
 
-/// The settings of all layers, and what they come to together (Behaviour S1, S2).
+/// The settings of all layers (Behaviour S1, S2).
 public struct SettingsLayers: Equatable, Sendable {
     private var layers: [SettingsLayer: DataObject] = [:]
 
-    /// Layers that say nothing.
+    /// Makes empty layers.
     public init() {}
 
-    /// What one layer says.
+    /// The settings of one layer.
     public subscript(layer: SettingsLayer) -> DataObject {
         get { layers[layer] ?? [:] }
         set { layers[layer] = newValue }
     }
 
-    /// What all layers come to. Objects are merged by key, anything else is replaced; a null in a layer takes away what
-    /// the layers before it said.
+    /// The merged settings of all layers. Objects are merged by key, and other values are replaced. A null in a layer
+    /// removes the value of earlier layers.
     public var effective: DataObject {
         SettingsLayer.allCases.reduce(DataObject()) { $0.patched(with: self[$1]) }
     }
 
-    /// Merges a patch into the programmatic layer: a null takes a member out of that layer, so that what the layers
-    /// before it say counts again.
+    /// Merges a patch into the programmatic layer. A null removes a member from that layer, so that the earlier layers'
+    /// value applies again.
     public mutating func patch(_ patch: DataObject) {
         self[.programmatic] = self[.programmatic].patched(with: patch)
     }
 }
 
 extension SettingsReference {
-    /// A warning when it is not there.
+    /// Returns a warning if the referenced file or variable is missing, or nil.
     func warning(
         environment: [String: String], isReadable: (String) -> Bool = SettingsReference.isReadable
     ) -> SettingsFault? {
@@ -50,15 +50,16 @@ extension SettingsReference {
         }
     }
 
-    /// Whether this process may read a file.
+    /// Returns true if this process may read a file.
     static func isReadable(_ path: String) -> Bool {
         access(path, R_OK) == 0
     }
 }
 
 extension DataObject {
-    /// The object with a patch put on it, as JSON Merge Patch (RFC 7396) has it: objects by key, anything else replaced,
-    /// null removes. In a rule that names its operator a null is the value that the rule compares with (Behaviour S5).
+    /// Returns the object with a JSON Merge Patch (RFC 7396) applied: objects are merged by key, other values are
+    /// replaced, and null removes. In a rule that has an operator, a null `value` is kept, because the rule compares
+    /// with it (Behaviour S5).
     func patched(with patch: DataObject) -> DataObject {
         var result = self
         let namesOperator = patch["operator"].flatMap(String.init(dataItem:)) != nil
@@ -79,10 +80,10 @@ extension DataObject {
     }
 }
 
-/// The difference between two settings.
+/// Compares two settings.
 public enum SettingsChange {
-    /// The places that differ, as deep as both sides have objects: the ones that went or changed in the order of `old`,
-    /// then the ones that came in the order of `new`.
+    /// Returns the key paths of all differences, as deep as both sides have objects. Removed and changed values come
+    /// first, in the order of `old`, then new values in the order of `new`.
     public static func paths(from old: DataObject, to new: DataObject) -> [String] {
         paths(from: old, to: new, at: "")
     }

@@ -1,15 +1,15 @@
 import HeadgateData
 
-/// A part of persisted settings that can be left out alone: a setting at the top, like `durability`, a member of a section,
-/// like `limits.max_depth`, or a whole entry, like `dispatchers.collect`.
+/// A part of persisted settings that can be left out alone. It is a setting at the top like `durability`, a member of a
+/// section like `limits.max_depth`, or a whole entry like `dispatchers.collect`.
 struct SettingsPart: Equatable {
-    /// The name at the top, and the name inside it where that is an object.
+    /// The name at the top, and the name inside it if the value is an object.
     let names: [String]
 
     /// The part's key path.
     var path: String { names.joined(separator: ".") }
 
-    /// Finds the part of an object in which the path of a fault leads; nil if the object has nothing there.
+    /// Finds the part of an object that contains the path of a fault. Returns nil if the object has no value there.
     init?(of object: DataObject, at path: String) {
         guard let (section, rest) = object.member(at: path[...]) else { return nil }
         guard case .object(let members)? = object[section], let (name, _) = members.member(at: rest) else {
@@ -19,7 +19,7 @@ struct SettingsPart: Equatable {
         names = [section, name]
     }
 
-    /// The part alone, as a patch; nil if the object does not have it.
+    /// Returns the part alone, as a patch, or nil if the object does not have it.
     func patch(in object: DataObject) -> DataObject? {
         guard let value = object[names[0]] else { return nil }
         guard names.count > 1 else { return [names[0]: value] }
@@ -27,14 +27,15 @@ struct SettingsPart: Equatable {
         return [names[0]: .object([names[1]: member])]
     }
 
-    /// The object without this part.
+    /// Returns the object without this part.
     func removed(from object: DataObject) -> DataObject {
         object.patched(with: names.count > 1 ? [names[0]: .object([names[1]: .null])] : [names[0]: .null])
     }
 }
 
 extension DataObject {
-    /// Finds the member with which a path begins, the one with the longest name, and what follows it in the path.
+    /// Returns the member that a path begins with, and the rest of the path. If several members fit, it is the one with
+    /// the longest name.
     fileprivate func member(at path: Substring) -> (name: String, rest: Substring)? {
         let leading = keys.filter { name in
             guard !name.isEmpty, path.hasPrefix(name) else { return false }
@@ -46,13 +47,13 @@ extension DataObject {
         return (name, rest.first == "." ? rest.dropFirst() : rest)
     }
 
-    /// Returns true if the object has the member to which a path leads.
+    /// Returns true if the object has a value at a path.
     func has(_ path: String) -> Bool {
         guard let (name, rest) = member(at: path[...]) else { return false }
         return rest.isEmpty || self[name]?.has(rest) == true
     }
 
-    /// The members of a patch that remove something.
+    /// The members of a patch that remove a value.
     var removals: DataObject {
         DataObject(
             compactMap { name, value in
@@ -80,15 +81,15 @@ extension DataItem {
     }
 }
 
-/// A part of the persisted settings that is not in force, because it does not fit the rest.
+/// A part of the persisted settings that is not in force, because it contradicts other settings.
 struct LeftOutSettings: Equatable {
     let part: SettingsPart
-    /// The part, as a patch.
+    /// The part as a patch.
     var patch: DataObject
-    /// The reason, for people.
+    /// The reason, as a text for people.
     let fault: String
 
-    /// The warning of `status` and the log.
+    /// The warning for `status` and the log.
     var warning: SettingsFault {
         SettingsFault(path: part.path, message: "what config.set persisted here is left out: \(fault)")
     }

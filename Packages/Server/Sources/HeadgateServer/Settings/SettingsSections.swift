@@ -1,18 +1,18 @@
 import HeadgateCore
 import HeadgateData
 
-/// Who may use which methods, on top of what everyone may, and root and the daemon's own user (Behaviour X1).
+/// The rights of users beyond those that every user has (Behaviour X1). Root and the daemon's own user have all rights.
 public struct AccessSettings: Equatable, Sendable {
-    /// Who may look at the service.
+    /// The users who may read the service's state (`observe`).
     public var observe = Grant()
-    /// Who may steer it.
+    /// The users who may change the service's state (`control`).
     public var control = Grant()
-    /// Who may take dispatches and serve boards.
+    /// The users who may take batches as workers and serve boards (`serve`).
     public var serve = Grant()
 
     public init() {}
 
-    /// Users, and groups whose members are meant.
+    /// Users, and groups whose members have the right.
     public struct Grant: Equatable, Sendable {
         public var uids: Set<UInt32>
         public var gids: Set<UInt32>
@@ -23,7 +23,7 @@ public struct AccessSettings: Equatable, Sendable {
         }
     }
 
-    /// The grants under the names of the configuration.
+    /// The grants under their names in the configuration.
     var object: DataObject {
         ["observe": .object(observe.object), "control": .object(control.object), "serve": .object(serve.object)]
     }
@@ -36,11 +36,11 @@ public struct AccessSettings: Equatable, Sendable {
 }
 
 extension AccessSettings.Grant {
-    /// The highest number stands for "no user" in the system's calls and is nobody's.
+    /// The valid user and group IDs. The highest number means "no user" in system calls.
     private static let numbers = 0...(Int(UInt32.max) - 1)
 
     init(_ reader: SettingsReader) {
-        // Every number in range fits.
+        // Every number in the range fits.
         uids = Set(reader.integers("uids", in: Self.numbers).map(UInt32.init))
         gids = Set(reader.integers("gids", in: Self.numbers).map(UInt32.init))
     }
@@ -56,24 +56,24 @@ extension DataItem {
     }
 }
 
-/// What flushes by itself (Behaviour F5).
+/// The occasions of automatic flushes (Behaviour F5).
 public struct FlushOccasions: Equatable, Sendable {
     /// The service's start.
     public var start = true
-    /// The network's return.
+    /// The return of the network.
     public var connected = true
-    /// A client that goes to the background.
+    /// A client's change to the background.
     public var background = true
-    /// A client that comes to the foreground.
+    /// A client's change to the foreground.
     public var foreground = true
-    /// A client that is about to end.
+    /// A client's status `exiting`.
     public var exiting = true
     /// An orderly stop of the service.
     public var shutdown = true
 
     public init() {}
 
-    /// The occasions under the names of the configuration.
+    /// The occasions under their names in the configuration.
     var object: DataObject {
         [
             "start": .bool(start), "connected": .bool(connected), "background": .bool(background),
@@ -92,27 +92,27 @@ public struct FlushOccasions: Equatable, Sendable {
     }
 }
 
-/// How the machine's network is looked at (Behaviour B20, B21).
+/// The settings of the network watch (Behaviour B20, B21).
 public struct NetworkSettings: Equatable, Sendable {
-    /// Kinds of interfaces by name, or by a prefix and `*`, where sysfs does not tell them right.
+    /// The kinds of interfaces by name, or by a prefix and `*`. They override the kind that sysfs reports.
     public var interfaceKinds: [String: ConnectionKind] = [:]
-    /// Whether being connected needs a default route as well.
+    /// True if a connection also needs a default route.
     public var requiresDefaultRoute = false
-    /// How to find out that the network is reachable all the same; nil: by nothing.
+    /// The probe that looks for a connection while the kernel reports none, or nil for no probe.
     public var probe: Probe?
 
     public init() {}
 
-    /// A request whose answer, any answer, shows that the network can be reached.
+    /// The settings of a probe: any answer of its URL shows that the network is reachable.
     public struct Probe: Equatable, Sendable {
         public var url: String
-        /// From one try to the next, while unreachable.
+        /// The time from one request to the next, while there is no connection.
         public var interval = Duration.milliseconds(30_000)
-        /// The longest that a try may take.
+        /// The longest time that a request may take.
         public var timeout = Duration.milliseconds(5_000)
     }
 
-    /// The settings under the names of the configuration.
+    /// The settings under their names in the configuration.
     var object: DataObject {
         var kinds = DataObject()
         for (name, kind) in interfaceKinds.sorted(by: { $0.key < $1.key }) { kinds[name] = .string(kind.rawValue) }
@@ -149,11 +149,11 @@ extension NetworkSettings.Probe {
     }
 }
 
-/// Where the remote layer of the settings comes from (Behaviour S1).
+/// The source of the remote layer of the settings (Behaviour S1).
 public struct RemoteSource: Equatable, Sendable {
-    /// The URL of a JSON object, in the form of the configuration file.
+    /// The URL of a JSON object in the form of the configuration file.
     public var url: String
-    /// From one look to the next.
+    /// The time from one request to the next.
     public var refresh = Duration.seconds(300)
 
     init(_ reader: SettingsReader) {
@@ -163,12 +163,12 @@ public struct RemoteSource: Equatable, Sendable {
     }
 }
 
-/// How safe an event is when it is acknowledged (Behaviour Q5).
+/// The failures that an acknowledged event survives (Behaviour Q5).
 public enum Durability: String, CaseIterable, Sendable {
-    /// It survives a power failure.
+    /// The event survives a power failure.
     case full
-    /// It survives the end of the process, not of the machine's power.
+    /// The event survives the end of the process, but not a power failure.
     case normal
-    /// It is gone with the process.
+    /// The event is lost at the end of the process.
     case memory
 }

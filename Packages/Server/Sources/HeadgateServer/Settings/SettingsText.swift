@@ -2,18 +2,18 @@ import Glibc
 import HeadgateData
 import HeadgateWire
 
-/// A configuration file.
+/// Reads configuration files.
 public enum SettingsFile {
-    /// The most bytes that such a file may have.
+    /// The most bytes of a file.
     static let longest = 4 << 20
 
-    /// Reads a file; throws a fault that says why it cannot be read, or where it is wrong. A pipe is read, too, for as long
-    /// as its writer takes.
+    /// Reads a file. Throws the reason why the file cannot be read, or the position of its fault. A pipe is read until
+    /// its writer closes it.
     public static func read(_ path: String) throws(SettingsFault) -> DataObject {
         try read(path, waiting: true)
     }
 
-    /// Reads a file while the daemon serves: a pipe is a fault, because the daemon would wait for its writer.
+    /// Reads a file while the daemon runs. A pipe is a fault, because the daemon would wait for its writer.
     static func readAtOnce(_ path: String) throws(SettingsFault) -> DataObject {
         try read(path, waiting: false)
     }
@@ -44,13 +44,13 @@ public enum SettingsFile {
         }
     }
 
-    /// Returns true if a read does not wait for another process: of a file, or of a device like `/dev/null`.
+    /// Returns true if a read does not wait for another process: for a file, or a device like `/dev/null`.
     private static func isReadAtOnce(_ file: Int32) -> Bool {
         var status = stat()
         return fstat(file, &status) == 0 && [S_IFREG, S_IFCHR].contains(status.st_mode & S_IFMT)
     }
 
-    /// Reads on; nothing at the end. A pipe will do as well as a file.
+    /// Reads the next bytes of a file or pipe. Returns none at the end.
     private static func readPiece(of file: Int32, _ path: String) throws(SettingsFault) -> [UInt8] {
         var result = 0
         let piece = [UInt8](unsafeUninitializedCapacity: 1 << 16) { bytes, count in
@@ -70,16 +70,16 @@ public enum SettingsFile {
     }
 }
 
-/// The text of a configuration: a JSON object, with comments.
+/// Reads the text of a configuration: a JSON object with comments.
 public enum SettingsText {
-    /// How deep a configuration's arrays and objects may be nested.
+    /// The most levels of arrays and objects in a configuration.
     static let maxDepth = 64
 
-    /// Reads the text; throws a fault that says where it is wrong.
+    /// Reads the text. Throws a fault with its position in the text.
     public static func parse(_ text: [UInt8]) throws(SettingsFault) -> DataObject {
         let plain = CommentStripper.strip(text)
         let scanner = JSONScanner(maxDepth: maxDepth)
-        // A view keeps its scanner's memory alive by nothing.
+        // Views do not keep their scanner's memory alive.
         defer { withExtendedLifetime(scanner) {} }
         return try plain.withUnsafeBufferPointer { bytes throws(SettingsFault) in
             let view: JSONView
@@ -87,7 +87,7 @@ public enum SettingsText {
                 throw SettingsFault(path: "", message: complaint(about: plain, error))
             }
             guard view.kind == .object else { throw SettingsFault(path: "", message: "must be an object: { … }") }
-            // Parsers take one of the two, and not all the same one.
+            // Parsers disagree on which of two equal keys counts.
             if let path = view.repeatedMember { throw SettingsFault(path: path, message: "is there twice") }
             return DataObject(view)
         }
@@ -102,17 +102,17 @@ public enum SettingsText {
         }
     }
 
-    /// The complaint with its place as editors count it: lines and characters, both from 1.
+    /// Returns the fault with its line and column, both counted from 1, as editors count them.
     private static func placed(_ complaint: JSONComplaint, in text: [UInt8]) -> String {
         let before = text.prefix(complaint.offset)
         let line = before.count { $0 == UInt8(ascii: "\n") } + 1
         let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        // The bytes of a character but for the first are 10xxxxxx.
+        // The bytes of a character after its first are 10xxxxxx.
         let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
         return "line \(line), column \(column): \(complaint.message)" + remark(on: text[complaint.offset...])
     }
 
-    /// Only a comment that never ends is still there.
+    /// Every comment that ends was removed before, so a `/*` here has no end.
     private static func remark(on rest: ArraySlice<UInt8>) -> String {
         rest.starts(with: "/*".utf8) ? ", or a comment that ends" : ""
     }

@@ -1,18 +1,18 @@
 import HeadgateData
 
-/// A setting that only a start can change: it stays in force as the start found it (Behaviour S2).
+/// The settings that only a start can change. They keep the values of the start (Behaviour S2).
 enum StartOnlySetting: String, CaseIterable {
     case socket
     case dataDirectory = "data_dir"
     case durability
     case storeKind = "store.kind"
 
-    /// The settings of this kind that differ.
+    /// Returns the settings of this kind that differ.
     static func changed(from old: Settings, to new: Settings) -> [StartOnlySetting] {
         allCases.filter { $0.value(in: old) != $0.value(in: new) }
     }
 
-    /// A patch that sets it as some settings have it; null removes what they do not have.
+    /// Returns a patch that sets this setting to its value in `settings`. Its null removes a missing value.
     func patch(of settings: Settings) -> DataObject {
         let value = value(in: settings).map { DataItem.string($0) } ?? .null
         let names = rawValue.split(separator: ".").map(String.init)

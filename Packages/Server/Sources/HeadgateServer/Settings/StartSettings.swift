@@ -1,30 +1,31 @@
 import HeadgateData
 
-/// Merges all layers for a start, before anything is opened. Of the persisted settings only the parts at fault are left out
-/// (Behaviour S1).
+/// Merges all layers for a start, before anything is opened. If persisted settings are wrong, only their wrong parts
+/// are left out (Behaviour S1).
 struct StartSettings {
     let check: SettingsCheck
-    /// The configuration file, or what stands for it.
+    /// The configuration file, or the default configuration if there is none.
     var file: DataObject
-    /// The settings of the program around the service.
+    /// The settings of the embedding program.
     var program: DataObject
-    /// The copy of the remote layer; nil if there is none.
+    /// The copy of the remote layer, or nil if there is none.
     var remote: DataObject?
     /// The settings that `config.set` persisted.
     var persisted: DataObject
 
-    /// The layers that a start can use, and what had to be left out of them.
+    /// The layers that a start can use, and the settings left out of them.
     struct Outcome {
         var layers: SettingsLayers
         var reading: SettingsReading
         var leftOut: [LeftOutSettings] = []
-        /// The remote settings, if they were refused.
+        /// The remote settings if they were refused, or nil.
         var refusedRemote: DataObject?
-        /// Warnings of all that was left out.
+        /// The warnings about all settings left out.
         var warnings: [SettingsFault] = []
     }
 
-    /// Leaves out as little as possible: parts of what was persisted first, the remote copy if that is not enough.
+    /// Resolves the layers with as few omissions as possible: first parts of the persisted settings, then the remote
+    /// copy.
     func resolve() -> Outcome {
         let whole = trimmed(remote: remote ?? [:])
         guard whole.reading.settings == nil, let remote else { return whole }
@@ -37,7 +38,7 @@ struct StartSettings {
         return outcome
     }
 
-    /// Leaves out parts of what was persisted until the rest can be used, or nothing is left of it.
+    /// Leaves out parts of the persisted settings until the rest is valid or empty.
     private func trimmed(remote: DataObject) -> Outcome {
         var kept = persisted
         var leftOut: [LeftOutSettings] = []
@@ -61,20 +62,20 @@ struct StartSettings {
         return layers
     }
 
-    /// Takes out the parts to which faults lead.
+    /// Removes the parts that faults point to.
     private static func cut(_ kept: inout DataObject, _ faults: [SettingsFault]) -> [LeftOutSettings] {
         faults.compactMap { fault in
             guard let part = SettingsPart(of: kept, at: fault.path), let patch = part.patch(in: kept) else {
                 return nil
             }
             kept = part.removed(from: kept)
-            // A section that has nothing left says nothing.
+            // A section without members is removed, too.
             if case .object([:])? = kept[part.names[0]] { kept[part.names[0]] = nil }
             return LeftOutSettings(part: part, patch: patch, fault: fault.description)
         }
     }
 
-    /// Takes out everything: no fault leads to a part of it.
+    /// Removes all persisted settings, because no fault points to a part of them.
     private static func cutAll(_ kept: inout DataObject, _ faults: [SettingsFault]) -> [LeftOutSettings] {
         let fault = faults.map(\.description).joined(separator: "; ")
         defer { kept = [:] }

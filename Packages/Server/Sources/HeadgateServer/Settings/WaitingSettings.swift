@@ -1,21 +1,21 @@
 import HeadgateData
 
-/// Settings that do not fit the others for now: parts of what was persisted, and the remote layer. They are put in force as
+/// Settings that contradict the others now: parts of the persisted settings, and the remote layer. They are applied as
 /// soon as a change of another layer makes them fit (Behaviour S1).
 struct WaitingSettings: Equatable {
-    /// The persisted parts.
+    /// The persisted parts that do not fit.
     var leftOut: [LeftOutSettings] = []
-    /// The remote layer; nil if it is in force, or there is none.
+    /// The remote layer if it does not fit. Nil if it is in force, or if there is none.
     var remote: DataObject?
 
-    /// Layers that may be put in force, and what still waits then.
+    /// Layers that may be applied, and the settings that still do not fit.
     struct Candidate {
         var layers: SettingsLayers
         var reading: SettingsReading
         var waiting: WaitingSettings
     }
 
-    /// Takes out what a patch of the programmatic layer removes.
+    /// Removes the settings that a patch of the programmatic layer removes.
     mutating func remove(_ patch: DataObject) {
         for place in leftOut.indices {
             leftOut[place].patch = leftOut[place].patch.patched(with: patch.removals)
@@ -23,7 +23,7 @@ struct WaitingSettings: Equatable {
         leftOut.removeAll { $0.part.patch(in: $0.patch) == nil }
     }
 
-    /// Adds as much as fits to layers that are to be put in force.
+    /// Returns the layers with as many waiting settings as fit.
     func fullest(_ layers: SettingsLayers, _ check: SettingsCheck) -> Candidate {
         var best = Candidate(layers: layers, reading: check.read(layers), waiting: self)
         guard best.reading.settings != nil else { return everything(layers, check) ?? best }
@@ -31,7 +31,7 @@ struct WaitingSettings: Equatable {
         return best
     }
 
-    /// Layers with everything that waits; nil if they do not fit either.
+    /// Returns the layers with all waiting settings, or nil if they do not fit together.
     private func everything(_ layers: SettingsLayers, _ check: SettingsCheck) -> Candidate? {
         guard !leftOut.isEmpty || remote != nil else { return nil }
         var whole = layers
@@ -41,7 +41,7 @@ struct WaitingSettings: Equatable {
         return reading.settings.map { _ in Candidate(layers: whole, reading: reading, waiting: WaitingSettings()) }
     }
 
-    /// The candidate with one more of the settings that wait in it; nil if none fits.
+    /// Returns the candidate with one more waiting setting, or nil if none fits.
     private func addingOne(to best: Candidate, _ check: SettingsCheck) -> Candidate? {
         for (layers, waiting) in best.waiting.steps(from: best.layers) {
             let reading = check.read(layers)
@@ -50,7 +50,7 @@ struct WaitingSettings: Equatable {
         return nil
     }
 
-    /// The layers with one of the settings that wait, and what waits then.
+    /// Returns each possible next step: the layers with one more waiting setting, and the settings that still wait.
     private func steps(from layers: SettingsLayers) -> [(SettingsLayers, WaitingSettings)] {
         var steps: [(SettingsLayers, WaitingSettings)] = []
         if let remote {
@@ -69,7 +69,7 @@ struct WaitingSettings: Equatable {
 }
 
 extension SettingsLayers {
-    /// Adds settings to the programmatic layer, where those that are there already win.
+    /// Adds settings to the programmatic layer. Present values win.
     fileprivate mutating func putBeneath(_ patch: DataObject) {
         self[.programmatic] = patch.patched(with: self[.programmatic])
     }

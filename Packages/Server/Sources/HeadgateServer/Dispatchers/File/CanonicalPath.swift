@@ -1,10 +1,10 @@
 import Glibc
 
-/// The path of a file without symbolic links and detours, so that two spellings of one file are found to be one. The file,
-/// and directories above it, need not exist.
+/// Resolves the symbolic links of a path, so that two spellings of one file become equal. The file and the directories
+/// above it need not exist.
 enum CanonicalPath {
-    /// Resolves a path; one that is not absolute is relative to the working directory. A path in which links lead in a
-    /// circle stays as it is from there on.
+    /// Returns the resolved path. A relative path starts at the working directory. If links form a circle, the rest of
+    /// the path stays as it is.
     static func of(_ path: String) -> String {
         var resolved: [String] = path.hasPrefix("/") ? [] : steps(workingDirectory)
         var rest = Array(steps(path).reversed())
@@ -26,13 +26,13 @@ enum CanonicalPath {
         return "/" + resolved.joined(separator: "/")
     }
 
-    /// The type bits of a file's mode; nil if there is no such file.
+    /// Returns the type bits of a file's mode, or nil if there is no such file.
     static func kind(of path: String) -> mode_t? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
     }
 
-    /// As many as Linux follows.
+    /// The most links that are followed, as in Linux.
     private static let mostLinks = 40
 
     private static func steps(_ path: String) -> [String] {
@@ -45,8 +45,8 @@ enum CanonicalPath {
         return String(cString: text)
     }
 
-    /// The target of a symbolic link; nil if the path is none. Links in `/proc` may lead to pipes and sockets, which have no
-    /// path.
+    /// Returns the target of a symbolic link, or nil if the path is none. Links in `/proc` may lead to pipes and
+    /// sockets, which have no path, and return nil.
     private static func link(at path: String) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
             guard let start = buffer.baseAddress else { return nil }

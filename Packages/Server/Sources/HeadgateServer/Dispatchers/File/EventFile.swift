@@ -1,29 +1,31 @@
 import Glibc
 
-/// The file of a dispatcher of kind `file`, through rotations and whatever others do to it (Behaviour K2).
-// Unchecked: a sender hands it to its file's own thread, and all is called there alone.
+/// The file of a dispatcher of kind `file`. It is rotated, and reopened if another process moves or removes it
+/// (Behaviour K2).
+// Unchecked: a sender passes this object to its file's thread, and only that thread calls it.
 final class EventFile: @unchecked Sendable {
     private let settings: FileSettings
     private let clock: @Sendable () -> Int64
     private var file: OpenFile?
-    /// The file to which the settings' path leads, resolved when it is first needed: if that is a symbolic link, the file is
-    /// written, and rotated, where its target is.
+    /// The resolved path of the file. If the settings' path is a symbolic link, the link's target is written and
+    /// rotated.
     private lazy var path = Self.resolved(settings.path)
 
-    /// - Parameter clock: Nanoseconds of the monotonic clock.
+    /// - Parameter clock: returns nanoseconds of the monotonic clock.
     init(_ settings: FileSettings, clock: @escaping @Sendable () -> Int64) {
         self.settings = settings
         self.clock = clock
     }
 
-    /// Appends whole lines. When this returns they are on the disk; when it throws, none of them is in the file. A file
-    /// that is due is rotated before.
+    /// Appends complete lines, and rotates the file before if it is full. After a return the lines are on the disk.
+    /// After an error none of them is in the file.
     func append(_ lines: [UInt8]) throws(FileFault) {
         let file = try fileWithRoom(for: lines.count)
         do throws(FileFault) {
             try file.append(lines)
         } catch {
-            // Opening it anew makes it whole. A stream stays: only this object knows whether it is within a line.
+            // Opening the file again repairs its last line. A stream stays open: only this object knows whether a line
+            // of it is unfinished.
             if file.isRegular { close() }
             throw error
         }
@@ -44,14 +46,15 @@ final class EventFile: @unchecked Sendable {
 
     private func currentFile() throws(FileFault) -> OpenFile {
         if let file, file.isStill(at: path) { return file }
-        // Closed first: a lock would be in its own successor's way.
+        // The old file is closed first, because its lock would block the new one.
         close()
         let opened = try OpenFile(path: path, now: clock())
         file = opened
         return opened
     }
 
-    /// Pipes and devices have no place beside which anything is rotated, and links in `/dev` and `/proc` lead to no name.
+    /// Resolves the path of a regular or new file. Pipes and devices are not rotated, and their links in `/dev` and
+    /// `/proc` may have no named target.
     private static func resolved(_ path: String) -> String {
         let kind = CanonicalPath.kind(of: path)
         return kind == nil || kind == S_IFREG ? CanonicalPath.of(path) : path
@@ -66,7 +69,7 @@ final class EventFile: @unchecked Sendable {
     }
 }
 
-/// The directory that a file is in.
+/// The directory that contains a file.
 struct ParentDirectory {
     private let path: String
 
@@ -78,23 +81,23 @@ struct ParentDirectory {
         path = slash == file.startIndex ? "/" : String(file[..<slash])
     }
 
-    /// Makes it with mode 0750 if it is missing. One that is to be in a missing directory itself is refused: that is
-    /// rather a slip in the path.
+    /// Creates the directory with mode 0750 if it is missing. Its own parent is not created, because a missing parent
+    /// is probably a mistake in the path.
     func create() throws(FileFault) {
         guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw .last }
     }
 
-    /// Makes the names in it survive a loss of power.
+    /// Syncs the directory, so that its names survive a power failure.
     func sync() throws(FileFault) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .last }
         defer { close(descriptor) }
-        // Some file systems cannot do this, and have no need of it.
+        // Some file systems return EINVAL, because they do not need this.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw .last }
     }
 }
 
-/// Why something cannot be written to a dispatcher's file: a few words for people, always the same for the same cause.
+/// The reason why a dispatcher's file cannot be written: a short text for people, always equal for the same cause.
 struct FileFault: Error, Equatable {
     var cause: String
 
@@ -102,7 +105,7 @@ struct FileFault: Error, Equatable {
         self.cause = cause
     }
 
-    /// The failure of the call just made.
+    /// The failure of the last system call.
     static var last: FileFault {
         FileFault(code: errno)
     }

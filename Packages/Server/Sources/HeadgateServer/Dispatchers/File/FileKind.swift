@@ -2,7 +2,7 @@ import Glibc
 import HeadgateCore
 import HeadgateData
 
-/// Dispatchers that write to a file (Behaviour K2).
+/// The kind of dispatchers that write to a file (Behaviour K2).
 struct FileKind: DispatcherKind {
     let name = "file"
 
@@ -27,21 +27,22 @@ struct FileKind: DispatcherKind {
     }
 }
 
-/// What a dispatcher of kind `file` can be told beyond what all can.
+/// The settings of a dispatcher of kind `file`, beyond those that all kinds have.
 struct FileSettings: Sendable, Equatable {
-    /// The file; a relative path is relative to the data directory.
+    /// The path of the file. A relative path starts at the data directory.
     var path: String
-    /// The size that makes the file be rotated; nil: never.
+    /// The size, in bytes, at which the file is rotated. Nil means never.
     var rotateBytes: Int?
-    /// The age that makes the file be rotated; nil: never.
+    /// The age at which the file is rotated. Nil means never.
     var rotateAge: Duration?
-    /// How many rotated files stay besides the current one.
+    /// The number of rotated files to keep, besides the current file.
     var keep = 5
 
-    /// Whether full files are put aside, under the path followed by a dot and a number.
+    /// A Boolean value that says whether the file is ever rotated to a name that ends with a dot and a number.
     var rotates: Bool { rotateBytes != nil || rotateAge != nil }
 
-    /// Finds what keeps the path from being written: the store's own names, other dispatchers' files, and what is no file.
+    /// Refuses paths that cannot be written: the daemon's own names, other dispatchers' files, and directories, sockets
+    /// and disks.
     fileprivate func checkPath(_ entry: SettingsReader, dispatcher: String) {
         let target = FileTarget(path, in: entry.directory)
         if target.isStores {
@@ -51,22 +52,22 @@ struct FileSettings: Sendable, Equatable {
         } else if target.isUnwritableKind {
             entry.fault("path", "", "must be a file, a pipe or a character device")
         } else if !target.isDevice {
-            // Two that write one file would rotate it away under each other.
+            // Two dispatchers that write one file would rotate it away from each other.
             entry.claim(
                 "path", "file", target.path, for: "dispatcher `\(dispatcher)`", isNumbered: rotates)
         }
     }
 }
 
-/// The file to which a dispatcher's path leads, whatever its spelling.
+/// The file that a dispatcher's path leads to, however the path is spelled.
 private struct FileTarget {
-    /// The path without links and detours, where the data directory is known.
+    /// The resolved path, if the data directory is known.
     let path: String
-    /// True if it is a name that the daemon uses in the data directory.
+    /// True if the daemon itself uses the path in the data directory.
     let isStores: Bool
     private let kind: mode_t?
 
-    /// - Parameter directory: the data directory; nil: the machine's files are not looked at.
+    /// - Parameter directory: the data directory, or nil to skip the checks of the machine's files.
     init(_ path: String, in directory: String?) {
         guard let directory else {
             let steps = path.split(separator: "/").filter { $0 != "." }
@@ -84,9 +85,9 @@ private struct FileTarget {
 
     var isDirectory: Bool { kind == S_IFDIR }
 
-    /// True for sockets and disks.
+    /// True for sockets and block devices.
     var isUnwritableKind: Bool { kind == S_IFSOCK || kind == S_IFBLK }
 
-    /// True for a device like `/dev/null`, which dispatchers may share.
+    /// True for a device like `/dev/null`, which several dispatchers may write to.
     var isDevice: Bool { kind.map { $0 == S_IFCHR } ?? path.hasPrefix("/dev/") }
 }

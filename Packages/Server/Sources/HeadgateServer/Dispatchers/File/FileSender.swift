@@ -1,11 +1,11 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// The way out of a dispatcher of kind `file`: batches are appended to a file, one after the other, in the order in
-/// which they are sent, each synced before it settles (Behaviour K2).
+/// The sender of a dispatcher of kind `file`. It appends batches to a file in the order of their sending, and syncs
+/// each before it settles (Behaviour K2).
 ///
-/// The disk is waited for on the file's own thread: neither the loop nor another dispatcher waits for it.
-// Unchecked: it crosses to the file's thread as a reference only. Its state is touched on the loop alone.
+/// The file's own thread waits for the disk, so that the loop and other dispatchers do not.
+// Unchecked: the file's thread only passes the reference on. The loop alone uses the state.
 final class FileSender: Sender, @unchecked Sendable {
     let format = BatchFormat.ndjson
 
@@ -14,7 +14,7 @@ final class FileSender: Sender, @unchecked Sendable {
     private let file: EventFile
     private var waiting: [Write] = []
     private var current: Write?
-    /// Counts the interruptions: what an earlier round has left on the file's thread is of no interest when it ends.
+    /// The number of interruptions so far. A write of an earlier round is ignored when it ends.
     private var round = 0
     private var isClosed = false
 
@@ -23,9 +23,10 @@ final class FileSender: Sender, @unchecked Sendable {
         var then: (SendResult) -> Void
     }
 
+    /// Makes a sender on the loop's thread.
     /// - Parameters:
-    ///   - settings: With an absolute path, or one relative to the working directory.
-    ///   - threads: shared by all senders that may write to the same file.
+    ///   - settings: the settings, whose path may be relative to the working directory.
+    ///   - threads: the threads that all senders of the same files share.
     init(
         _ settings: FileSettings, loop: EventLoop, threads: FileThreads = FileThreads()
     ) throws(TransportError) {
@@ -45,7 +46,8 @@ final class FileSender: Sender, @unchecked Sendable {
         writeNext()
     }
 
-    /// What the file's thread is at cannot be stopped: it may still reach the file, and then comes twice.
+    /// Interrupts all batches. The write in progress cannot be stopped. Its batch may still reach the file, and then
+    /// the file gets it twice.
     func interrupt() {
         round += 1
         let given = [current].compactMap { $0 } + waiting
@@ -54,7 +56,7 @@ final class FileSender: Sender, @unchecked Sendable {
         loop.atEndOfTurn { for write in given { write.then(.interrupted) } }
     }
 
-    /// Does not wait for the file's thread, which ends once the disk lets it.
+    /// Closes the file without waiting. The file's thread ends when the disk has answered.
     func close() {
         guard !isClosed else { return }
         isClosed = true

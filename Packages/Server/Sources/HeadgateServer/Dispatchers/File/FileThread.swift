@@ -1,7 +1,8 @@
 import HeadgateTransport
 
-/// The thread that writes one file. All senders that write to the same path share it: a sender that a reload replaces finishes
-/// what it has, and its successor writes behind that (Behaviour S3). Neither finds the file locked by the other.
+/// The thread that writes one file, which all senders of the same path share. When a change of the settings replaces a
+/// sender, the old one finishes its batches and the new one writes after them (Behaviour S3). Neither finds the file
+/// locked by the other.
 final class FileThread: Sendable {
     let loop: EventLoop
     private let desk = Desk()
@@ -14,18 +15,18 @@ final class FileThread: Sendable {
         loop.stop()
     }
 
-    /// Appends whole lines to a file, on the thread; `then` is called there with the fault, or nil.
+    /// Appends complete lines to a file, on the thread. Then calls `then` there, with the fault or nil.
     func append(_ lines: [UInt8], to file: EventFile, then: @escaping @Sendable (FileFault?) -> Void) {
         loop.submit { [desk] in then(desk.append(lines, to: file)) }
     }
 
-    /// Closes a file once all that was ordered before is done.
+    /// Closes a file after all writes that were requested before.
     func close(_ file: EventFile) {
         loop.submit { file.close() }
     }
 
-    /// The file that is open. Only one is, because each has a lock on the same path.
-    // Unchecked: it is touched on the thread alone.
+    /// The open file. Only one is open at a time, because each locks the same path.
+    // Unchecked: only the thread uses it.
     private final class Desk: @unchecked Sendable {
         private var current: EventFile?
 
@@ -42,7 +43,7 @@ final class FileThread: Sendable {
     }
 }
 
-/// The threads of all files that are written, by path. It lives on the service's loop.
+/// The threads of all written files, by path. It lives on the service's loop.
 final class FileThreads {
     private var all: [String: Reference] = [:]
 
@@ -50,7 +51,7 @@ final class FileThreads {
         weak var thread: FileThread?
     }
 
-    /// Returns the thread for a path, which lives as long as somebody keeps it.
+    /// Returns the thread of a path. The thread lives as long as a caller keeps it.
     func thread(for path: String) throws(TransportError) -> FileThread {
         if let thread = all[path]?.thread { return thread }
         all = all.filter { $0.value.thread != nil }

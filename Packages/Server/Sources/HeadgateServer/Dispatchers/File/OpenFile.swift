@@ -3,45 +3,46 @@ import Glibc
 import HeadgateData
 import HeadgateWire
 
-/// A file that is open for appending whole lines. It is closed with its last owner.
+/// A file that is open for appending complete lines. It is closed when its last owner releases it.
 ///
-/// Regular files are locked against other writers, synced after each append, and cut back to their former size when one
-/// fails. Pipes and devices, `/dev/null` for instance, know nothing of this and are only written to.
+/// A regular file is locked against other writers, synced after each append, and cut back to its former size if an
+/// append fails. Pipes and devices, like `/dev/null`, support none of this and are only written to.
 final class OpenFile {
-    /// How long the file had existed when it was opened; zero where the file system does not tell.
+    /// The age of the file when it was opened. It is zero if the file system does not report it.
     let ageAtOpening: Duration
-    /// When it was opened, in nanoseconds of the monotonic clock.
+    /// The time of opening, in nanoseconds of the monotonic clock.
     let openedAt: Int64
 
     private let descriptor: Int32
     private let identity: FileIdentity
-    /// Whether a pipe or device has taken the beginning of a line only.
+    /// True if a pipe or device has accepted only the beginning of a line.
     private var isMidLine = false
 
-    /// Opens the file, or makes it with mode 0600, and cuts away what a killed process left of a line.
+    /// Opens the file, or creates it with mode 0600. Removes the unfinished line that a killed process may have left.
     init(path: String, now: Int64) throws(FileFault) {
         (descriptor, identity) = try Self.open(path)
         openedAt = now
         ageAtOpening = FileBirth.age(of: descriptor)
         // From here on `deinit` closes the file if this throws.
         guard isRegular else { return }
-        // A file system without locks has none to respect.
+        // A file system without locks returns another error, and then there is no lock to respect.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else { throw .last }
         try LastLine(of: descriptor, size: try size()).repair()
     }
 
     deinit {
-        // Closing alone would leave the lock to a program that another thread is just starting.
+        // The file is unlocked first: a program that another thread is starting may hold a copy of the descriptor, and
+        // with it the lock.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// Whether it is a file proper, no pipe or device.
+    /// True for a regular file, false for a pipe or device.
     var isRegular: Bool {
         identity.isRegular
     }
 
-    /// Whether the path still leads to this file: somebody else may have moved or removed it.
+    /// Returns true if the path still leads to this file. Another process may have moved or removed it.
     func isStill(at path: String) -> Bool {
         FileIdentity(path: path) == identity
     }
@@ -52,7 +53,7 @@ final class OpenFile {
         return Int(status.st_size)
     }
 
-    /// Appends whole lines. When this returns they are on the disk; when it throws, none of them is in the file.
+    /// Appends complete lines. After a return the lines are on the disk. After an error none of them is in the file.
     func append(_ lines: [UInt8]) throws(FileFault) {
         guard isRegular else { return try appendToStream(lines) }
         let former = try size()
@@ -66,14 +67,15 @@ final class OpenFile {
         }
     }
 
-    /// Takes away what a failure left. Where even this fails, the next opening cuts the half line away.
+    /// Removes the partial lines of a failed append. If this fails, too, the next opening removes the unfinished line.
     private func cutBack(to former: Int) {
-        // Somebody may have emptied the file meanwhile, and must not get zeros in the place of what was there.
+        // Another process may have truncated the file meanwhile. Extending it again would fill it with zeros.
         guard let present = try? size(), present > former else { return }
         _ = ftruncate(descriptor, off_t(former))
     }
 
-    /// A stream cannot be cut back: the half line that a failure leaves is ended before the next one.
+    /// Writes to a pipe or device, which cannot be cut back. If the last write left a partial line, this write ends
+    /// that line first.
     private func appendToStream(_ lines: [UInt8]) throws(FileFault) {
         let bytes = isMidLine ? [UInt8(ascii: "\n")] + lines : lines
         var rest = bytes[...]
@@ -81,7 +83,7 @@ final class OpenFile {
         try write(&rest)
     }
 
-    /// Writes all; what is left of `rest` has not been written.
+    /// Writes all bytes. If it fails, `rest` has the bytes that were not written.
     private func write(_ rest: inout ArraySlice<UInt8>) throws(FileFault) {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -93,7 +95,7 @@ final class OpenFile {
         }
     }
 
-    /// Makes ready for another try where one is of use.
+    /// Waits until another try makes sense. Throws if none does.
     private func recover(from code: Int32) throws(FileFault) {
         guard code != EINTR else { return }
         guard code == EAGAIN else { throw FileFault(code: code) }
@@ -103,8 +105,8 @@ final class OpenFile {
 
     private static func open(_ path: String) throws(FileFault) -> (Int32, FileIdentity) {
         let known = FileIdentity(path: path)
-        // Not blocking, or a pipe that nobody reads would hold the thread for ever. Only a pipe must not be open for
-        // reading as well: it would be its own reader.
+        // Non-blocking, because a pipe without a reader would block the thread for ever. A pipe is opened for writing
+        // only: otherwise it would be its own reader.
         let access = known?.isPipe == true ? O_WRONLY : O_RDWR
         let flags = access | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
         if known == nil { try ParentDirectory(of: path).create() }
@@ -125,12 +127,12 @@ final class OpenFile {
         return FileIdentity(status)
     }
 
-    /// How long a full pipe's reader may take for a little room, in milliseconds.
+    /// The time that the reader of a full pipe may take to make room, in milliseconds.
     private static let patience: Int32 = 10_000
 }
 
-/// The last line of a file of events. A process that was killed while it wrote leaves a half one: it was never settled,
-/// so it comes again and may be cut away.
+/// The last line of a file of events. A process that is killed during a write leaves an unfinished line. Its event was
+/// never settled and is sent again, so the line may be removed.
 private struct LastLine {
     private let descriptor: Int32
     private let size: Int
@@ -140,22 +142,22 @@ private struct LastLine {
         self.size = size
     }
 
-    /// Makes the file end with a whole line, on the disk too.
+    /// Ends the file with a complete line, and syncs it.
     func repair() throws(FileFault) {
         let start = try beginning()
         guard start < size else { return }
-        // What is no event was not written here, and is only ended.
+        // A line that is no event was not written by a dispatcher, and only gets a line end.
         let isTorn = try isTornEvent(start..<size)
         let isRepaired = isTorn ? ftruncate(descriptor, off_t(start)) == 0 : write(descriptor, "\n", 1) == 1
-        // Or, after a power cut, what was cut away could stand between parts of what is written in its place.
+        // Without the sync a power failure could leave parts of the removed line between later lines.
         guard isRepaired, fdatasync(descriptor) == 0 else { throw .last }
     }
 
-    /// Returns true if the line is the beginning of an event: it opens an object and is no whole JSON (Behaviour K2). A whole
-    /// line, and one that no dispatcher wrote, only lacks its end.
+    /// Returns true if the line is an unfinished event: it begins like an object and is no complete JSON (Behaviour
+    /// K2). A complete line, or a line of another program, only lacks its line end.
     private func isTornEvent(_ range: Range<Int>) throws(FileFault) -> Bool {
         guard try read(range.prefix(1)).first == UInt8(ascii: "{") else { return false }
-        // No event is as long.
+        // No event is longer than this.
         guard range.count <= Self.longest else { return false }
         let line = try read(range)
         do throws(JSONFault) {
@@ -168,7 +170,7 @@ private struct LastLine {
 
     private static let longest = 64 << 20
 
-    /// Where it begins: behind the last LF; at the end of a file that ends with one.
+    /// Returns the offset of the last line: behind the last LF, or the end of a file that ends with an LF.
     private func beginning() throws(FileFault) -> Int {
         var end = size
         while end > 0 {
@@ -196,9 +198,10 @@ private struct LastLine {
     private static let step = 64 * 1024
 }
 
-/// When a file was made.
+/// The creation time of a file.
 private enum FileBirth {
-    /// How long ago, by the wall clock; zero where the file system does not tell, or the clock was set back.
+    /// Returns the age of a file by the wall clock. It is zero if the file system does not report it, or if the clock
+    /// was set back.
     static func age(of descriptor: Int32) -> Duration {
         var request = uv_fs_t()
         defer { uv_fs_req_cleanup(&request) }

@@ -1,19 +1,18 @@
 import Glibc
 
-/// Moves a full file out of the way: `events.ndjson` becomes `events.ndjson.1`, which is always the newest of the
-/// rotated ones, and the others move up by one (Behaviour K2).
+/// Rotates a full file: `events.ndjson` becomes `events.ndjson.1`, the newest rotated file, and the numbers of the
+/// others rise by one (Behaviour K2).
 ///
-/// A file that has one of these names and was not written by a dispatcher keeps its name and its content: rotation passes
-/// over the number.
+/// A file with such a name that no dispatcher wrote keeps its name and content. The rotation skips its number.
 struct Rotation {
     let path: String
-    /// How many rotated files stay; with none the file is removed.
+    /// The number of rotated files to keep. With 0 the file is removed.
     let keep: Int
 
-    /// Afterwards there is no file at the path. It can be broken off at any point without a file being lost, and be run
-    /// again.
+    /// Rotates the file, so that there is no file at the path. If it is interrupted at any point, no file is lost, and
+    /// it can be run again.
     func run() throws(FileFault) {
-        // A file that begins with something else was there before the dispatcher, and is only put aside.
+        // A file with other contents existed before the dispatcher, so it is renamed and not removed.
         if keep > 0 || !EventLines.begin(path) {
             try moveUp()
         } else {
@@ -24,7 +23,7 @@ struct Rotation {
     }
 
     private func moveUp() throws(FileFault) {
-        // A gap ends the move: what lies behind it need not make room.
+        // The renaming ends at the first free number: files behind it need not move.
         var numbers: [Int] = []
         var next = 1
         while numbers.count < max(keep, 1) {
@@ -41,7 +40,7 @@ struct Rotation {
         try move(path, to: name(numbers[0]))
     }
 
-    /// Those that stayed from a time with a larger `keep`.
+    /// Removes the files that a former, larger `keep` left.
     private func removeSurplus() {
         var own = 0
         var place = 1
@@ -59,20 +58,20 @@ struct Rotation {
 
     private func exists(_ place: Int) -> Bool {
         var status = stat()
-        // A link that leads nowhere has the name, too.
+        // `lstat`, because a link without a target has the name, too.
         return lstat(name(place), &status) == 0
     }
 
-    /// Whatever has the new name is replaced.
+    /// Renames a file. A file with the new name is replaced.
     private func move(_ old: String, to new: String) throws(FileFault) {
         guard rename(old, new) == 0 else { throw .last }
     }
 }
 
-/// The form of the files that dispatchers write.
+/// Recognises files that dispatchers write.
 private enum EventLines {
-    /// Returns true if a file begins as every delivered event does, or is empty. A file of another origin is never overwritten or
-    /// deleted (Behaviour K2).
+    /// Returns true if a file is empty or begins as every delivered event does. Files of other programs are never
+    /// overwritten or deleted (Behaviour K2).
     static func begin(_ path: String) -> Bool {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard file >= 0 else { return false }

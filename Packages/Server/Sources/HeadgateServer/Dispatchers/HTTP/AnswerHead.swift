@@ -1,21 +1,20 @@
-/// What has come of the head of an answer, line by line, as far as libcurl's word is not enough: it takes a head that breaks
-/// off for a whole one, and `HTTP/` with anything behind it for a success; and it tells a status of what it has not taken for an answer.
+/// Checks the head of an answer, line by line, where libcurl is too lenient. libcurl accepts a head that breaks off,
+/// and any line that begins with `HTTP/` as a status line. It also reports a status for an answer that it has refused.
 struct AnswerHead {
-    /// Whether something came, and all of it began as an HTTP answer does.
+    /// True if an answer has begun and all its heads begin as an HTTP answer does.
     var isSound: Bool { hasBegun && !isBroken }
 
     private var hasBegun = false
     private var isBroken = false
     private var isWhole = false
 
-    /// Why the answer is not whole; nil when its head is.
+    /// The reason why the answer is incomplete, or nil once its head is complete.
     var fault: String? { isWhole ? nil : "answer cut short" }
 
-    /// Takes a line with its end. Behind the head of an interim answer there comes another, and behind a body there may be
-    /// a trailer.
+    /// Takes a line with its line end. The final head may follow interim ones, and a trailer may follow a body.
     mutating func take(_ line: UnsafeRawBufferPointer) {
         let text = AnswerHead.withoutEnd(line)
-        // libcurl takes any line that begins with an end for the blank one.
+        // libcurl accepts any line that begins with a line end as the blank line.
         guard !text.isEmpty else {
             isWhole = hasBegun
             return
@@ -33,7 +32,7 @@ struct AnswerHead {
 
     private static let beginning = Array("HTTP/".utf8)
 
-    /// `HTTP/1.1 200 OK`, or `HTTP/2 200` (RFC 9112, 4).
+    /// Returns true for a status line like `HTTP/1.1 200 OK` or `HTTP/2 200` (RFC 9112, 4).
     private static func isStatusLine(_ line: some Collection<UInt8>) -> Bool {
         guard line.starts(with: beginning) else { return false }
         let parts = line.dropFirst(beginning.count).split(separator: UInt8(ascii: " "), maxSplits: 2)

@@ -1,24 +1,25 @@
 /// The beginning of an answer's body as text for people, decompressed if the server compressed it (Behaviour D10).
 struct AnswerText {
-    /// The name of the header that says how a body is compressed.
+    /// The header that names the compression of a body.
     static let codingHeader = "Content-Encoding"
 
-    /// Returns true if a line of a header names a coding.
+    /// Returns true if a line of the head is the header `Content-Encoding`.
     static func isCodingHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         let name = Array("content-encoding:".utf8)
         return line.count > name.count && zip(line, name).allSatisfy { $0 == $1 || $0 | 0x20 == $1 }
     }
 
-    /// The bytes, as far as they are known.
+    /// The beginning of the body, as far as it was kept.
     private var bytes: [UInt8]
-    /// True if there is more behind the bytes.
+    /// True if the body goes on after the kept bytes.
     private var isCut: Bool
-    /// The coding that the server named.
+    /// The compression that the server named.
     private let coding: String
 
+    /// Decompresses the beginning of an answer's body.
     /// - Parameters:
-    ///   - isCut: true if the body is longer than what was kept of it.
-    ///   - mostBytes: the most bytes that are wanted of the text.
+    ///   - isCut: true if the body is longer than its kept part.
+    ///   - mostBytes: the most bytes of the decompressed text.
     init(_ answer: HTTPAnswer, isCut: Bool, mostBytes: Int) {
         coding = answer.headers[AnswerText.codingHeader] ?? ""
         (bytes, self.isCut) = (answer.body, isCut)
@@ -26,7 +27,8 @@ struct AnswerText {
         (bytes, self.isCut) = (plain, isCut || plain.count == mostBytes)
     }
 
-    /// Returns the first `limit` bytes with secrets blanked, or words that say that the body is no text; nil if it is empty.
+    /// Returns the first `limit` bytes with secrets hidden, or a note that the body is no text. Returns nil if the body
+    /// is empty.
     func excerpt(_ mask: SecretMask, limit: Int) -> String? {
         guard !bytes.isEmpty else { return nil }
         guard bytes.allSatisfy(AnswerText.isOfText) else {
@@ -36,18 +38,18 @@ struct AnswerText {
         return mask.excerpt(of: bytes, isCut: isCut, limit: limit)
     }
 
-    /// Returns the beginning of a body without its compression; nil if it has none, or one that is not known here.
+    /// Returns the beginning of a decompressed body, or nil if it is not compressed or the compression is unknown.
     private static func decompressed(_ body: [UInt8], _ coding: String, _ most: Int) -> [UInt8]? {
         switch coding.lowercased() {
         case "gzip", "x-gzip": Gzip.beginning(of: body, most: most)
-        // RFC 9110 means the zlib format by this word; some servers send a bare stream.
+        // By `deflate` RFC 9110 means the zlib format, but some servers send a bare stream.
         case "deflate": Gzip.beginning(of: body, most: most) ?? Gzip.beginning(of: body, most: most, isBare: true)
         case "zstd": Zstandard.beginning(of: body, most: most)
         default: nil
         }
     }
 
-    /// Control characters stand in no text but for tabs, line ends and form feeds.
+    /// Returns false for control characters other than tabs, line ends and form feeds, which no text has.
     private static func isOfText(_ byte: UInt8) -> Bool {
         byte >= 0x20 ? byte != 0x7F : [0x09, 0x0A, 0x0C, 0x0D].contains(byte)
     }

@@ -1,7 +1,7 @@
 import HeadgateCore
 
 extension HTTPSettings {
-    /// How the destination wants its events.
+    /// The form of a batch's body.
     var batchFormat: BatchFormat {
         guard method == .post else { return .single }
         return switch format {
@@ -13,17 +13,17 @@ extension HTTPSettings {
         }
     }
 
-    /// What is the same for all requests but for files, and takes its time to find out.
+    /// The parts that all requests share, except files. It is made once, because that takes time.
     var target: HTTPRequest.Target {
         HTTPRequest.Target(
             url: endpoint, method: method, timeout: timeout, connectTimeout: connectTimeout, unixSocket: unixSocket,
             isLoopback: isLoopback)
     }
 
-    /// The request that takes a batch to the destination.
+    /// Returns the request that sends a batch to the destination.
     /// - Parameters:
-    ///   - body: the batch's, in the form in which it is sent.
-    ///   - target: ``target``.
+    ///   - body: the batch's body in the form in which it is sent.
+    ///   - target: the value of ``target``.
     func request(
         for batch: Batch, _ body: EncodedBody, headers: ResolvedHeaders, to target: HTTPRequest.Target
     ) -> HTTPRequest {
@@ -42,7 +42,7 @@ extension HTTPSettings {
         return request
     }
 
-    /// How its bodies are compressed; nil: they are not, or there are none.
+    /// The compression of bodies, or nil for none.
     var contentCoding: ContentCoding? {
         guard method == .post else { return nil }
         if zstd { return .zstd }
@@ -50,11 +50,11 @@ extension HTTPSettings {
     }
 }
 
-/// The URL that takes one event along, as JSON in the query parameter `event` (Behaviour K1, method GET).
+/// A URL with one event as JSON in the query parameter `event` (Behaviour K1, method GET).
 private struct EventURL {
     let text: String
 
-    /// - Parameter endpoint: A URL, which may have a query of its own. Its fragment is left out: it is never sent.
+    /// - Parameter endpoint: the destination's URL, which may have a query. Its fragment is dropped.
     init(endpoint: String, event: [UInt8]) {
         let base = endpoint.prefix { $0 != "#" }
         text = "\(base)\(Self.separator(behind: base))event=\(PercentEncoding.query(event))"

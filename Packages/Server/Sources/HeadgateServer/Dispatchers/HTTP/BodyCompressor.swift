@@ -1,6 +1,6 @@
 import HeadgateTransport
 
-/// How a body is compressed, by the name that HTTP has for it.
+/// A compression of bodies, by its name in HTTP.
 enum ContentCoding: String {
     case gzip
     case zstd
@@ -13,18 +13,18 @@ enum ContentCoding: String {
     }
 }
 
-/// What a request sends of a batch.
+/// The body of a request.
 struct EncodedBody: Sendable {
     var bytes: [UInt8]
-    /// How the bytes are compressed; nil: as they are.
+    /// The compression of the bytes, or nil for none.
     var coding: ContentCoding?
 
-    /// A body as it is.
+    /// Makes a body that is not compressed.
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// A body that is compressed if that can be done.
+    /// Makes a compressed body. If the compression fails, the body is not compressed.
     init(_ bytes: [UInt8], by coding: ContentCoding) {
         let compressed = coding.compressed(bytes)
         self.bytes = compressed ?? bytes
@@ -32,18 +32,18 @@ struct EncodedBody: Sendable {
     }
 }
 
-/// Compresses a dispatcher's bodies on a thread of its own, in their order. It takes longer than all else that is done for an event: neither the
-/// loop nor another dispatcher waits for it.
-// Unchecked: it crosses to the thread as a reference only. Its state is touched on the loop alone.
+/// Compresses a dispatcher's bodies on a thread of its own, in order. Compression takes longer than all other work for
+/// an event, and on a thread it delays neither the loop nor other dispatchers.
+// Unchecked: the thread only passes the reference on. The loop alone uses the state.
 final class BodyCompressor: @unchecked Sendable {
-    /// Compresses one body. Called on the thread.
+    /// Compresses one body, on the thread.
     typealias Encoder = @Sendable ([UInt8], ContentCoding) -> EncodedBody
 
     private let coding: ContentCoding
     private let loop: EventLoop
     private let thread: EventLoop
     private let encoder: Encoder
-    /// Those whose bodies the thread has, in their order.
+    /// The callbacks of the bodies that the thread has, in order.
     private var waiting: [(EncodedBody) -> Void] = []
     private var isClosed = false
 
@@ -56,7 +56,7 @@ final class BodyCompressor: @unchecked Sendable {
         close()
     }
 
-    /// Compresses a body; `then` is called on the loop, later.
+    /// Compresses a body. Calls `then` on the loop, after this method returns.
     func compress(_ body: [UInt8], then: @escaping (EncodedBody) -> Void) {
         waiting.append(then)
         thread.submit { [self, coding, encoder] in
@@ -65,7 +65,7 @@ final class BodyCompressor: @unchecked Sendable {
         }
     }
 
-    /// Does not wait for the thread. Nobody is told anything any more.
+    /// Stops the thread without waiting. No callback is called after this.
     func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -1,29 +1,29 @@
 import HeadgateCore
 
-/// The one place where HTTP statuses are judged: Behaviour D3, D7 and D9 for destinations that speak HTTP, first match wins.
-/// `retry_failed_requests` and `oversize` go before all of it, for every kind of dispatcher.
+/// Judges HTTP statuses: Behaviour D3, D7 and D9 for HTTP destinations. The first matching rule applies.
+/// `retry_failed_requests` and `oversize` come before these rules, for every kind of dispatcher.
 struct HTTPAnswerPolicy: Sendable, Equatable {
-    /// Status codes that are retried (true) or given up (false) against the rule.
+    /// Statuses that settings set to retry (true) or to dead-letter (false), whatever the rules say.
     var retryForStatusCodes: [Int: Bool] = [:]
-    /// What 401 and 403 do.
+    /// The effect of the statuses 401 and 403.
     var onUnauthorized = OnUnauthorized.dead
 
-    /// What 401 and 403 do.
+    /// The effect of the statuses 401 and 403.
     enum OnUnauthorized: String, Sendable {
         /// The events are dead-lettered.
         case dead
-        /// The dispatcher holds until it is resumed or its settings change (D7).
+        /// The dispatcher pauses until it is resumed or its settings change (D7).
         case pause
     }
 
-    /// Statuses that say that the events will never be taken.
+    /// Statuses that mean that the destination will never accept the events.
     private static let finalStatuses: Set<Int> = [400, 401, 403, 410, 422]
 
-    /// Statuses by which the destination says that it is away or overloaded, and 413, where only the size was wrong: they
-    /// charge no attempt (Behaviour D9).
+    /// Statuses of a destination that is away or overloaded, and 413, which concerns only the batch's size. They charge
+    /// no attempt (Behaviour D9).
     private static let unchargedStatuses: Set<Int> = [408, 413, 429, 502, 503, 504]
 
-    /// Returns what a status means that is no success.
+    /// Returns the meaning of a status other than 2xx.
     func refusal(status: Int, retryAfter: Duration? = nil, answer: String? = nil) -> SendResult.Refusal {
         SendResult.Refusal(
             meaning(of: status), cause: "HTTP \(status)",
@@ -31,8 +31,8 @@ struct HTTPAnswerPolicy: Sendable, Equatable {
             isUnauthorized: status == 401, status: status, answer: answer)
     }
 
-    /// Returns what it means that a proxy refuses to connect, whatever its status: the destination said nothing, so the events
-    /// wait as after any network error.
+    /// Returns the meaning of a proxy's refusal to connect, whatever its status. The destination has said nothing, so
+    /// the events are sent again as after a network error.
     static func refusalByProxy(status: Int, retryAfter: Duration?) -> SendResult {
         .noAnswer(cause: "proxy: HTTP \(status)", retryAfter: retryAfter)
     }

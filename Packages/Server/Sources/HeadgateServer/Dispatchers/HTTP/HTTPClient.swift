@@ -3,29 +3,29 @@ import CUV
 import Glibc
 import HeadgateTransport
 
-/// Sends HTTP requests by libcurl, driven by the event loop: one pool of connections for all who send (Behaviour K1).
+/// Sends HTTP requests with libcurl on the event loop. All users share one pool of connections (Behaviour K1).
 ///
-/// It lives on the loop's thread. The proxy settings of the environment (`https_proxy`, `no_proxy` and so on) hold,
-/// except for this machine's own addresses.
+/// The client lives on the loop's thread. It follows the proxy settings of the environment (`https_proxy`, `no_proxy`
+/// and so on), except for this machine's own addresses.
 final class HTTPClient {
     let loop: EventLoop
-    /// libcurl's side of it; nil once it is closed.
+    /// libcurl's multi handle, or nil once the client is closed.
     private var multi: UnsafeMutableRawPointer?
-    /// What libcurl waits for, by socket.
+    /// The watches of the sockets that libcurl waits for.
     private var watches: [curl_socket_t: SocketWatch] = [:]
-    /// libcurl's own deadline; nil once the client is closed.
+    /// The timer for libcurl's own deadline, or nil once the client is closed.
     private var timer: LoopTimer?
 
     private let userAgent: String
     private let noProxy = ProxyExceptions.ofEnvironment.text
     private let sockets = OpenSockets()
-    /// True if a request was added that libcurl has not begun.
+    /// True if a request was added that libcurl has not started.
     private var hasNew = false
     private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
-    /// Handles of requests that have ended well, the last behind the others.
+    /// The handles of requests that succeeded, the latest last.
     private var idle: [HTTPHandle] = []
 
-    /// - Parameter userAgent: The `User-Agent` of all requests that bring none.
+    /// - Parameter userAgent: the `User-Agent` of requests that set none.
     init(loop: EventLoop, userAgent: String) {
         loop.preconditionCurrent()
         self.loop = loop
@@ -35,7 +35,7 @@ final class HTTPClient {
         multi = curl_multi_init()
         timer = LoopTimer(on: loop) { [weak self] in self?.timeHasCome() }
         connectToLoop()
-        // By default libcurl keeps four times as many connections as there are requests at the moment: often too few.
+        // libcurl's default, four times the current requests, is often too small.
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.mostIdleConnections)
     }
 
@@ -43,8 +43,8 @@ final class HTTPClient {
         close()
     }
 
-    /// Starts a request; `then` is called on the loop with what came of it: once, and never before this returns; not at
-    /// all when it is cancelled or the client closed.
+    /// Starts a request. Calls `then` on the loop with the outcome, exactly once and after this method returns. If the
+    /// request is cancelled or the client is closed, `then` is not called.
     @discardableResult
     func send(_ request: HTTPRequest, then: @escaping (HTTPOutcome) -> Void) -> HTTPTransfer {
         let handle = takeHandle(to: request.target)
@@ -65,8 +65,8 @@ final class HTTPClient {
         return transfer
     }
 
-    /// A request has had its time. libcurl would also count the time in which the process stood still, and would not look first
-    /// whether the answer has come meanwhile.
+    /// Ends a request whose time is over. libcurl's own timeout would count time in which the process was stopped, and
+    /// would not check first whether the answer has arrived.
     private func timedOut(_ transfer: HTTPTransfer) {
         guard remove(transfer) else { return }
         let outcome = transfer.outcome(CURLE_OPERATION_TIMEDOUT)
@@ -74,13 +74,14 @@ final class HTTPClient {
         transfer.then(outcome)
     }
 
-    /// Gives a request up; what it would have come to is not told. One that has ended already is none of its business.
+    /// Cancels a request without a report. A request that has ended is ignored.
     func cancel(_ transfer: HTTPTransfer) {
         guard remove(transfer) else { return }
         curl_multi_remove_handle(multi, transfer.handle.easy)
     }
 
-    /// - Returns: whether it was on its way. Its handle may be another's by now.
+    /// Forgets a transfer.
+    /// - Returns: true if the transfer was in progress. Another transfer may use its handle by now.
     private func remove(_ transfer: HTTPTransfer) -> Bool {
         let easy = transfer.handle.easy
         guard transfers[easy] === transfer else { return false }
@@ -88,7 +89,7 @@ final class HTTPClient {
         return true
     }
 
-    /// Gives all requests up and closes all connections. Call it before the loop stops.
+    /// Cancels all requests and closes all connections. It must be called before the loop stops.
     func close() {
         guard let multi else { return }
         for transfer in Array(transfers.values) { cancel(transfer) }
@@ -100,10 +101,10 @@ final class HTTPClient {
         watches = [:]
     }
 
-    /// Tells those whose requests have ended what came of them.
+    /// Reports the outcomes of the requests that have ended.
     private func settleEnded() {
         var left: Int32 = 0
-        // Looked at afresh each time: who is told may close the client.
+        // `multi` is read again each time, because a callback may close the client.
         while let multi, let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
             let code = message.pointee.data.result
@@ -135,8 +136,8 @@ final class HTTPClient {
         return idle.remove(at: place)
     }
 
-    /// Keeps the handle of a request that has ended, if another may go the same way: the URL of a GET has its event in it. One that
-    /// failed may have come to anything.
+    /// Keeps the handle of a finished request for the next one to the same target. The URL of a GET contains its event,
+    /// so its handle is not kept. Neither is the handle of a failed request, whose state is unknown.
     private func keep(_ handle: HTTPHandle, after code: CURLcode) {
         guard code == CURLE_OK, handle.target.method == .post else { return }
         handle.rest()
@@ -146,17 +147,17 @@ final class HTTPClient {
 
     private static let mostIdleHandles = 8
 
-    // MARK: The loop
+    // MARK: The event loop
 
-    /// Lets libcurl say what it waits for: it is called only when that has come.
+    /// Registers the callbacks by which libcurl says which sockets and deadlines it waits for.
     private func connectToLoop() {
-        // Unretained: libcurl's side is closed with the client at the latest.
+        // Unretained: libcurl's multi handle is closed with the client at the latest.
         let context = Unmanaged.passUnretained(self).toOpaque()
         ccurl_multi_set_socket_callback(multi, Self.socketChanged, context)
         ccurl_multi_set_timer_callback(multi, Self.timerChanged, context)
     }
 
-    /// Libcurl's own deadline has come.
+    /// Continues libcurl after its deadline.
     private func timeHasCome() {
         perform(CURL_SOCKET_TIMEOUT, 0)
     }
@@ -185,7 +186,7 @@ final class HTTPClient {
     private func setTimer(_ milliseconds: Int) {
         timer?.cancel()
         if milliseconds > 0 { timer?.arm(after: .milliseconds(milliseconds)) }
-        // Each request begins so. A timer would only fire in the next millisecond.
+        // Each request begins with 0. A timer would fire only in the next millisecond.
         if milliseconds == 0 { loop.atEndOfTurn { [weak self] in self?.timeHasCome() } }
     }
 
@@ -200,19 +201,20 @@ final class HTTPClient {
     }
 
     private static func client(_ context: UnsafeMutableRawPointer?) -> HTTPClient {
-        // `connectToLoop` hands it to libcurl, which hands it back as it is.
+        // `connectToLoop` passes the pointer to libcurl, which returns it unchanged.
         Unmanaged<HTTPClient>.fromOpaque(context!).takeUnretainedValue()
     }
 }
 
-/// Tells libcurl when one of its sockets can be read or written.
+/// Watches one of libcurl's sockets for reading and writing.
 private final class SocketWatch {
     private let handle: UnsafeMutablePointer<uv_poll_t>
     private let action: (Int32) -> Void
-    /// What libcurl waits for, in its own bits.
+    /// The events that libcurl waits for, in libcurl's bits.
     private var wanted: Int32 = 0
 
-    /// Watches nothing yet; nil when the loop does not take the socket. `action` gets libcurl's event bits.
+    /// Makes a watch without events. Returns nil if the loop does not accept the socket. `action` gets libcurl's event
+    /// bits.
     init?(_ socket: curl_socket_t, on loop: EventLoop, _ action: @escaping (Int32) -> Void) {
         let handle = UnsafeMutablePointer<uv_poll_t>.allocate(capacity: 1)
         guard uv_poll_init(loop.raw, handle, socket) == 0 else {
@@ -221,11 +223,11 @@ private final class SocketWatch {
         }
         self.handle = handle
         self.action = action
-        // Retained while libuv may come back with it, that is until the close callback.
+        // libuv holds a reference until the close callback.
         handle.pointee.data = Unmanaged.passRetained(self).toOpaque()
     }
 
-    /// Watches for what libcurl asks for, `CURL_POLL_IN`, `_OUT` or `_INOUT`, and no longer for anything else.
+    /// Sets the events to wait for: `CURL_POLL_IN`, `_OUT` or `_INOUT`.
     func watch(for wanted: Int32) {
         guard uv_is_closing(base) == 0 else { return }
         self.wanted = wanted
@@ -235,19 +237,19 @@ private final class SocketWatch {
         uv_poll_start(handle, Int32(events)) { handle, status, events in
             let watch = SocketWatch.of(handle)
             watch.action(SocketWatch.bits(status, events))
-            // libuv stops watching after an error; libcurl may have read only a part of what came before it.
+            // libuv stops watching after an error, and libcurl may not have read all bytes that came before.
             if status != 0 { watch.watch(for: watch.wanted) }
         }
     }
 
-    /// Ends all events at once. The socket may be closed, and its number used again, as soon as this returns.
+    /// Stops all events at once. After this the socket may be closed and its number reused.
     func close() {
-        // A loop that has stopped has closed the handle itself.
+        // A stopped loop has closed the handle itself.
         guard uv_is_closing(base) == 0 else { return }
         uv_poll_stop(handle)
         uv_close(base) { closed in
             guard let closed else { return }
-            // The other half of the retain in `init`.
+            // This release balances the retain in `init`.
             Unmanaged<SocketWatch>.fromOpaque(closed.pointee.data).release()
             closed.deallocate()
         }
@@ -258,12 +260,12 @@ private final class SocketWatch {
     }
 
     private static func of(_ handle: UnsafeMutablePointer<uv_poll_t>?) -> SocketWatch {
-        // libuv calls back with the handle that `init` gave it, whose data `init` has filled in.
+        // libuv passes the handle of `init`, whose data `init` has set.
         Unmanaged<SocketWatch>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
     }
 
-    /// libcurl's bits for what libuv reports. libcurl always reads before it writes: a server that has answered early and closed
-    /// the connection is heard before the connection counts as lost (Behaviour D6).
+    /// Returns libcurl's bits for an event of libuv. libcurl always reads before it writes. So if a server has answered
+    /// early and closed the connection, the answer is read before the connection counts as lost (Behaviour D6).
     private static func bits(_ status: Int32, _ events: Int32) -> Int32 {
         guard status == 0 else { return CURL_CSELECT_IN | CURL_CSELECT_ERR }
         let writable = UInt32(events) & UV_WRITABLE.rawValue != 0
@@ -271,18 +273,19 @@ private final class SocketWatch {
     }
 }
 
-/// The hosts that are reached without a proxy: those that `no_proxy` or `NO_PROXY` names, read as curl reads them, and always
-/// this machine itself.
+/// The hosts that are reached without a proxy: those in `no_proxy` or `NO_PROXY`, read as curl reads them, and always
+/// this machine.
 struct ProxyExceptions: Equatable {
     /// The list in libcurl's form.
     let text: String
 
+    /// Makes the list from the two environment variables.
     /// - Parameters:
-    ///   - lowercase: the value of `no_proxy`; an empty one counts as absent.
+    ///   - lowercase: the value of `no_proxy`. An empty value counts as absent.
     ///   - uppercase: the value of `NO_PROXY`.
     init(_ lowercase: String?, _ uppercase: String?) {
         let given = [lowercase, uppercase].compactMap(\.self).first { !$0.isEmpty }
-        // libcurl takes an asterisk for all hosts only where it stands alone.
+        // libcurl reads an asterisk as all hosts only if it is the whole list.
         text = given == "*" ? "*" : [given, "localhost,127.0.0.0/8,::1"].compactMap(\.self).joined(separator: ",")
     }
 

@@ -1,27 +1,27 @@
 import CCurl
 import HeadgateCore
 
-/// libcurl's side of one request at a time, an "easy handle". What it was told of the target holds for the next request
-/// there as well: to tell it all of that takes longer than a small batch.
+/// A libcurl "easy handle", which serves one request at a time. It keeps its target's options for the next request,
+/// because setting them all takes longer than sending a small batch.
 final class HTTPHandle {
     let easy: UnsafeMutableRawPointer
-    /// Closes the sockets of the handle's connections. It is kept so that it outlives them.
+    /// Closes the sockets of the handle's connections. The reference keeps it alive as long as they exist.
     private let sockets: OpenSockets
-    /// Where all its requests go.
+    /// The target of all requests of the handle.
     let target: HTTPRequest.Target
-    /// The first option that libcurl did not take.
+    /// The first error of an option, or `CURLE_OK`.
     private(set) var optionError = CURLE_OK
-    /// True if the URL is what libcurl did not take.
+    /// True if the refused option is the URL.
     private var isURLRefused = false
     private var lines: UnsafeMutablePointer<curl_slist>?
-    /// What is being sent; libcurl has a pointer to it.
+    /// The body that is being sent. libcurl has a pointer to it.
     private var body: [UInt8] = []
-    /// Bytes of a body that libcurl hands over in one turn of the loop.
+    /// The number of body bytes that libcurl takes in one turn of the loop.
     private var piece = HTTPHandle.usualPiece
 
     init(to target: HTTPRequest.Target, userAgent: String, noProxy: String, sockets: OpenSockets) {
         (self.target, self.sockets) = (target, sockets)
-        // Nil only when there is no memory, with which Swift cannot go on either.
+        // libcurl returns nil only if there is no memory, and then Swift could not go on either.
         easy = curl_easy_init()!
         set(CURLOPT_USERAGENT, userAgent)
         set(sockets.follow)
@@ -36,16 +36,16 @@ final class HTTPHandle {
         curl_slist_free_all(lines)
     }
 
-    /// Tells libcurl of a request to the target.
+    /// Sets the options of one request.
     func prepare(_ request: HTTPRequest) {
         for field in request.fields { add(field.line) }
-        // By itself libcurl would ask for leave before each large body, and wait for an answer that few servers give.
+        // By default libcurl asks the server before each large body, and waits for an answer that few servers give.
         add(request.asksFirst ? "Expect: 100-continue" : "Expect:")
         set { ccurl_set_list($0, CURLOPT_HTTPHEADER, lines) }
         if target.method == .post { setBody(request.body) }
     }
 
-    /// The request is over: nothing of what it sent is left. Who reads the answer is told anew with the next.
+    /// Clears the headers and the body of a finished request. The next request sets its own reader.
     func rest() {
         set { ccurl_set_list($0, CURLOPT_HTTPHEADER, nil) }
         curl_slist_free_all(lines)
@@ -53,7 +53,7 @@ final class HTTPHandle {
         if target.method == .post { setBody([]) }
     }
 
-    /// Tells libcurl who reads the answer: the body, and the lines of the header.
+    /// Sets the functions that read the answer's body and the lines of its head.
     func setReader(
         _ body: @escaping curl_write_callback, _ header: @escaping curl_write_callback,
         _ context: UnsafeMutableRawPointer
@@ -62,7 +62,7 @@ final class HTTPHandle {
         set { ccurl_set_header_reader($0, header, context) }
     }
 
-    /// The outcome of a request for which libcurl did not take an option.
+    /// The outcome of a request whose options libcurl refused.
     var optionOutcome: HTTPOutcome {
         isURLRefused ? .unmade(cause: HTTPOutcome.longURL) : .failed(cause: optionError.cause(connectError: 0))
     }
@@ -83,7 +83,7 @@ final class HTTPHandle {
         set { ccurl_set_string($0, option, value) }
     }
 
-    /// libcurl copies the bytes.
+    /// Sets an option to bytes, which libcurl copies.
     private func set(_ option: CURLoption, _ bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
             set { ccurl_set_blob($0, option, bytes.baseAddress, bytes.count) }
@@ -105,16 +105,16 @@ final class HTTPHandle {
             piece = min(bytes.count, Self.largestPiece)
             set(CURLOPT_UPLOAD_BUFFERSIZE, piece)
         }
-        // The pointer outlives the closure: nobody changes the array before the request is over, and arrays have no other
-        // storage than their own on Linux. This spares a copy.
+        // The pointer stays valid after the closure, which saves a copy: the array does not change until the request
+        // has ended, and on Linux an array has no other storage than its own.
         body.withUnsafeBytes { bytes in
             set { ccurl_set_body($0, bytes.baseAddress, bytes.count) }
         }
     }
 
-    /// As libcurl would have it by itself.
+    /// libcurl's default.
     private static let usualPiece = 64 * 1024
-    /// For large bodies: each piece costs a turn, and memory.
+    /// For large bodies, because each piece takes a turn. More would take more memory.
     private static let largestPiece = 256 * 1024
 
     // MARK: The target
@@ -132,12 +132,12 @@ final class HTTPHandle {
         set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(target.connectTimeout))
         set(CURLOPT_NOSIGNAL, 1)
         if target.isSentOnce { setSentOnce() }
-        // Giving up while a name is being looked up would wait for the look-up, and the loop with it.
+        // Without this option, cancelling a name look-up would block the loop until the look-up ends.
         set(CURLOPT_QUICK_EXIT, 1)
     }
 
-    /// Leaves libcurl nothing to repeat: no connection that was used before, and no stream that may be given back. The
-    /// connection is of no use to others, and closed.
+    /// Keeps libcurl from repeating the request: it opens a new connection, and uses HTTP/1.1. The connection is closed
+    /// after the request.
     private func setSentOnce() {
         set(CURLOPT_FRESH_CONNECT, 1)
         set(CURLOPT_FORBID_REUSE, 1)
@@ -147,17 +147,17 @@ final class HTTPHandle {
         set(CURLOPT_HTTP_VERSION, target.isSentOnce ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         if let authorities = target.tls.authorities {
             set(CURLOPT_CAINFO_BLOB, authorities)
-            // Or the system's certificates would be trusted besides.
+            // Otherwise the system's certificates would be trusted, too.
             set(CURLOPT_CAINFO, nil)
             set(CURLOPT_CAPATH, nil)
         }
         if let certificate = target.tls.certificate { set(CURLOPT_SSLCERT_BLOB, certificate) }
         if let key = target.tls.key { set(CURLOPT_SSLKEY_BLOB, key) }
-        // Or OpenSSL would ask the terminal for the passphrase of an encrypted key, and the loop would wait.
+        // Otherwise OpenSSL would ask the terminal for the passphrase of an encrypted key, and block the loop.
         set(CURLOPT_KEYPASSWD, "")
     }
 
-    /// libcurl takes 0 for no limit.
+    /// Returns at least 1 ms, because libcurl reads 0 as no limit.
     private static func milliseconds(_ duration: Duration) -> Int {
         max(1, Int(duration.wholeMilliseconds))
     }

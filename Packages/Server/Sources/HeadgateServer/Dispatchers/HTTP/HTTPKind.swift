@@ -1,11 +1,11 @@
 import HeadgateCore
 import HeadgateData
 
-/// Dispatchers that send to an HTTP server (Behaviour K1).
+/// The kind of dispatchers that send to an HTTP server (Behaviour K1).
 struct HTTPKind: DispatcherKind {
     let name = "http"
 
-    /// Reads what the kind has of its own, and what HTTP adds to what all have.
+    /// Reads the kind's own settings.
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> HTTPSettings {
         entry.require("endpoint")
         var settings = HTTPSettings(endpoint: entry.endpoint("endpoint")?.text ?? "")
@@ -43,7 +43,7 @@ struct HTTPKind: DispatcherKind {
         if settings.method == .get { entry.fault("format", "", "\(settings.format.rawValue) needs the method POST") }
     }
 
-    /// What its headers take from the board before the dispatcher, that board has to put out (Behaviour A9).
+    /// Makes the board of the activation barrier put out the members that the headers need (Behaviour A9).
     private func requireBoard(
         for settings: HTTPSettings, _ entry: SettingsReader, _ common: inout DispatcherSettings
     ) {
@@ -87,7 +87,7 @@ extension SettingsReader {
 }
 
 extension HTTPAnswerPolicy {
-    /// Reads what decides about HTTP's answers (Behaviour D3, D7).
+    /// Reads the settings that judge HTTP answers (Behaviour D3, D7).
     fileprivate mutating func read(_ reader: SettingsReader) {
         reader.word("on_unauthorized", of: [.dead, .pause], into: &onUnauthorized)
         reader.section("retry_for_status_codes") { codes in
@@ -97,7 +97,7 @@ extension HTTPAnswerPolicy {
 
     private mutating func readStatusCode(_ key: String, _ reader: SettingsReader) {
         guard let retry = reader.value(key, Bool.self, mustBe: "true (retry) or false (give up)") else { return }
-        // 2xx is delivered before any rule is asked, and 1xx never ends an attempt.
+        // A 2xx is a delivery before any rule applies, and a 1xx never ends an attempt.
         guard let code = Int(key), (300...999).contains(code), key == String(code) else {
             return reader.fault(key, "", "must be a status code from 300 to 999")
         }
@@ -105,31 +105,32 @@ extension HTTPAnswerPolicy {
     }
 }
 
-/// What a dispatcher of kind `http` can be told beyond what all can (Behaviour K1).
+/// The settings of a dispatcher of kind `http`, beyond those that all kinds have (Behaviour K1).
 struct HTTPSettings: Sendable, Equatable {
-    /// The URL, scheme and all.
+    /// The complete URL of the destination.
     var endpoint: String
     var method = Method.post
     var format = Format.jsonArray
     /// The `schema` of an envelope.
     var envelopeSchema = "headgate/1"
-    /// What the formats of CloudEvents are told.
+    /// The attributes of the CloudEvents formats.
     var cloudEvents = CloudEventForm(source: "")
-    /// Header names and values, in order.
+    /// The names and values of headers, in order.
     var headers: [Header] = []
-    /// The longest that a request may take.
+    /// The longest time that a request may take.
     var timeout = Duration.seconds(30)
-    /// The longest that connecting may take.
+    /// The longest time that connecting may take.
     var connectTimeout = Duration.seconds(10)
-    /// Whether bodies are compressed, and how; one of the two at most.
+    /// The compression of bodies. At most one of the two is true.
     var gzip = false
     var zstd = false
     var tls = TLS()
-    /// A Unix socket to connect to instead of the endpoint's host.
+    /// A Unix socket to connect to instead of the endpoint's host, or nil.
     var unixSocket: String?
-    /// What its answers mean.
+    /// The meaning of the destination's answers.
     var answers = HTTPAnswerPolicy()
-    /// Whether a request may be sent again when nobody knows whether it arrived (`retry_failed_requests`, Behaviour D9).
+    /// True if a request may be sent again when it is unknown whether it arrived (`retry_failed_requests`, Behaviour
+    /// D9).
     var isRepeated = true
 
     enum Method: String, Sendable, CaseIterable {
@@ -162,23 +163,24 @@ struct HTTPSettings: Sendable, Equatable {
         var value: HeaderValue
     }
 
-    /// Where a header's value comes from. All but text are secrets (Behaviour X4).
+    /// The source of a header's value. All sources except text are secrets (Behaviour X4).
     enum HeaderValue: Sendable, Equatable {
         case text(String)
-        /// A file behind a prefix, read again for each request (``RequestFiles``), one line end at its end cut off.
+        /// A file, which is read for each request (``RequestFiles``). The value is the prefix and the contents without
+        /// one line end.
         case file(String, prefix: String = "")
-        /// An environment variable, behind a prefix.
+        /// An environment variable. The value is the prefix and the variable.
         case environment(String, prefix: String = "")
-        /// A member of what the board before the dispatcher put out (Behaviour A9), behind a prefix.
+        /// A member of the output of the dispatcher's board (Behaviour A9). The value is the prefix and the member.
         case output(String, prefix: String)
     }
 
-    /// Whether the endpoint's host is this machine. An endpoint that is no URL was refused with the settings.
+    /// True if the endpoint's host is this machine. Settings with an invalid endpoint were refused before.
     var isLoopback: Bool {
         (try? Endpoint(endpoint).authority.isLoopback) ?? false
     }
 
-    /// The members of a board's output that headers take.
+    /// The members of the board's output that headers use.
     var outputs: Set<String> {
         Set(
             headers.compactMap { header in
@@ -194,7 +196,7 @@ struct HTTPSettings: Sendable, Equatable {
 }
 
 extension SettingsReader {
-    /// Reads an object whose members are HTTP headers, in their order.
+    /// Reads an object whose members are HTTP headers, in order.
     func headers() -> [HTTPSettings.Header] {
         var seen: Set<String> = []
         return keys.compactMap { name in
@@ -234,14 +236,14 @@ extension SettingsReader {
         return values.first
     }
 
-    /// The text before a value that is read from elsewhere, like `Bearer `.
+    /// Reads the text before a value from another source, like `Bearer `.
     private func headerPrefix() -> String {
         let prefix = string("prefix") ?? ""
         if !prefix.isHeaderText { fault("prefix", "", SettingsReader.mustBeHeaderText) }
         return prefix
     }
 
-    /// A member of the output of the board before the dispatcher (Behaviour A9).
+    /// Reads the name of a member of the board's output (Behaviour A9).
     private func output(_ prefix: String) -> HTTPSettings.HeaderValue? {
         guard item("output") != nil else { return nil }
         let name = string("output")
@@ -253,7 +255,8 @@ extension SettingsReader {
 }
 
 extension String {
-    /// Whether it has no characters but those of URIs, of which `%` and two digits are one (RFC 3986, 4.1).
+    /// True if the text has only the characters of URIs, in which `%` is followed by two hexadecimal digits (RFC 3986,
+    /// 4.1).
     fileprivate var isURIReference: Bool {
         wholeMatch(of: #/(?:[A-Za-z0-9\-._~:\/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+/#) != nil
     }
@@ -263,30 +266,30 @@ extension String {
     }
 }
 
-/// What may name a header of a request.
+/// The rule for the names of headers.
 enum HeaderName {
-    /// Headers whose wrong value would make two requests of one.
+    /// Headers that would let a wrong value split one request into two.
     private static let ours: Set<String> = ["content-length", "transfer-encoding"]
 
-    /// What is wrong with a name; nil when it will do.
+    /// Returns the fault of a name, or nil if the name is valid.
     static func complaint(about name: String) -> String? {
         if ours.contains(name.lowercased()) { return "is set by the dispatcher itself" }
         if !name.isEmpty, name.utf8.allSatisfy(isAllowed) { return nil }
         return "a header's name has letters, digits, and none of the marks that mean something in HTTP"
     }
 
-    /// Whether a header of this name is taken for a secret, though its value stands in the settings (Behaviour X4).
+    /// Returns true if a header of this name counts as a secret even if its value is in the settings (Behaviour X4).
     static func soundsSecret(_ name: String) -> Bool {
         let name = name.lowercased()
         return secretWords.contains { name.contains($0) }
     }
 
-    /// `auth` is in `Authorization` as well.
+    /// The word `auth` covers `Authorization`.
     private static let secretWords = [
         "auth", "cookie", "credential", "key", "pass", "secret", "session", "signature", "token",
     ]
 
-    /// A character of a `token` as RFC 9110 has it.
+    /// Returns true for a character of a `token` in RFC 9110.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

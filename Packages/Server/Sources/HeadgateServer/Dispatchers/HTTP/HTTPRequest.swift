@@ -1,54 +1,54 @@
-/// One HTTP request, ready to go.
+/// One HTTP request, ready to send.
 struct HTTPRequest {
     var target: Target
-    /// Header lines besides those that HTTP itself asks for.
+    /// The headers besides those that HTTP itself requires.
     var fields: [HTTPField] = []
-    /// What a POST sends, as it is.
+    /// The body of a POST, as it is sent.
     var body: [UInt8] = []
     /// True if the server is asked before the body is sent (`Expect: 100-continue`).
     var asksFirst = false
-    /// The headers of the answer that are wanted.
+    /// The names of the answer's headers to return.
     var answerHeaders: [String] = []
-    /// How many bytes of the answer's body are kept; what comes behind them is read and forgotten.
+    /// The most bytes of the answer's body to keep. The rest is read and dropped.
     var answerLimit = 0
 
-    /// Where a request goes, and how: mostly one that goes behind another to the same.
+    /// The destination and the options of a request. Most requests share them with the request before.
     struct Target: Equatable {
-        /// The whole URL; user info in it is sent as basic authentication.
+        /// The complete URL. Its user info is sent as basic authentication.
         var url: String
         var method = HTTPSettings.Method.post
-        /// The longest that a request may take in all.
+        /// The longest time that the whole request may take.
         var timeout = Duration.seconds(30)
-        /// The longest that connecting may take, TLS included.
+        /// The longest time that connecting may take, with TLS.
         var connectTimeout = Duration.seconds(10)
         var tls = TLSFiles()
-        /// A Unix socket to connect to instead of the URL's host.
+        /// A Unix socket to connect to instead of the URL's host, or nil.
         var unixSocket: String?
-        /// Whether the URL's host is this machine, to which no proxy leads.
+        /// True if the URL's host is this machine, which is reached without a proxy.
         var isLoopback = false
-        /// Whether a request must not be sent twice. libcurl repeats a request that found a used connection closed, though
-        /// the server may have read it, and one that a server of HTTP/2 gives back: such a one goes over a new connection,
-        /// which speaks HTTP/1.1.
+        /// True if a request must not be sent twice. libcurl repeats a request whose reused connection was closed,
+        /// though the server may have read it, and a request that an HTTP/2 server rejects. So such a request gets a
+        /// new connection with HTTP/1.1.
         var isSentOnce = false
     }
 }
 
-/// One header line of a request.
+/// One header of a request.
 struct HTTPField: Equatable {
     var name: String
     var value: String
 
-    /// Whether it can be sent as it is: the name is a token, and the value cannot end the line (RFC 9110, 5.1 and 5.5).
+    /// True if the header can be sent: the name is a token, and the value cannot end the line (RFC 9110, 5.1 and 5.5).
     var isValid: Bool {
         !name.isEmpty && name.utf8.allSatisfy(Self.isTokenByte) && value.utf8.allSatisfy(Self.isValueByte)
     }
 
-    /// The line in libcurl's form, in which an empty value is a semicolon.
+    /// The header in libcurl's form, in which a semicolon stands for an empty value.
     var line: String {
         value.isEmpty ? "\(name);" : "\(name): \(value)"
     }
 
-    /// Whether it is of this name, which is compared without regard to case.
+    /// Returns true if the header has this name. Case does not matter.
     func isNamed(_ other: String) -> Bool {
         name.lowercased() == other.lowercased()
     }
@@ -68,14 +68,14 @@ struct HTTPField: Equatable {
     private static let tokenMarks = Set("!#$%&'*+-.^_`|~".utf8)
 }
 
-/// What came of a request.
+/// The outcome of a request.
 enum HTTPOutcome: Equatable {
-    /// An answer, at least as far as its status.
+    /// The server answered, at least with a status.
     case answered(HTTPAnswer)
-    /// No answer; the cause is in a few words for people, always the same ones for the same cause, and without secrets.
-    /// `isLost`: the connection was lost while the request's body was being sent.
+    /// The server did not answer. The cause is a short text for people, always equal for the same cause, and without
+    /// secrets. `isLost` says that the connection was lost while the request's body was being sent.
     case failed(cause: String, isLost: Bool = false)
-    /// A proxy refused to connect to the server; with its answer.
+    /// A proxy refused to connect to the server, with this answer.
     case refusedByProxy(HTTPAnswer)
     /// libcurl could not make the request.
     case unmade(cause: String)
@@ -83,18 +83,18 @@ enum HTTPOutcome: Equatable {
     static let longURL = "the URL with the event is longer than any that can be sent"
 }
 
-/// An answer to a request.
+/// The answer to a request.
 struct HTTPAnswer: Equatable {
-    /// From 200 on: interim answers are not told.
+    /// The status, from 200 on. Interim answers are not reported.
     var status: Int
-    /// Those of the wanted headers that it has, by the name they were asked for.
+    /// The requested headers that the answer has, by their requested names.
     var headers: [String: String]
     /// The beginning of the body.
     var body: [UInt8]
-    /// Why it is not whole; nil for a whole one.
+    /// The reason why the answer is incomplete, or nil.
     var fault: String?
 
-    /// Whether the status is a success, 2xx.
+    /// True for a status 2xx.
     var isSuccess: Bool {
         (200..<300).contains(status)
     }

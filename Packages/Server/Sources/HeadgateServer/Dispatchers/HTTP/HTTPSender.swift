@@ -3,7 +3,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// The way out of a dispatcher of kind `http` (Behaviour K1): one request a batch, and several at once if so asked.
+/// The sender of a dispatcher of kind `http` (Behaviour K1). It sends one request for each batch, and several at once
+/// if the settings say so.
 final class HTTPSender: Sender {
     let format: BatchFormat
 
@@ -11,25 +12,26 @@ final class HTTPSender: Sender {
     private let client: HTTPClient
     private let target: HTTPRequest.Target
     private let endpointSecrets: [String]
-    /// Nil when bodies are sent as they are.
+    /// Compresses bodies, or nil if they are not compressed.
     private let compressor: BodyCompressor?
-    /// Nil when no request needs any.
+    /// Reads the files of requests, or nil if requests need none.
     private let files: RequestFiles?
     private var losses = LostBodies()
     private var inFlight: [Int: Flight] = [:]
     private var nextFlight = 0
 
-    /// A batch on its way.
+    /// A batch in flight.
     private struct Flight {
-        /// Nil until it is on the network, and for ever when it cannot go there.
+        /// The transfer, or nil before it starts and if it cannot start.
         var transfer: HTTPTransfer?
         var then: (SendResult) -> Void
     }
 
+    /// Makes a sender, and the threads that it needs.
     /// - Parameters:
-    ///   - client: Shared by all dispatchers of the service.
-    ///   - reader: How the files are read that requests need.
-    ///   - encoder: How a body is compressed, where that is asked for.
+    ///   - client: the client that all dispatchers of the service share.
+    ///   - reader: reads the files that requests need.
+    ///   - encoder: compresses a body, if the settings ask for it.
     init(
         _ settings: HTTPSettings, client: HTTPClient,
         reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) },
@@ -58,12 +60,12 @@ final class HTTPSender: Sender {
     func interrupt() {
         let given = inFlight.sorted { $0.key < $1.key }
         cancelTransfers()
-        // At once: a body or files that are ready in this turn must not start one.
+        // Before the end of the turn, so that a body or file that becomes ready in this turn starts no transfer.
         inFlight = [:]
         client.loop.atEndOfTurn { for (_, flight) in given { flight.then(.interrupted) } }
     }
 
-    /// The connections stay: they are the client's, and others may use them.
+    /// Ends all transfers. The connections stay open, because other dispatchers share them.
     func close() {
         compressor?.close()
         files?.close()
@@ -77,7 +79,7 @@ final class HTTPSender: Sender {
         }
     }
 
-    // MARK: One batch
+    // MARK: Sending one batch
 
     private func readFiles(_ flight: Int, _ batch: Batch, _ body: EncodedBody) {
         guard let files else { return start(flight, batch, body, [:]) }
@@ -88,7 +90,7 @@ final class HTTPSender: Sender {
         }
     }
 
-    /// It may have been interrupted while it waited for its body or its files.
+    /// Starts the transfer, unless the batch was interrupted while it waited for its body or files.
     private func start(_ flight: Int, _ batch: Batch, _ body: EncodedBody, _ contents: RequestFiles.Contents) {
         guard inFlight[flight] != nil else { return }
         do {
@@ -108,7 +110,7 @@ final class HTTPSender: Sender {
         request.target.tls = try TLSFiles(settings.tls, contents)
         request.asksFirst = losses.include(batch)
         request.answerHeaders = [Self.retryAfter, AnswerText.codingHeader]
-        // One byte more shows whether the excerpt would end inside a character.
+        // One more byte shows whether the excerpt would end inside a character.
         request.answerLimit = Self.excerptLimit + max(1, mask.longest)
         let limit = request.answerLimit
         inFlight[flight]?.transfer = client.send(request) { outcome in
@@ -151,25 +153,25 @@ final class HTTPSender: Sender {
 
     private static let retryAfter = "Retry-After"
     private static let lateFiles = "the files for headers and TLS could not be read in time"
-    /// How many bytes of an answer are kept for people.
+    /// The most bytes of an answer that are kept for people.
     private static let excerptLimit = 512
 }
 
-/// The batches whose connection was lost while their bodies were being sent, perhaps by a server that answered early and closed. The
-/// next attempt for each asks the server before it sends the body (Behaviour D6).
+/// The batches whose connection was lost while the body was being sent, perhaps because the server answered early and
+/// closed the connection. The next attempt asks the server before it sends the body (Behaviour D6).
 struct LostBodies {
-    /// The first events of such batches.
+    /// The first events of these batches.
     private var firsts: Set<SequenceNumber> = []
 
-    /// More than this many are forgotten: a batch whose events expire is never sent again.
+    /// The most entries. All are forgotten at this number: entries of batches whose events expire would stay for ever.
     private static let most = 1024
 
-    /// Returns true if a batch begins with an event that was lost.
+    /// Returns true if a batch contains the first event of a lost batch.
     func include(_ batch: Batch) -> Bool {
         !firsts.isEmpty && batch.events.contains { firsts.contains($0.sequenceNumber) }
     }
 
-    /// Notes what came of an attempt.
+    /// Remembers or forgets a batch by the outcome of its attempt.
     mutating func ended(_ batch: Batch, _ outcome: HTTPOutcome) {
         switch outcome {
         case .answered: if !firsts.isEmpty { firsts.subtract(batch.events.map(\.sequenceNumber)) }
@@ -181,12 +183,12 @@ struct LostBodies {
     }
 }
 
-/// The `Retry-After` header: seconds, or an HTTP date (RFC 9110, 10.2.3). Anything else is ignored (Behaviour D5).
+/// The header `Retry-After`: seconds, or an HTTP date (RFC 9110, 10.2.3). Other values are ignored (Behaviour D5).
 enum RetryAfter {
-    /// How long the header asks to wait; nil when it makes no sense. A date that is past asks for no wait.
+    /// Returns the time to wait, or nil if the header is malformed. A date in the past means no wait.
     ///
-    /// libcurl reads the date; its own reading of the whole header (`CURLINFO_RETRY_AFTER`) takes `3 seconds` and `1e3` for
-    /// numbers.
+    /// libcurl parses only the date. Its own parser of the whole header (`CURLINFO_RETRY_AFTER`) accepts `3 seconds`
+    /// and `1e3` as numbers.
     static func wait(_ header: String, at wall: Timestamp) -> Duration? {
         if !header.isEmpty, header.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
             return .seconds(Int64(header) ?? longest)
@@ -196,6 +198,6 @@ enum RetryAfter {
         return max(.zero, .seconds(date) - .milliseconds(wall.milliseconds))
     }
 
-    /// What more seconds than can be counted come to.
+    /// The wait for a number of seconds that is too large to count.
     private static let longest = Int64.max
 }

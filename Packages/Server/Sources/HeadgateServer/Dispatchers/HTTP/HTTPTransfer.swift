@@ -3,12 +3,12 @@ import Glibc
 import HeadgateCore
 import HeadgateTransport
 
-/// One request on its way, and what has come of its answer.
+/// One request in progress, and the part of its answer that has arrived.
 final class HTTPTransfer {
     let request: HTTPRequest
     let handle: HTTPHandle
     let then: (HTTPOutcome) -> Void
-    /// Fires when the request has had its time.
+    /// The timer that ends the request when its time is over.
     var timer: LoopTimer?
 
     private var kept: [UInt8] = []
@@ -18,22 +18,22 @@ final class HTTPTransfer {
     /// True if the server says that the body is compressed.
     private var isCompressed = false
 
-    /// - Parameter handle: libcurl's side of it, which no other request has now.
+    /// - Parameter handle: a libcurl handle that no other request uses now.
     init(_ request: HTTPRequest, by handle: HTTPHandle, _ then: @escaping (HTTPOutcome) -> Void) {
         (self.request, self.handle, self.then) = (request, handle, then)
     }
 
     private var easy: UnsafeMutableRawPointer { handle.easy }
 
-    /// Tells libcurl of the request, and who reads the answer.
+    /// Sets the handle's options for this request, and its readers.
     func prepare() {
         handle.prepare(request)
-        // Unretained: the client keeps the transfer for as long as libcurl has it.
+        // Unretained: the client keeps the transfer as long as libcurl uses it.
         handle.setReader(Self.bodyReader, Self.headerReader, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Takes a piece of the answer's body; false ends the transfer. A success is read to its end, as only a whole one
-    /// counts; of any other answer the beginning will do.
+    /// Takes a part of the answer's body. Returns false to end the transfer. A success is read to its end, because an
+    /// incomplete one does not count. Of other answers the beginning is enough.
     private func take(_ piece: UnsafeRawBufferPointer) -> Bool {
         received += piece.count
         let room = max(0, mostKept - kept.count)
@@ -41,12 +41,12 @@ final class HTTPTransfer {
         return received <= Self.longestRefusal || (200..<300).contains(ccurl_status(easy))
     }
 
-    /// The most bytes of the body that are kept. Of a compressed one a few bytes may tell nothing.
+    /// The most bytes of the body to keep. A compressed body needs more, because a few bytes may decompress to nothing.
     private var mostKept: Int {
         isCompressed && request.answerLimit > 0 ? max(request.answerLimit, Self.longestRefusal) : request.answerLimit
     }
 
-    /// Takes a line of the answer's header, interim answers' among them; false ends the transfer.
+    /// Takes a line of a head, also of an interim answer. Returns false to end the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         head.take(line)
         isCompressed = isCompressed || AnswerText.isCodingHeader(line)
@@ -54,7 +54,7 @@ final class HTTPTransfer {
         return headerReceived <= Self.longestHeader
     }
 
-    /// What came of it, by libcurl's word.
+    /// Returns the outcome for libcurl's result code.
     func outcome(_ code: CURLcode) -> HTTPOutcome {
         let status = ccurl_status(easy)
         let fault = code == CURLE_OK ? head.fault : code.cause(connectError: ccurl_connect_error(easy))
@@ -69,7 +69,7 @@ final class HTTPTransfer {
             let headers = answerHeaders(CURLH_CONNECT)
             return .refusedByProxy(HTTPAnswer(status: proxyStatus, headers: headers, body: []))
         }
-        // libcurl's word for a request that is longer than it makes any.
+        // libcurl returns this code for a request longer than it can make.
         let isUnmade = code == CURLE_OUT_OF_MEMORY && ccurl_request_size(easy) == 0
         if isUnmade, handle.target.method == .get { return .unmade(cause: HTTPOutcome.longURL) }
         return .failed(cause: cause, isLost: code.isLoss && ccurl_uploaded(easy) < request.body.count)
@@ -91,9 +91,9 @@ final class HTTPTransfer {
         return header.map { String(cString: $0.pointee.value) }
     }
 
-    /// The most bytes of an answer that is no success; the connection is closed at more.
+    /// The most bytes of an answer that is no success. The connection is closed at more.
     private static let longestRefusal = 64 * 1024
-    /// The most bytes of an answer's header; the connection is closed at more.
+    /// The most bytes of an answer's heads. The connection is closed at more.
     private static let longestHeader = 64 * 1024
 
     private static let bodyReader: curl_write_callback = { bytes, size, count, context in
@@ -107,13 +107,13 @@ final class HTTPTransfer {
     }
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> HTTPTransfer {
-        // `setReader` hands it to libcurl, which hands it back as it is.
+        // `setReader` passes the pointer to libcurl, which returns it unchanged.
         Unmanaged<HTTPTransfer>.fromOpaque(context!).takeUnretainedValue()
     }
 }
 
 extension CURLcode {
-    /// True if the connection was lost.
+    /// True if the code means that the connection was lost.
     fileprivate var isLoss: Bool {
         switch self {
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM: true
@@ -121,7 +121,7 @@ extension CURLcode {
         }
     }
 
-    /// The failure in a few words for people. It never holds more than these words, so no secret can get into it.
+    /// Returns the failure as a short text for people. It is always one of a few fixed texts, so it contains no secret.
     /// - Parameter connectError: the `errno` of the last failed connect.
     func cause(connectError: Int) -> String {
         switch self {
@@ -151,9 +151,10 @@ extension CURLcode {
         switch self {
         case CURLE_GOT_NOTHING: "connection closed without an answer"
         case CURLE_PARTIAL_FILE: "answer cut short"
-        // The second is libcurl's word for a header line longer than it takes. Without memory Swift would have stopped.
+        // libcurl returns `CURLE_OUT_OF_MEMORY` for a header line that is too long. Without memory Swift would have
+        // stopped.
         case CURLE_WRITE_ERROR, CURLE_OUT_OF_MEMORY: "answer too long"
-        // libcurl knows a scheme or an answer that it does not take by the same code; settings let no other scheme in.
+        // libcurl uses one code for an unknown scheme and for an unknown answer. The settings allow no other scheme.
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: "not an HTTP answer"
         case CURLE_HTTP2, CURLE_HTTP2_STREAM: "HTTP/2 failure"
         default: nil

@@ -1,25 +1,26 @@
 import Glibc
 import HeadgateTransport
 
-/// The files that a dispatcher's requests need: secrets, certificates and keys. They are read anew for each request, on a
-/// thread of their own and for so long only: neither the loop nor another dispatcher waits for a disk that hangs.
-// Unchecked: it crosses to the thread as a reference only. Its state is touched on the loop alone.
+/// Reads the files that a dispatcher's requests need: secrets, certificates and keys. They are read again for each
+/// request, on a thread, so that a disk that hangs delays neither the loop nor other dispatchers.
+// Unchecked: the thread only passes the reference on. The loop alone uses the state.
 final class RequestFiles: @unchecked Sendable {
-    /// What is in the files that could be read, by their paths.
+    /// The contents of the readable files, by path.
     typealias Contents = [String: [UInt8]]
-    /// Reads a file of at most so many bytes; nil when that is not possible. Called on the thread.
+    /// Reads a file of at most `limit` bytes, on the thread. Returns nil if that fails.
     typealias Reader = @Sendable (_ path: String, _ limit: Int) -> [UInt8]?
 
     private let paths: [String]
     private let loop: EventLoop
     private let thread: EventLoop
     private let reader: Reader
-    /// Those for whom the thread reads now, and those who came meanwhile: they get what is read after they have come.
+    /// The requests that the thread reads for now, and the requests that came later. The later ones get what is read
+    /// after they came.
     private var reading: [Waiter] = []
     private var waiting: [Waiter] = []
     private var isClosed = false
 
-    /// The largest that one may be.
+    /// The most bytes of a file.
     static let longest = 4 << 20
 
     init(_ paths: Set<String>, loop: EventLoop, reader: @escaping Reader) throws(TransportError) {
@@ -33,7 +34,7 @@ final class RequestFiles: @unchecked Sendable {
         close()
     }
 
-    /// Who waits for the files, until they are there or it has taken too long.
+    /// A request that waits for the files, until they are read or its time is over.
     private final class Waiter {
         private var timer: LoopTimer?
         private var then: ((Contents?) -> Void)?
@@ -51,13 +52,13 @@ final class RequestFiles: @unchecked Sendable {
         }
     }
 
-    /// Reads all of them; `then` is called on the loop, later: with nil when they could not be read in time.
+    /// Reads all files. Calls `then` on the loop after this method returns, with nil if the time is over before.
     func read(within longest: Duration, then: @escaping (Contents?) -> Void) {
         waiting.append(Waiter(on: loop, for: longest, then))
         readNext()
     }
 
-    /// Does not wait for the thread, which ends once the disk lets it. Nobody is told anything any more.
+    /// Stops the thread without waiting. The thread ends when the disk has answered. No callback is called after this.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -94,20 +95,20 @@ extension HTTPSettings {
     }
 }
 
-/// What the files of a dispatcher's `tls` hold, in PEM. libcurl gets the bytes: it would read files on the loop, and wait for
-/// whatever they lie on.
+/// The contents of the files of a dispatcher's `tls`, in PEM. libcurl gets the bytes, because it would read files on
+/// the loop and block it.
 struct TLSFiles: Equatable {
-    /// Whom to trust; nil: the system's authorities.
+    /// The trusted certificate authorities, or nil for the system's.
     private(set) var authorities: [UInt8]?
-    /// What to show a server that asks for it.
+    /// The client certificate, or nil.
     private(set) var certificate: [UInt8]?
-    /// The certificate's key; nil: it stands beside it.
+    /// The key of the client certificate, or nil if the certificate's file contains it.
     private(set) var key: [UInt8]?
 
-    /// None: those of the system count.
+    /// Makes an empty value: the system's authorities apply.
     init() {}
 
-    /// - Parameter contents: what could be read.
+    /// - Parameter contents: the contents of the readable files.
     init(_ settings: HTTPSettings.TLS, _ contents: RequestFiles.Contents) throws(Fault) {
         authorities = try settings.caFile.map { path throws(Fault) in try TLSFiles.bytes(path, contents, .authorities) }
         certificate = try settings.certFile.map { path throws(Fault) in try TLSFiles.bytes(path, contents, .certificate)
@@ -115,12 +116,12 @@ struct TLSFiles: Equatable {
         key = try settings.keyFile.map { path throws(Fault) in try TLSFiles.bytes(path, contents, .certificate) }
     }
 
-    /// Which of the files cannot be used.
+    /// The file that cannot be used.
     enum Fault: Error {
         case authorities
         case certificate
 
-        /// For people.
+        /// The fault as a text for people.
         var cause: String {
             switch self {
             case .authorities: "TLS: CA file not usable"
@@ -137,7 +138,7 @@ struct TLSFiles: Equatable {
     }
 }
 
-/// A file that is read whole and at once: a secret, for instance.
+/// A small file that is read at once as a whole, like a secret.
 struct SmallFile {
     private let path: String
 
@@ -145,7 +146,8 @@ struct SmallFile {
         self.path = path
     }
 
-    /// What is in it; nil if it cannot be read, is no regular file (which could block) or is longer than `limit`.
+    /// Returns the contents. Returns nil if the file cannot be read, is longer than `limit`, or is not regular (which
+    /// could block).
     func contents(upTo limit: Int) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -166,7 +168,7 @@ struct SmallFile {
         return bytes
     }
 
-    /// Nothing at the end, or when it cannot be read on.
+    /// Returns the next bytes, or none at the end or after an error.
     private static func readPiece(_ descriptor: Int32, upTo most: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: most) { buffer, filled in
             filled = max(0, Glibc.read(descriptor, buffer.baseAddress, most))

@@ -2,14 +2,15 @@ import Glibc
 import HeadgateCore
 import HeadgateData
 
-/// A dispatcher's headers with the values of this moment, and which of these are secrets.
+/// A dispatcher's headers with their present values, and the secrets among these.
 struct ResolvedHeaders {
     private(set) var fields: [HTTPField] = []
     private(set) var secrets: [String] = []
 
+    /// Reads the present values.
     /// - Parameters:
-    ///   - output: what the board before the dispatcher put out (Behaviour A9).
-    ///   - files: what is in the files that headers name.
+    ///   - output: the output of the dispatcher's board (Behaviour A9).
+    ///   - files: the contents of the files that headers name.
     init(
         _ headers: [HTTPSettings.Header], output: DataObject, files: RequestFiles.Contents
     ) throws(HeaderFault) {
@@ -17,12 +18,12 @@ struct ResolvedHeaders {
             let field = try header.field(output: output, files: files)
             fields.append(field)
             if header.isSecret { secrets += HeaderSecrets.forms(of: field.value) }
-            // The prefix is no secret; a server may repeat the value without it.
+            // The prefix is no secret, and a server may repeat the value without it.
             if let prefix = header.prefix { secrets.append(String(field.value.dropFirst(prefix.count))) }
         }
     }
 
-    /// Adds a header unless the settings have one of this name.
+    /// Adds a header, unless there is one of this name.
     mutating func addDefault(_ name: String, _ value: String) {
         guard !fields.contains(where: { $0.isNamed(name) }) else { return }
         fields.append(HTTPField(name: name, value: value))
@@ -30,17 +31,17 @@ struct ResolvedHeaders {
 }
 
 extension HTTPSettings.Header {
-    /// The header with its value of this moment.
+    /// Returns the header with its present value.
     /// - Parameters:
-    ///   - output: what the board before the dispatcher put out (Behaviour A9).
-    ///   - files: what is in the files that headers name.
+    ///   - output: the output of the dispatcher's board (Behaviour A9).
+    ///   - files: the contents of the files that headers name.
     func field(output: DataObject, files: RequestFiles.Contents) throws(HeaderFault) -> HTTPField {
         let field = HTTPField(name: name, value: try currentValue(output, files))
         guard field.isValid else { throw HeaderFault(header: name, fault: "not a valid header") }
         return field
     }
 
-    /// The text before a value that comes from elsewhere; nil if the settings have the whole value.
+    /// The text before a value from another source, or nil if the settings have the whole value.
     var prefix: String? {
         switch value {
         case .text: nil
@@ -48,8 +49,8 @@ extension HTTPSettings.Header {
         }
     }
 
-    /// Whether its value is kept from logs, answers and so on (Behaviour X4): all that is not written in the settings,
-    /// and what is written there under a name that speaks of a secret.
+    /// True if the value must not appear in logs and answers (Behaviour X4): it comes from another source, or its
+    /// header's name sounds like a secret.
     var isSecret: Bool {
         guard case .text = value else { return true }
         return HeaderName.soundsSecret(name)
@@ -64,7 +65,8 @@ extension HTTPSettings.Header {
         }
     }
 
-    /// The ActivationGate lets nothing through without; but a batch may have been taken just before the settings asked for it.
+    /// Returns a member of the board's output. The ActivationGate stays closed without it, but a batch may have been
+    /// taken just before the settings asked for it.
     private func outputValue(_ member: String, _ output: DataObject) throws(HeaderFault) -> String {
         guard let text = output.outputText(member) else {
             throw HeaderFault(header: name, fault: "the board has not put out `\(member)`")
@@ -95,12 +97,12 @@ extension HTTPSettings.Header {
     private static let longestValue = 64 * 1024
 }
 
-/// A header that cannot be sent: it names the header and never tells its value (Behaviour X4).
+/// The fault of a header that cannot be sent. It names the header and never its value (Behaviour X4).
 struct HeaderFault: Error, Equatable {
     var header: String
     var fault: String
 
-    /// For people, like `header Authorization: variable not set`.
+    /// The fault as a text for people, like `header Authorization: variable not set`.
     var cause: String {
         "header \(header): \(fault)"
     }

@@ -1,4 +1,4 @@
-/// Blanks secrets out of what others say, however they spell them (Behaviour X4).
+/// Hides secrets in the texts of other programs, in every spelling (Behaviour X4).
 struct SecretMask {
     private let secrets: Set<String>
 
@@ -6,19 +6,19 @@ struct SecretMask {
         self.secrets = Set(secrets).filter { !$0.isEmpty }
     }
 
-    /// How many bytes beyond an excerpt must be known to find each secret that begins in it.
+    /// The number of bytes after an excerpt that are needed to find every secret that begins in it.
     var longest: Int {
         secrets.map(SpelledSecret.longest).max() ?? 0
     }
 
-    /// The first `limit` bytes as text, `***` in each secret's place, and what is no UTF-8 repaired.
-    /// - Parameter isCut: Whether there was more behind `bytes`, so that they may end inside a secret.
+    /// Returns the first `limit` bytes as text, with `***` in place of each secret, and with invalid UTF-8 replaced.
+    /// - Parameter isCut: true if the text goes on after `bytes`, so that a secret may be cut at their end.
     func excerpt(of bytes: [UInt8], isCut: Bool, limit: Int) -> String {
         let spelled = secrets.map(SpelledSecret.init)
         var masked: [UInt8] = []
         var position = 0
         while position < bytes.count, masked.count <= limit {
-            // The longest, so that none is blanked in part only because a shorter one lies inside.
+            // The longest match counts, so that a secret is not hidden only in part because it contains a shorter one.
             if let length = spelled.compactMap({ $0.length(at: position, of: bytes, isCut: isCut) }).max() {
                 masked.append(contentsOf: "***".utf8)
                 position += length
@@ -30,7 +30,7 @@ struct SecretMask {
         return Self.text(masked, limit: limit)
     }
 
-    /// Cut where a character begins.
+    /// Returns the text, cut at the beginning of a character.
     private static func text(_ bytes: [UInt8], limit: Int) -> String {
         guard bytes.count > limit else { return String(decoding: bytes, as: UTF8.self) }
         let longestCharacter = 4
@@ -40,25 +40,25 @@ struct SecretMask {
     }
 }
 
-/// A secret in all the ways that an answer may spell it: as it is, or escaped as in JSON, in a URL or in HTML.
+/// A secret in every spelling of an answer: plain, or escaped as in JSON, a URL or HTML.
 private struct SpelledSecret {
-    /// For each character what it may look like, in bytes.
+    /// The possible spellings of each character, in bytes.
     private let characters: [[[UInt8]]]
 
     init(_ secret: String) {
         characters = secret.unicodeScalars.map(Self.spellings)
     }
 
-    /// The most bytes that a secret can take, however it is spelled: no spelling of a character has more than six times
-    /// its bytes.
+    /// Returns the most bytes of a secret in any spelling. No spelling of a character has more than six times its
+    /// bytes.
     static func longest(_ secret: String) -> Int {
         secret.utf8.count * 6
     }
 
-    /// How many bytes it takes where it begins at `start`; nil if it does not.
-    /// - Parameter isCut: Whether there is more behind `bytes`, so that they may end inside it.
+    /// Returns the length of the secret at an offset, or nil if it is not there.
+    /// - Parameter isCut: true if the text goes on after `bytes`, so that the secret may be cut at their end.
     func length(at start: Int, of bytes: [UInt8], isCut: Bool) -> Int? {
-        // Where the characters so far may end: a backslash, say, can be one or the beginning of an escape.
+        // The possible ends of the characters so far. A backslash, for example, may be a character or begin an escape.
         var ends: Set = [start]
         for spellings in characters {
             var next: Set<Int> = []
@@ -107,10 +107,10 @@ private struct SpelledSecret {
     ]
 }
 
-/// What is worth as much as the value of a secret header, so that a server may tell none of it on (Behaviour X4).
+/// The parts of a secret header's value that are secrets, too (Behaviour X4).
 enum HeaderSecrets {
-    /// The value; what follows its scheme, as `abc` in `Bearer abc`; the user and password of `Basic`; and the values of
-    /// its parameters, as in `Token key="abc"` or `session=abc; theme=dark`.
+    /// Returns the value; its credentials, like `abc` in `Bearer abc`; the user and password of `Basic`; and the values
+    /// of parameters, as in `Token key="abc"` or `session=abc; theme=dark`.
     static func forms(of value: String) -> [String] {
         var forms = [value] + parameters(of: value)
         if let space = value.firstIndex(of: " ") {
@@ -131,7 +131,8 @@ enum HeaderSecrets {
         }
     }
 
-    /// What is shorter is hardly a secret, and would blank half of an answer: `1`, `dark`.
+    /// The fewest bytes of a parameter's value that counts as a secret. Short values like `1` or `dark` would hide half
+    /// of an answer.
     private static let shortest = 6
 }
 
@@ -142,11 +143,11 @@ extension Substring {
     }
 }
 
-/// The user info in a URL, which libcurl sends as basic authentication.
+/// The user info of a URL, which libcurl sends as basic authentication.
 struct URLCredentials {
     private let userInfo: Substring
 
-    /// Nil for a URL without.
+    /// Returns nil if the URL has no user info.
     init?(url: String) {
         guard let scheme = url.firstRange(of: "://") else { return nil }
         let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }
@@ -154,7 +155,7 @@ struct URLCredentials {
         userInfo = authority[..<end]
     }
 
-    /// All forms in which a server could repeat it.
+    /// All forms in which a server could repeat the user info.
     var secrets: [String] {
         let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let decoded = parts.map(PercentEncoding.decode)
@@ -163,7 +164,7 @@ struct URLCredentials {
     }
 }
 
-/// A user and a password, as basic authentication sends them (RFC 7617).
+/// The user and password of basic authentication (RFC 7617).
 private struct BasicCredentials {
     let user: String
     let password: String
@@ -173,7 +174,7 @@ private struct BasicCredentials {
         self.password = password
     }
 
-    /// From what follows `Basic ` in a header; nil when that is something else.
+    /// Reads the text after `Basic ` in a header. Returns nil if it has another form.
     init?(base64: some StringProtocol) {
         guard let bytes = Base64.decode(base64), let pair = String(validating: bytes, as: UTF8.self),
             let colon = pair.firstIndex(of: ":")
@@ -181,7 +182,7 @@ private struct BasicCredentials {
         self.init(user: String(pair[..<colon]), password: String(pair[pair.index(after: colon)...]))
     }
 
-    /// All forms in which a server could repeat them.
+    /// All forms in which a server could repeat the user and password.
     var secrets: [String] {
         let pair = user + ":" + password
         // Without a password the user is the secret: a token.

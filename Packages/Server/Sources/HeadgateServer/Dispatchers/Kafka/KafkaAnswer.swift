@@ -1,14 +1,14 @@
 import CKafka
 import HeadgateCore
 
-/// What a delivery report says of an event: the table of Behaviour D3 and D9 for destinations of kind `kafka`.
+/// The outcome of an event by its delivery report: the table of Behaviour D3 and D9 for destinations of kind `kafka`.
 ///
-/// Its causes hold fixed words only, whatever a broker says, so no secret can get into them (Behaviour X4).
+/// Its causes are fixed texts, whatever a broker says, so they contain no secret (Behaviour X4).
 struct KafkaAnswer: Equatable {
     let report: KafkaFlights.Report
 
-    /// Only the errors that are named here concern the event itself. Any other is an outage, or a fault of the topic or of the
-    /// settings, and charges no attempt.
+    /// Judges an error. Only the errors named here concern the event itself. Any other error is an outage, or a fault
+    /// of the topic or of the settings, and charges no attempt.
     init(_ error: rd_kafka_resp_err_t) {
         switch error {
         case RD_KAFKA_RESP_ERR_NO_ERROR: report = .stored
@@ -16,10 +16,10 @@ struct KafkaAnswer: Equatable {
             report = .refused(.dead(.tooLarge, cause: "Kafka: larger than the topic's max.message.bytes"))
         case RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
             report = .refused(.dead(.refused, cause: "Kafka: the topic refuses such an event"))
-        // Brokers before 2.4 say so, too, of an event without a key in a compacted topic.
+        // Brokers before 2.4 also report this for an event without a key in a compacted topic.
         case RD_KAFKA_RESP_ERR_INVALID_MSG:
             report = .refused(.retry(cause: "Kafka: the broker takes the event for damaged", charged: true))
-        // Why, the other messages or the connections tell.
+        // The other messages or the connections report the cause.
         case RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT, RD_KAFKA_RESP_ERR__FATAL:
             report = .failed(cause: nil)
         default: report = .failed(cause: error.cause)
@@ -28,7 +28,7 @@ struct KafkaAnswer: Equatable {
 }
 
 extension rd_kafka_resp_err_t {
-    /// What an error says, in a few words for people.
+    /// The error as a short text for people.
     var cause: String {
         Self.causes[rawValue] ?? "Kafka: \(String(cString: rd_kafka_err2name(self)))"
     }
@@ -98,7 +98,7 @@ extension rd_kafka_resp_err_t {
     }()
 }
 
-/// Why the brokers let a dispatcher not write.
+/// The causes for which brokers refuse a dispatcher's writes.
 enum KafkaDenial {
     static let identity = "Kafka: authentication failed"
     static let right = "Kafka: not allowed to write to the topic"
@@ -107,7 +107,7 @@ enum KafkaDenial {
 }
 
 extension KafkaSettings {
-    /// What the outcomes of a batch's events mean for the batch.
+    /// Returns the result of a batch: a pause if the brokers refuse the dispatcher and the settings ask for a pause.
     func judge(_ result: SendResult) -> SendResult {
         switch result {
         case .noAnswer(let cause, _) where onUnauthorized == .pause && KafkaDenial.all.contains(cause):

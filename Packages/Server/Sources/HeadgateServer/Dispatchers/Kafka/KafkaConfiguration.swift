@@ -1,38 +1,38 @@
 import CKafka
 import HeadgateCore
 
-/// Why events cannot be produced now.
+/// The reason why events cannot be produced now.
 struct KafkaFault: Error, Equatable {
-    /// In a few words for people, free of secrets.
+    /// A short text for people, without secrets.
     let cause: String
 }
 
 extension KafkaSettings {
-    /// What librdkafka is told, but for the password.
+    /// The configuration of librdkafka, without the password.
     var properties: [(name: String, value: String)] {
         let timeout = max(1, timeout.wholeMilliseconds)
         return [
             ("bootstrap.servers", brokers.map(\.text).joined(separator: ",")),
             ("client.id", "headgate"),
-            // A message is acknowledged when all replicas in sync have it, and a repetition on the way is none for the
-            // brokers: a partition's order stays as it was produced.
+            // All replicas in sync acknowledge a message, and brokers recognise a repeated one. So a partition keeps
+            // the order of production.
             ("enable.idempotence", "true"),
             ("acks", "all"),
-            // What a broker refuses leaves a gap, behind which nothing of its partition is stored.
+            // A refused message leaves a gap, and no message of its partition is stored behind the gap.
             ("enable.gapless.guarantee", "true"),
-            // Messages outlive a time-out: the producer alone can repeat them so that brokers know them again.
+            // A message outlives a timeout: only the producer can repeat it so that brokers recognise it.
             ("message.timeout.ms", "0"),
             ("request.timeout.ms", "30000"),
-            // Before the time is over, so that it is told.
+            // Less than the timeout, so that the error is reported before.
             ("topic.metadata.propagation.max.ms", "\(min(timeout / 2, 5_000))"),
             ("socket.connection.setup.timeout.ms", "\(min(max(1_000, connectTimeout.wholeMilliseconds), 0x7FFF_FFFF))"),
             ("socket.keepalive.enable", "true"),
-            // The broker says what is too large, not librdkafka.
+            // The broker decides which message is too large, not librdkafka.
             ("message.max.bytes", "1000000000"),
-            // No more than may be in flight is handed over, and what was left of others that were dropped meanwhile.
+            // The producer may have the most events in flight, and as many of earlier flights that were dropped.
             ("queue.buffering.max.messages", "\(2 * max(1, mostEvents))"),
             ("linger.ms", "1"),
-            // As Kafka's own producers choose partitions, so that a key's events meet those of others.
+            // The partitioner of Kafka's own producers, so that events of one key from any producer share a partition.
             ("partitioner", "murmur2_random"),
             ("compression.type", compression.rawValue),
             ("security.protocol", (sasl == nil ? "" : "sasl_") + (tls == nil ? "plaintext" : "ssl")),
@@ -48,20 +48,20 @@ extension KafkaSettings {
         guard let tls else { return [] }
         let files = [
             ("ssl.ca.location", tls.caFile), ("ssl.certificate.location", tls.certFile),
-            // Without a file of its own the key stands beside the certificate.
+            // Without a key file the certificate's file contains the key.
             ("ssl.key.location", tls.keyFile ?? tls.certFile),
         ]
         return [("ssl.endpoint.identification.algorithm", "https")]
             + files.compactMap { name, file in file.map { (name, $0) } }
     }
 
-    /// Makes a producer, which begins to connect.
-    /// - Parameter reports: gets its events; it has to live as long as the producer.
+    /// Makes a producer, which starts to connect.
+    /// - Parameter reports: gets the producer's events. It must live as long as the producer.
     func makeProducer(_ reports: KafkaReports) throws(KafkaFault) -> OpaquePointer {
         try requireTLSFiles()
         let all = properties + (try password())
-        // Where librdkafka makes no producer of a configuration that is listened to, nothing may free that any more. So one is
-        // made first that is not, and knows no brokers: it shows whether the files can be used.
+        // If `rd_kafka_new` fails with callbacks set, the configuration can no longer be freed. So a trial producer
+        // without callbacks and brokers checks first whether the files are usable.
         if tls != nil || sasl != nil {
             let trial = try configuration(all.filter { $0.name != "bootstrap.servers" })
             rd_kafka_destroy(try Self.producer(of: trial) { rd_kafka_conf_destroy(trial) })
@@ -73,20 +73,20 @@ extension KafkaSettings {
 
     private func configuration(_ properties: [(name: String, value: String)]) throws(KafkaFault) -> OpaquePointer? {
         let configuration = rd_kafka_conf_new()
-        // Librdkafka's own lines hold what brokers say.
+        // Log lines of librdkafka contain texts of brokers.
         rd_kafka_conf_set_log_cb(configuration) { _, _, _, _ in }
         var text = [CChar](repeating: 0, count: 512)
         for (name, value) in properties {
             guard rd_kafka_conf_set(configuration, name, value, &text, text.count) == RD_KAFKA_CONF_OK else {
                 rd_kafka_conf_destroy(configuration)
-                // Without the value: it may be a secret.
+                // The value is left out, because it may be a secret.
                 throw KafkaFault(cause: "Kafka: librdkafka does not take \(name)")
             }
         }
         return configuration
     }
 
-    /// - Parameter free: called when there is no producer.
+    /// - Parameter free: called if no producer is made.
     private static func producer(of configuration: OpaquePointer?, else free: () -> Void) throws(KafkaFault)
         -> OpaquePointer
     {
@@ -97,7 +97,7 @@ extension KafkaSettings {
         throw KafkaSettings.fault(saying: String(decoding: reason, as: UTF8.self))
     }
 
-    /// What librdkafka says when it makes no producer, in fixed words.
+    /// Returns librdkafka's reason for making no producer, as a fixed text.
     private static func fault(saying text: String) -> KafkaFault {
         if text.contains("ssl.ca.") { return KafkaFault(cause: "TLS: CA file not usable") }
         if text.contains("ssl.") { return KafkaFault(cause: "TLS: client certificate or key not usable") }
@@ -117,7 +117,7 @@ extension KafkaSettings {
         return [("sasl.password", password)]
     }
 
-    /// A pipe, say, would hold librdkafka up for ever.
+    /// Refuses a TLS file that is not a readable regular file. A pipe, for example, would block librdkafka for ever.
     private func requireTLSFiles() throws(KafkaFault) {
         for (file, cause) in [
             (tls?.caFile, "TLS: CA file not usable"), (tls?.certFile, "TLS: client certificate or key not usable"),

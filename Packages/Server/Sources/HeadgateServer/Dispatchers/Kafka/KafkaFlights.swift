@@ -1,37 +1,38 @@
 import HeadgateCore
 
-/// Which events of which batches the producer of librdkafka has, and what is to be produced next. Pure.
+/// The batches in flight, their messages in librdkafka's producer, and the events to produce next. A pure value.
 ///
-/// A message outlives its flight: an event that is sent again while the producer still has it is not produced a second time,
-/// but waits for the report of that message. So a broker that answers late, or comes and goes, makes no copies.
+/// A message outlives its flight. If an event is sent again while the producer still has its message, no second message
+/// is produced. The event waits for the report of the first one. So brokers that answer late, or that come and go,
+/// cause no copies.
 ///
-/// Brokers judge sets of messages. What a broker says of a set is believed of an event only if its message was alone. After
-/// a refusal nothing is produced until the producer has reported all that it has; then the refused events go again, at
-/// first few at once, and what waits behind them stays behind them (Behaviour D6, Q2).
+/// Brokers judge sets of messages. A broker's refusal counts for an event only if its message was alone in the set.
+/// After a refusal nothing is produced until the producer has reported all its messages. Then the refused events are
+/// produced again, few at a time, and the events behind them stay behind them (Behaviour D6, Q2).
 struct KafkaFlights {
-    /// The number of a message. A higher one is produced later.
+    /// The number of a message. Numbers grow in the order of production.
     typealias Message = UInt
 
-    /// What the producer reports of a message.
+    /// The producer's report of a message.
     enum Report: Equatable {
-        /// All replicas in sync have it.
+        /// All replicas in sync have the message.
         case stored
-        /// A broker refused the set that the message was in. The outcome is that of the event if it was alone.
+        /// A broker refused the message's set. The outcome applies to the event if its message was alone.
         case refused(EventOutcome)
-        /// It was not stored, or nobody knows, through no fault of its own. The cause is nil where another message's tells
-        /// more.
+        /// The message was not stored, or its fate is unknown, for a reason outside the event. The cause is nil if another
+        /// message's report has it.
         case failed(cause: String?)
     }
 
-    /// What is to be done after a fact.
+    /// The effects of a fact.
     struct Outcome: Equatable {
-        /// Flights that are over.
+        /// The flights that have ended.
         var ended: [MessageFlights.Ended] = []
-        /// True if events may go now that had to wait.
+        /// True if events that had to wait may be produced now.
         var mayProduce = false
     }
 
-    /// An event of a flight.
+    /// The position of an event: its flight, and its index there.
     private struct Place {
         let flight: Int
         let index: Int
@@ -40,11 +41,11 @@ struct KafkaFlights {
     private struct Flight {
         let batch: Batch
         var outcomes: [EventOutcome?]
-        /// How many outcomes are missing.
+        /// The number of events without an outcome.
         var open: Int
     }
 
-    /// An event that is to be produced.
+    /// An event that waits to be produced.
     private struct Waiting {
         let place: Place
         let isSuspect: Bool
@@ -53,13 +54,13 @@ struct KafkaFlights {
     /// A message that the producer has.
     private struct Sent {
         let sequenceNumber: SequenceNumber
-        /// The event that waits for the report, or nil if its flight is over.
+        /// The position of the event that waits for the report, or nil if its flight has ended.
         var place: Place?
         let isAlone: Bool
         let isSuspect: Bool
     }
 
-    /// A message that the producer has given back.
+    /// A message that the producer has returned without storing it.
     private struct Returned {
         let message: Message
         let sent: Sent
@@ -68,29 +69,29 @@ struct KafkaFlights {
 
     private var flights: [Int: Flight] = [:]
     private var waiting: [Waiting] = []
-    /// The place in `waiting` of the next event.
+    /// The index of the next event in `waiting`.
     private var nextWaiting = 0
     private var sent: [Message: Sent] = [:]
-    /// The messages that the producer has, by their events' numbers.
+    /// The producer's messages, by their events' sequence numbers.
     private var messages: [SequenceNumber: Message] = [:]
-    /// Events that were stored after their flight was over, and have not come again.
+    /// The events that were stored after their flight had ended, and that were not sent again so far.
     private var stored: Set<SequenceNumber> = []
-    /// What came back since the producer had nothing.
+    /// The messages that were returned since the producer last had none.
     private var returned: [Returned] = []
     private var lastMessage: Message = 0
-    /// How many messages may be with the producer at once while it is looked for who was refused; nil: any number.
+    /// The most messages that the producer may have while the refused event is searched, or nil for no limit.
     private var limit: Int?
-    /// True if the messages up to the limit are handed over, and all have to be reported before others follow.
+    /// True if the producer has as many messages as the limit allows. All must be reported before others follow.
     private var isRoundFull = false
-    /// True if the producer takes no more messages, and another one is needed once it has reported what it has.
+    /// True if the producer takes no more messages. Another one is needed once it has reported all its messages.
     private var hasProducerEnded = true
 
-    /// How many messages the producer has.
+    /// The number of messages that the producer has.
     var sentCount: Int { sent.count }
 
     // MARK: Flights
 
-    /// A batch goes out.
+    /// Begins a flight with a batch.
     mutating func begin(_ number: Int, _ batch: Batch) -> Outcome {
         let count = batch.events.count
         var flight = Flight(batch: batch, outcomes: Array(repeating: nil, count: count), open: count)
@@ -110,13 +111,14 @@ struct KafkaFlights {
         return Outcome(ended: over(number), mayProduce: mayProduce)
     }
 
-    /// What a flight carries, or nil if it is over.
+    /// Returns the batch of a flight, or nil if the flight has ended.
     func batch(of flight: Int) -> Batch? {
         flights[flight]?.batch
     }
 
-    /// Ends a flight that takes too long. The producer keeps its messages. Events that were not produced yet go again, and so
-    /// do those of other flights behind them: they must not go before.
+    /// Ends a flight whose time is over. The producer keeps its messages. If events of the flight were not produced
+    /// yet, they and all events that wait behind them are returned for another attempt, because later events must not
+    /// overtake them.
     mutating func end(_ number: Int, cause: String) -> Outcome {
         guard flights[number] != nil else { return Outcome() }
         var outcome = Outcome()
@@ -125,7 +127,7 @@ struct KafkaFlights {
         return outcome
     }
 
-    /// Ends a flight with what came of its events so far. The producer keeps its messages.
+    /// Ends a flight with the outcomes of its events so far. The producer keeps its messages.
     private mutating func giveUp(_ number: Int, _ cause: String) -> MessageFlights.Ended? {
         guard let flight = flights.removeValue(forKey: number) else { return nil }
         for message in sent.keys where sent[message]?.place?.flight == number { sent[message]?.place = nil }
@@ -139,10 +141,10 @@ struct KafkaFlights {
         return MessageFlights.Ended(number: number, result: SendResult(flight.outcomes.map { $0 ?? again }))
     }
 
-    /// Has all events go again that were not produced yet: the producer cannot be had.
+    /// Returns all events that were not produced yet for another attempt, because there is no producer.
     ///
-    /// Their flights are over, also if the producer has others of their events: the dispatcher has to hear of those that go
-    /// again before it sends later ones. And a message that was handed over alone stays alone until it is reported.
+    /// Their flights end, even if the producer has messages of them. The dispatcher must hear of the returned events
+    /// before it sends later ones. A message that is alone stays alone until its report.
     mutating func failWaiting(_ cause: String) -> Outcome {
         let places = waiting[nextWaiting...].map(\.place)
         (waiting, nextWaiting, limit) = ([], 0, nil)
@@ -154,22 +156,22 @@ struct KafkaFlights {
         return outcome
     }
 
-    /// Forgets all flights; nobody waits for them. The producer keeps its messages.
+    /// Drops all flights without a report. The producer keeps its messages.
     mutating func forgetFlights() {
         for number in flights.keys { _ = end(number, cause: "") }
     }
 
     // MARK: Producing
 
-    /// True if a producer has to be made before the next event.
+    /// True if a producer must be made before the next event.
     var needsProducer: Bool { hasProducerEnded }
 
     private var needsDraining: Bool { hasProducerEnded && !sent.isEmpty }
 
-    /// A producer was made.
+    /// Notes that a producer was made.
     mutating func producerMade() { hasProducerEnded = false }
 
-    /// The producer takes no more messages. It still reports what it has.
+    /// Notes that the producer takes no more messages. It still reports those it has.
     mutating func producerEnded() { hasProducerEnded = true }
 
     /// True if an event waits that may be produced now.
@@ -181,12 +183,12 @@ struct KafkaFlights {
     /// Events of one batch that are to be produced now.
     struct Portion {
         let batch: Batch
-        /// The first one's message. The others have the numbers that follow.
+        /// The number of the first event's message. The other numbers follow it.
         let firstMessage: Message
         var indices: [Int]
     }
 
-    /// Takes the next events that may be produced, up to a number of them.
+    /// Takes the next events that may be produced, at most this many.
     mutating func take(_ most: Int) -> [Portion] {
         var portions: [Portion] = []
         var flight: (number: Int, batch: Batch)?
@@ -204,7 +206,7 @@ struct KafkaFlights {
         return portions
     }
 
-    /// The next waiting event goes to the producer.
+    /// Moves the next waiting event to the producer.
     private mutating func produce(_ number: SequenceNumber) {
         let entry = waiting[nextWaiting]
         nextWaiting += 1
@@ -219,7 +221,7 @@ struct KafkaFlights {
 
     // MARK: Reports
 
-    /// What came of a message.
+    /// Handles the report of a message.
     mutating func report(_ message: Message, _ report: Report) -> Outcome {
         guard let entry = sent.removeValue(forKey: message) else { return Outcome() }
         messages[entry.sequenceNumber] = nil
@@ -234,7 +236,7 @@ struct KafkaFlights {
             }
         case .refused(let believed) where entry.isAlone:
             if let place = entry.place { outcome.ended = settle(place, believed) }
-            // What waits behind an event that goes again must not go before it.
+            // Events behind a returned event must not be produced before it.
             if case .retry(let cause, _) = believed { outcome.ended += failWaiting(cause).ended }
         case .refused, .failed:
             returned.append(Returned(message: message, sent: entry, report: report))
@@ -244,7 +246,7 @@ struct KafkaFlights {
         return outcome
     }
 
-    /// The producer was given up: of what it had nobody will hear.
+    /// Drops the producer with its messages, whose reports will not come.
     mutating func abandon(_ cause: String?) -> Outcome {
         hasProducerEnded = true
         var outcome = Outcome()
@@ -253,7 +255,7 @@ struct KafkaFlights {
         return outcome
     }
 
-    /// The producer has nothing: what it gave back is judged.
+    /// Handles the returned messages once the producer has none.
     private mutating func drained() -> [MessageFlights.Ended] {
         isRoundFull = false
         let back = returned.sorted { $0.message < $1.message }
@@ -272,13 +274,14 @@ struct KafkaFlights {
         return []
     }
 
-    /// All of a round was stored, or judged alone: more may go at once, and all of it once nothing is suspected.
+    /// Raises the limit after a round in which all messages were stored or judged alone. It ends the limit when no
+    /// event is suspected.
     private mutating func widen() {
         guard let limit else { return }
         self.limit = waiting[nextWaiting...].contains(where: \.isSuspect) ? limit * 2 : nil
     }
 
-    /// All that came back goes again later, and what waits behind it: none of it may go before.
+    /// Returns all events of the returned messages for another attempt, and all events that wait behind them.
     private mutating func fail(_ back: [Returned]) -> [MessageFlights.Ended] {
         let cause = back.lazy.compactMap(\.report.cause).first ?? "Kafka: given up"
         var ended: [MessageFlights.Ended] = []
@@ -293,13 +296,13 @@ struct KafkaFlights {
         return over(place.flight)
     }
 
-    /// A flight, if it is over.
+    /// Ends a flight if all its events have outcomes. Returns it then.
     private mutating func over(_ number: Int) -> [MessageFlights.Ended] {
         guard flights[number]?.open == 0, let flight = flights.removeValue(forKey: number) else { return [] }
         return [MessageFlights.Ended(number: number, result: SendResult(flight.outcomes))]
     }
 
-    /// A refused set goes again in so many parts at least.
+    /// The number of parts, at least, in which a refused set is produced again.
     private static let parts = 8
 }
 
@@ -318,7 +321,7 @@ extension KafkaFlights.Report {
 }
 
 extension EventOutcome {
-    /// Why a broker refused the event.
+    /// The cause of a broker's refusal.
     fileprivate var refusalCause: String? {
         switch self {
         case .delivered, .duplicate: nil

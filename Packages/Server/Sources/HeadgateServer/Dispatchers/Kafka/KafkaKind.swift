@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// Dispatchers that produce to a Kafka cluster (Behaviour K6).
+/// The kind of dispatchers that produce to a Kafka cluster (Behaviour K6).
 struct KafkaKind: DispatcherKind {
     let name = "kafka"
 
@@ -16,7 +16,7 @@ struct KafkaKind: DispatcherKind {
             tls.read(section)
             settings.tls = tls
         }
-        // In less than a second no batch is acknowledged; more than this does not fit librdkafka's numbers.
+        // No batch is acknowledged in less than a second. librdkafka's numbers hold no more than the greatest value.
         entry.milliseconds("timeout_ms", atLeast: 1000, atMost: Int(Int32.max), into: &settings.timeout)
         entry.milliseconds("connect_timeout_ms", atMost: Int(Int32.max), into: &settings.connectTimeout)
         entry.word("on_unauthorized", of: [.retry, .pause], into: &settings.onUnauthorized)
@@ -33,14 +33,14 @@ struct KafkaKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: KafkaSettings, in surroundings: SenderSurroundings
     ) throws -> any Sender {
-        // Librdkafka crosses to the scheduler from its threads, which only a loop can be woken from.
+        // librdkafka's threads wake the scheduler, which only an event loop allows.
         _ = try surroundings.requireLoop()
         return try MessageSender(settings, on: surroundings.scheduler)
     }
 }
 
 extension SettingsReader {
-    /// Brokers of a cluster, at least one.
+    /// Reads the brokers of a cluster, at least one.
     fileprivate func kafkaBrokers(_ key: String) -> [KafkaBroker] {
         guard let items = array(key) else { return [] }
         if items.isEmpty { fault(key, "", "must name a broker at least") }
@@ -72,43 +72,43 @@ extension KafkaSettings.SASL {
     }
 }
 
-/// What a dispatcher of kind `kafka` can be told beyond what all can (Behaviour K6).
+/// The settings of a dispatcher of kind `kafka`, beyond those that all kinds have (Behaviour K6).
 struct KafkaSettings: Sendable, Equatable {
-    /// Brokers of one cluster, by which the others are found.
+    /// Some brokers of the cluster, which name the others.
     var brokers: [KafkaBroker]
-    /// Where each event is produced to.
+    /// The topic of all events.
     var topic: String
     var compression = Compression.none
-    /// Who sends; nil: the brokers do not ask.
+    /// The authentication, or nil for none.
     var sasl: SASL?
-    /// How connections are encrypted; nil: not at all.
+    /// The TLS files, or nil for unencrypted connections.
     var tls: HTTPSettings.TLS?
-    /// The longest that a batch may wait for its acknowledgements, connecting included.
+    /// The longest time that a batch may wait for its acknowledgements, including connecting.
     var timeout = Duration.seconds(30)
-    /// The longest that connecting to one broker may take.
+    /// The longest time that connecting to one broker may take.
     var connectTimeout = Duration.seconds(10)
-    /// What it means not to be allowed.
+    /// The effect of a refused authentication or authorization.
     var onUnauthorized = OnUnauthorized.retry
-    /// The most events that may be in flight.
+    /// The most events in flight.
     var mostEvents = 25
 
-    /// How librdkafka compresses what it sends.
+    /// librdkafka's compression of messages.
     enum Compression: String, Sendable, CaseIterable {
         case none, gzip, snappy, lz4, zstd
     }
 
     enum OnUnauthorized: String, Sendable {
-        /// The events go again, after a wait.
+        /// The events are sent again after a wait.
         case retry
-        /// The dispatcher is held until it is resumed or its settings change (Behaviour D7).
+        /// The dispatcher pauses until it is resumed or its settings change (Behaviour D7).
         case pause
     }
 
-    /// How the producer proves who it is.
+    /// The authentication of the producer.
     struct SASL: Sendable, Equatable {
         var mechanism = Mechanism.scramSHA512
         var user = ""
-        /// A file with the password, read again for each producer, one line end at its end cut off.
+        /// The file of the password, which is read for each producer without one line end.
         var passwordFile = ""
 
         init() {}
@@ -131,7 +131,7 @@ struct KafkaSettings: Sendable, Equatable {
     }
 }
 
-/// Where a broker is: its host, and its port if it is not 9092.
+/// The address of a broker: its host, and its port if it is not 9092.
 struct KafkaBroker: Sendable, Equatable {
     let authority: Authority
 
@@ -142,7 +142,7 @@ struct KafkaBroker: Sendable, Equatable {
         authority = try Authority(text[...])
     }
 
-    /// As librdkafka takes it.
+    /// The address in librdkafka's form.
     var text: String {
         let host = authority.host.contains(":") ? "[\(authority.host)]" : authority.host
         return "\(host):\(authority.port ?? 9092)"

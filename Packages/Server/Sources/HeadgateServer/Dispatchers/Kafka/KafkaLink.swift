@@ -1,26 +1,26 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// What a sender, the thread that hands messages over and librdkafka's thread have in common: the account of flights, and
-/// what is known of the producer.
+/// The state that a sender, its publishing thread and librdkafka's thread share: the flights, and the condition of the
+/// producer.
 final class KafkaLink: FlightAccount {
     private struct State {
         var flights = KafkaFlights()
-        /// What the present producer reports to. What an earlier one says of itself does not count.
+        /// The receiver of the present producer's reports. Reports of an earlier producer about itself are ignored.
         var present: ObjectIdentifier?
-        /// Flights that gave events back of which the dispatcher has not heard yet, by their causes. What it sends meanwhile goes
-        /// back as well: it must not go before those (Behaviour Q2).
+        /// The ended flights that returned events and that the dispatcher has not heard of, with their causes. Batches
+        /// that it sends meanwhile are returned too, because they must not overtake those events (Behaviour Q2).
         var unheard: [Int: String] = [:]
-        /// Flights that were over as they began.
+        /// The flights that ended when they began.
         var ended: [MessageFlights.Ended] = []
-        /// Why nothing comes through, as far as that was reported since the last delivery.
+        /// The last problem that was reported since a message was stored, or nil.
         var trouble: KafkaTrouble?
-        /// True if a flight took too long while brokers let this producer not in: another one reads its files again.
+        /// True if a flight timed out while brokers refused this producer. A new producer then reads its files again.
         var isStuck = false
-        /// Has events produced that may go by now.
+        /// Produces the events that may be produced by now.
         var publish: (@Sendable () -> Void)?
 
-        /// A report, with what is known of the connections where it tells no cause.
+        /// Returns a report, with the known problem as its cause if it has none.
         mutating func explained(_ report: KafkaFlights.Report) -> KafkaFlights.Report {
             switch report {
             case .stored:
@@ -35,12 +35,12 @@ final class KafkaLink: FlightAccount {
     private let state = Guarded(State())
     private let ended: @Sendable (MessageFlights.Ended) -> Void
 
-    /// - Parameter ended: called on any thread when a flight is over.
+    /// - Parameter ended: called on any thread when a flight ends.
     init(ended: @escaping @Sendable (MessageFlights.Ended) -> Void) {
         self.ended = ended
     }
 
-    /// Sets what has events produced that had to wait.
+    /// Sets the function that produces events that had to wait.
     /// - Parameter publish: called on any thread.
     func onReady(_ publish: @escaping @Sendable () -> Void) {
         state.withLock { $0.publish = publish }
@@ -79,7 +79,7 @@ final class KafkaLink: FlightAccount {
 
     // MARK: Producing
 
-    /// True if an event may be produced now. Flights that were over as they began are reported.
+    /// Returns true if an event may be produced now. Reports flights that ended when they began.
     func mayProduce() -> Bool {
         let (mayProduce, over) = state.withLock { state in
             defer { state.ended = [] }
@@ -89,15 +89,15 @@ final class KafkaLink: FlightAccount {
         return mayProduce
     }
 
-    /// Takes the next events that may be produced, up to a number of them.
+    /// Takes the next events that may be produced, at most this many.
     func take(_ most: Int) -> [KafkaFlights.Portion] {
         state.withLock { $0.flights.take(most) }
     }
 
-    /// True if a producer has to be made before the next event.
+    /// True if a producer must be made before the next event.
     var needsProducer: Bool { state.withLock { $0.flights.needsProducer } }
 
-    /// A producer was made that reports to this object.
+    /// Notes that a producer was made, which reports to this object.
     func producerMade(_ reports: KafkaReports) {
         state.withLock { state in
             state.flights.producerMade()
@@ -106,10 +106,10 @@ final class KafkaLink: FlightAccount {
         }
     }
 
-    /// True if the producer is to be given up with what it has.
+    /// True if the producer must be dropped with its messages.
     var isStuck: Bool { state.withLock { $0.isStuck } }
 
-    /// The producer was given up, and reports no more.
+    /// Notes that the producer was dropped, and reports no more.
     func abandon() {
         change { state in
             state.isStuck = false
@@ -117,14 +117,14 @@ final class KafkaLink: FlightAccount {
         }
     }
 
-    /// No producer can be had: events that were not produced yet go again.
+    /// Returns events that were not produced yet for another attempt, because there is no producer.
     func failWaiting(_ cause: String) {
         change { $0.flights.failWaiting(cause) }
     }
 
-    // MARK: What the producer says
+    // MARK: Reports of the producer
 
-    /// What came of some messages.
+    /// Handles the reports of some messages.
     func report(_ reports: [(message: KafkaFlights.Message, report: KafkaFlights.Report)]) {
         change { state in
             var all = KafkaFlights.Outcome()
@@ -137,7 +137,7 @@ final class KafkaLink: FlightAccount {
         }
     }
 
-    /// Something is wrong with a producer's connections.
+    /// Notes a problem of a producer's connections.
     func note(_ trouble: KafkaTrouble, of reports: KafkaReports) {
         state.withLock { state in
             guard state.present == ObjectIdentifier(reports) else { return }
@@ -145,7 +145,7 @@ final class KafkaLink: FlightAccount {
         }
     }
 
-    /// A producer takes no more messages.
+    /// Notes that a producer takes no more messages.
     func producerEnded(_ reports: KafkaReports) {
         state.withLock { state in
             if state.present == ObjectIdentifier(reports) { state.flights.producerEnded() }
@@ -166,7 +166,7 @@ final class KafkaLink: FlightAccount {
 }
 
 extension SendResult {
-    /// Why some events go again, or nil if none do.
+    /// The cause for which events are sent again, or nil if none are.
     fileprivate var causeOfRetry: String? {
         switch self {
         case .noAnswer(let cause, _), .lost(let cause), .unsendable(let cause): cause

@@ -1,18 +1,19 @@
 import HeadgateCore
 import HeadgateWire
 
-/// An event as a message of Kafka's, beside its body, which is the event as every dispatcher delivers it. It lends bytes.
+/// The parts of an event's Kafka message besides the body. The body is the event as every dispatcher delivers it. The
+/// bytes are borrowed.
 struct KafkaMessage {
-    /// What chooses the partition: the event's key; nil when it has none.
+    /// The event's key, which selects the partition, or nil if it has none.
     var key: UnsafeRawBufferPointer?
     let id: UnsafeRawBufferPointer
     var name: UnsafeRawBufferPointer?
     var time: UnsafeRawBufferPointer?
 
-    /// Lends an event as a message.
+    /// Calls a closure with an event as a message, whose bytes are valid during the call.
     /// - Parameters:
-    ///   - id: the event's id.
-    ///   - json: the event as it is sent: what transformations made of its key and its name counts.
+    ///   - id: the event's ID.
+    ///   - json: the event as it is sent, with the key and name that transformations may have changed.
     static func with<Result>(
         id: UnsafeRawBufferPointer, json: UnsafeRawBufferPointer, _ scanner: JSONScanner,
         _ body: (KafkaMessage) -> Result
@@ -29,7 +30,7 @@ struct KafkaMessage {
         }
     }
 
-    /// Lends a string, unescaped; nil where there is none.
+    /// Calls a closure with the contents of a string, or with nil if there is none.
     private static func lend<Result>(_ view: JSONView?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
         guard let view, view.kind == .string else { return body(nil) }
         if let contents = view.contents { return body(contents) }

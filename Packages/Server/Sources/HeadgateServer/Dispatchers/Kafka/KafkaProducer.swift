@@ -4,7 +4,7 @@ import HeadgateTransport
 import HeadgateWire
 
 extension MessageSender {
-    /// One that produces by librdkafka.
+    /// Makes a sender that produces with librdkafka.
     convenience init(_ settings: KafkaSettings, on scheduler: any Scheduler) throws(TransportError) {
         try self.init(
             timeout: settings.timeout, on: scheduler, keepsOrder: true, judge: settings.judge
@@ -17,23 +17,23 @@ extension MessageSender {
     }
 }
 
-/// Produces by librdkafka, which reports what comes of it on a thread of its own. A producer is made when it is first needed,
-/// and again when the last one has ended and has reported all that it had. A time-out does not end it.
-// Unchecked: the sender hands it to its thread, and all is called there alone.
+/// Produces events with librdkafka, which reports outcomes on a thread of its own. A producer is made at its first use,
+/// and again when the last one has ended and reported all its messages. A timeout does not end it.
+// Unchecked: the sender passes this object to its thread, and only that thread calls it.
 private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
     private let settings: KafkaSettings
     private let link: KafkaLink
     private let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
     private var producer: OpaquePointer?
     private var topic: OpaquePointer?
-    /// What it reports to; here as long as it is.
+    /// The receiver of the producer's reports, which lives as long as the producer.
     private var reports: KafkaReports?
 
     init(_ settings: KafkaSettings, link: KafkaLink) {
         (self.settings, self.link) = (settings, link)
     }
 
-    /// Hands over all events that may go now, one message each; the link hears what comes of them.
+    /// Produces all events that may be produced now, one message each. The link gets their outcomes.
     func publish(_ flight: Int) {
         if link.isStuck {
             close()
@@ -50,20 +50,20 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
         if let producer { reports?.handedOver(to: producer) }
     }
 
-    /// So many events are taken at once: each time costs a lock.
+    /// The most events that are taken at once. Each take costs a lock.
     private static let mostTaken = 256
 
-    /// Lets go of the producer and of what it has. Another can be made.
+    /// Destroys the producer with its messages. Another can be made after this.
     func close() {
         guard let producer else { return }
-        // Nobody waits for it: what is not stored by now is not told.
+        // The messages are dropped without a report, because no flight waits for them.
         rd_kafka_purge(producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
         if let topic { rd_kafka_topic_destroy(topic) }
         rd_kafka_destroy(producer)
         (self.producer, topic, reports) = (nil, nil, nil)
     }
 
-    /// The topic of a producer that takes messages.
+    /// Returns the topic of a producer that takes messages. Makes the producer if needed.
     private func ready() throws(KafkaFault) -> OpaquePointer {
         if let topic, !link.needsProducer { return topic }
         close()
@@ -107,7 +107,7 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
         message.id.add("id", to: headers)
         message.name?.add("event", to: headers)
         message.time?.add("time", to: headers)
-        // A number in the place of a pointer. Nobody reads what it would point to.
+        // The number of the message takes the place of a pointer, which is never followed.
         let opaque = UnsafeMutableRawPointer(bitPattern: number)
         let error = headgate_kafka_produce(
             producer, topic, message.key?.baseAddress, message.key?.count ?? 0, json.baseAddress, json.count, headers,
@@ -118,7 +118,7 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Adds the bytes as a header's value.
+    /// Adds the bytes as the value of a header.
     fileprivate func add(_ name: StaticString, to headers: OpaquePointer?) {
         rd_kafka_header_add(
             headers, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self), name.utf8CodeUnitCount,

@@ -1,15 +1,15 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// The account of a sender's batches in flight, which the sender shares with the threads that publish.
+/// The flights of a sender, which it shares with the threads that publish.
 protocol FlightAccount: Sendable {
-    /// A batch goes out.
+    /// Begins a flight with a batch.
     func begin(_ flight: Int, _ batch: Batch)
-    /// Ends a flight that takes too long: its events that have no outcome go again.
+    /// Ends a flight whose time is over. Its events without an outcome are sent again.
     func end(_ flight: Int, cause: String)
-    /// Forgets all flights; nobody waits for them.
+    /// Drops all flights without a report.
     func forgetFlights()
-    /// The dispatcher is about to hear that a flight is over.
+    /// Notes that the dispatcher is about to hear that a flight has ended.
     func heard(_ flight: Int)
 }
 
@@ -17,20 +17,20 @@ extension FlightAccount {
     func heard(_ flight: Int) {}
 }
 
-/// What a sender, its connection's thread and the library's threads know in common: the flights, and what is known of the
-/// destination. A batch crosses to the loop once, when its last event has an outcome.
+/// The state that a sender, its publishing thread and the library's threads share: the flights, and the condition of
+/// the destination. A batch crosses to the loop once, when its last event has an outcome.
 final class MessageLink: FlightAccount {
     private struct State {
         var flights = MessageFlights()
         var isReady = false
-        /// Has the events of a flight published that may go by now.
+        /// Publishes the events of a flight that may be published by now.
         var publish: (@Sendable (Int) -> Void)?
     }
 
     private let state = Guarded(State())
     private let ended: @Sendable (MessageFlights.Ended) -> Void
 
-    /// - Parameter ended: Called on any thread when a flight is over.
+    /// - Parameter ended: called on any thread when a flight ends.
     init(ended: @escaping @Sendable (MessageFlights.Ended) -> Void) {
         self.ended = ended
     }
@@ -39,28 +39,30 @@ final class MessageLink: FlightAccount {
         state.withLock { $0.flights.begin(flight, batch) }
     }
 
-    /// What a flight carries; nil when it is over.
+    /// Returns the batch of a flight, or nil if the flight has ended.
     func batch(of flight: Int) -> Batch? {
         state.withLock { $0.flights.batch(of: flight) }
     }
 
-    /// Sets what has events published that were waiting for an older one of their key.
+    /// Sets the function that publishes events that waited for an older one of their key.
     /// - Parameter publish: called on any thread.
     func onReady(_ publish: @escaping @Sendable (Int) -> Void) {
         state.withLock { $0.publish = publish }
     }
 
-    /// Takes the next event of a flight that may go now, or returns nil if there is none.
+    /// Takes the next event of a flight that may be published now, or returns nil if there is none.
     func nextEvent(of flight: Int) -> Int? {
         state.withLock { $0.flights.nextEvent(of: flight) }
     }
 
-    /// - Returns: false when the flight is over, and the message need not go.
+    /// Notes that an event is about to be published as a message.
+    /// - Returns: false if the flight has ended, so that the message must not be sent.
     func send(_ message: MessageFlights.Message, _ event: Int, of flight: Int) -> Bool {
         state.withLock { $0.flights.send(message, event, of: flight) }
     }
 
-    /// - Parameter isInDoubt: whether the destination is to be looked at again.
+    /// Handles the outcome of a message.
+    /// - Parameter isInDoubt: true if the destination must be checked again.
     func answer(_ message: MessageFlights.Message, _ outcome: EventOutcome, isInDoubt: Bool = false) {
         let (answer, publish) = state.withLock { state in
             if isInDoubt { state.isReady = false }
@@ -73,7 +75,7 @@ final class MessageLink: FlightAccount {
         }
     }
 
-    /// Ends a flight, because it cannot go or takes too long. The destination is looked at again.
+    /// Ends a flight that cannot be sent or whose time is over. The destination is checked again.
     func end(_ flight: Int, cause: String) {
         let over = state.withLock { state in
             state.isReady = false
@@ -82,25 +84,25 @@ final class MessageLink: FlightAccount {
         if let over { ended(over) }
     }
 
-    /// Ends the flights that wait for acknowledgements, which will not come.
+    /// Ends the flights that wait for acknowledgements, because none will come.
     func endSent(cause: String) {
         for over in state.withLock({ $0.flights.endSent(cause: cause) }) { ended(over) }
     }
 
-    /// Forgets all flights; nobody waits for them.
+    /// Drops all flights without a report.
     func forgetFlights() {
         state.withLock { $0.flights.removeAll() }
     }
 
-    /// Whether the destination was found ready, and nothing has spoken against it since.
+    /// True if the destination was found ready, and no failure has come since.
     var isReady: Bool {
         get { state.withLock { $0.isReady } }
         set { state.withLock { $0.isReady = newValue } }
     }
 }
 
-/// The links of all connections by number. A library is given a number in place of a pointer: its threads may call back
-/// when the connection is long destroyed, and then find nothing.
+/// The links of all connections by number. A library gets a number instead of a pointer. Its threads may call back long
+/// after the connection is destroyed, and then find no link.
 enum MessageLinks {
     private struct State {
         var links: [UInt: MessageLink] = [:]
@@ -109,7 +111,7 @@ enum MessageLinks {
 
     private static let state = Guarded(State())
 
-    /// Takes in a link and gives it a number.
+    /// Adds a link and returns its number.
     static func add(_ link: MessageLink) -> UInt {
         state.withLock { state in
             let number = state.next
@@ -123,30 +125,29 @@ enum MessageLinks {
         state.withLock { $0.links[number] = nil }
     }
 
-    /// The link that `closure(of:)` stands for; nil when it is gone.
+    /// Returns the link of a number that ``closure(of:)`` made a pointer, or nil if the link was removed.
     static func link(_ closure: UnsafeMutableRawPointer?) -> MessageLink? {
         state.withLock { $0.links[UInt(bitPattern: closure)] }
     }
 
-    /// A number in the place of a pointer. Nobody reads what it would point to.
+    /// Returns a number in the form of a pointer, which is never followed.
     static func closure(of number: UInt) -> UnsafeMutableRawPointer? {
         UnsafeMutableRawPointer(bitPattern: number)
     }
 }
 
-/// Which events of which batches are without an acknowledgement. Pure.
+/// The events of batches in flight that have no acknowledgement. A pure value.
 ///
-/// Events of one key go one after the other: the next one goes once the one before it is stored, or dead. So an event that
-/// is refused is never stored behind a later one of its key (Behaviour Q2).
+/// Events of one key are published one after the other: each waits until the one before is stored or dead-lettered. So
+/// a refused event is never stored behind a later one of its key (Behaviour Q2).
 ///
-/// A flight is a batch on its way. It is over once each of its events has an outcome; what comes later means nothing. It alone
-/// keeps the batch: however long a library's call takes, what waits for that is no more than is on its way.
+/// A flight is a batch in flight. It ends once each of its events has an outcome, and later reports are ignored. Only
+/// the flight keeps the batch, so a slow call of the library keeps no batch in memory longer.
 struct MessageFlights {
-    /// A message that a connection has: its place in memory, where nothing else is until its acknowledgement is told, or a
-    /// number.
+    /// The number of a message, or its address, which no other message has until its acknowledgement is handled.
     typealias Message = UInt
 
-    /// A flight that is over.
+    /// A flight that has ended.
     struct Ended: Sendable, Equatable {
         let number: Int
         let result: SendResult
@@ -155,13 +156,13 @@ struct MessageFlights {
     private struct Flight {
         let batch: Batch
         var outcomes: [EventOutcome?]
-        /// How many outcomes are missing.
+        /// The number of events without an outcome.
         var open: Int
-        /// Its messages that have no outcome.
+        /// The flight's messages without an outcome.
         var messages: Set<Message> = []
-        /// The events that may go and have not, the next one last.
+        /// The events that may be published now, the next one last.
         var ready: [Int]
-        /// By the index of an event that others of its key wait for, the index of the next one.
+        /// The index of the next event of the same key, by the index of the event that it waits for.
         var followers: [Int: Int]
 
         init(_ batch: Batch) {
@@ -182,7 +183,7 @@ struct MessageFlights {
         }
 
         /// Notes an event's outcome.
-        /// - Returns: true if another event may go now.
+        /// - Returns: true if another event may be published now.
         mutating func settle(_ event: Int, _ outcome: EventOutcome) -> Bool {
             note(event, outcome)
             guard case .retry(let cause, _) = outcome else {
@@ -204,34 +205,34 @@ struct MessageFlights {
         }
     }
 
-    /// What follows from an answer.
+    /// The effect of an answer.
     enum Answer: Equatable {
-        /// A flight is over.
+        /// A flight has ended.
         case ended(Ended)
-        /// Another event of a flight may go.
+        /// Another event of a flight may be published.
         case ready(Int)
     }
 
     private var flights: [Int: Flight] = [:]
     private var places: [Message: (flight: Int, event: Int)] = [:]
 
-    /// A batch goes out.
+    /// Begins a flight with a batch.
     mutating func begin(_ flight: Int, _ batch: Batch) {
         flights[flight] = Flight(batch)
     }
 
-    /// What a flight carries; nil when it is over.
+    /// Returns the batch of a flight, or nil if the flight has ended.
     func batch(of flight: Int) -> Batch? {
         flights[flight]?.batch
     }
 
-    /// Takes the next event of a flight that may go now, or returns nil if there is none.
+    /// Takes the next event of a flight that may be published now, or returns nil if there is none.
     mutating func nextEvent(of flight: Int) -> Int? {
         flights[flight]?.ready.popLast()
     }
 
-    /// An event of a flight goes out as a message.
-    /// - Returns: false when the flight is over, and the message need not go.
+    /// Notes that an event is about to be published as a message.
+    /// - Returns: false if the flight has ended, so that the message must not be sent.
     mutating func send(_ message: Message, _ event: Int, of flight: Int) -> Bool {
         guard flights[flight] != nil else { return false }
         flights[flight]?.messages.insert(message)
@@ -239,7 +240,7 @@ struct MessageFlights {
         return true
     }
 
-    /// What came of a message. Events that wait behind one that goes again go again with it.
+    /// Handles the outcome of a message. If its event is sent again, so are the events that wait behind it.
     mutating func answer(_ message: Message, _ outcome: EventOutcome) -> Answer? {
         guard let place = places.removeValue(forKey: message), var flight = flights.removeValue(forKey: place.flight)
         else { return nil }
@@ -252,7 +253,7 @@ struct MessageFlights {
         return isReady ? .ready(place.flight) : nil
     }
 
-    /// Ends a flight: events that have no outcome go again.
+    /// Ends a flight. Its events without an outcome are sent again.
     mutating func end(_ number: Int, cause: String) -> Ended? {
         guard let flight = flights.removeValue(forKey: number) else { return nil }
         for message in flight.messages { places[message] = nil }
@@ -260,7 +261,7 @@ struct MessageFlights {
         return Ended(number: number, result: SendResult(flight.outcomes.map { $0 ?? again }))
     }
 
-    /// Ends all flights that have messages on their way: their acknowledgements will not come.
+    /// Ends all flights that have messages in flight, because their acknowledgements will not come.
     mutating func endSent(cause: String) -> [Ended] {
         let sent = flights.filter { !$0.value.messages.isEmpty }.keys.sorted()
         return sent.compactMap { end($0, cause: cause) }
@@ -273,7 +274,7 @@ struct MessageFlights {
 }
 
 extension SendResult {
-    /// The result of a batch whose events all have outcomes: in one word, where they are all the same.
+    /// Makes the result of a batch whose events all have outcomes. Equal outcomes become one result for the batch.
     init(_ outcomes: [EventOutcome?]) {
         let outcomes = outcomes.compactMap { $0 }
         switch outcomes.first {

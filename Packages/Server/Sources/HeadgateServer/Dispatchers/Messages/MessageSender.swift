@@ -1,18 +1,17 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// Publishes batches for a ``MessageSender``, which hears by its link what comes of each event.
+/// Publishes batches for a ``MessageSender``, and reports the outcome of each event to the sender's link.
 protocol MessagePublisher: AnyObject, Sendable {
-    /// Publishes those events of a flight's batch that may go now, one message each. It may do so later: nobody waits for
-    /// it.
+    /// Publishes the events of a flight that may be published now, one message each. It may do so after it returns.
     func publish(_ flight: Int)
-    /// Lets go of the connection. Nothing is published any more.
+    /// Closes the connection. Nothing is published after this.
     func close()
 }
 
-/// The way out of a dispatcher of kind `nats` or `kafka` (Behaviour K4, K6): one message an event into a stream or a topic,
-/// whose servers acknowledge each.
-// Unchecked: it crosses to other threads as a reference only. Its state is touched on the scheduler alone.
+/// The sender of a dispatcher of kind `nats` or `kafka` (Behaviour K4, K6). It publishes one message for each event to
+/// a stream or topic, whose servers acknowledge each.
+// Unchecked: other threads only pass the reference on. The scheduler alone uses the state.
 final class MessageSender: Sender, @unchecked Sendable {
     let format = BatchFormat.separate
     let capacity: SenderCapacity
@@ -25,17 +24,17 @@ final class MessageSender: Sender, @unchecked Sendable {
     private var inFlight: [Int: Flight] = [:]
     private var nextFlight = 0
 
-    /// A batch on its way.
+    /// A batch in flight.
     private struct Flight {
         let timer: any Disposable
         let then: (SendResult) -> Void
     }
 
+    /// Makes a sender.
     /// - Parameters:
-    ///   - keepsOrder: true if what is published in order stays so, whatever fails.
-    ///   - judge: says what the outcomes of a batch's events mean for the batch, where that is more than they say.
-    ///   - connect: makes the account of flights and the publisher, which tells the account what comes of them. The
-    ///     account calls the closure on any thread when a flight is over.
+    ///   - keepsOrder: true if the destination keeps the order of publishing, whatever fails.
+    ///   - judge: returns the result of a batch for the outcomes of its events.
+    ///   - connect: makes the flights and the publisher. The flights call the closure on any thread when a flight ends.
     init(
         timeout: Duration, on scheduler: any Scheduler, keepsOrder: Bool,
         judge: @escaping (SendResult) -> SendResult = { $0 },
@@ -54,8 +53,8 @@ final class MessageSender: Sender, @unchecked Sendable {
         (self.flights, self.publisher) = (flights, publisher)
     }
 
-    /// Makes a sender whose account of flights is a ``MessageLink``.
-    /// - Parameter makePublisher: makes the publisher, which tells the link what comes of each message.
+    /// Makes a sender whose flights are a ``MessageLink``.
+    /// - Parameter makePublisher: makes the publisher, which reports the outcome of each message to the link.
     convenience init(
         timeout: Duration, on scheduler: any Scheduler,
         makePublisher: (MessageLink) throws(TransportError) -> any MessagePublisher
@@ -84,7 +83,8 @@ final class MessageSender: Sender, @unchecked Sendable {
         publisher.publish(flight)
     }
 
-    /// What is on its way may still be stored; it is known again when it comes once more.
+    /// Interrupts all batches. Messages in flight may still be stored, and the destination recognises them when they
+    /// are sent again.
     func interrupt() {
         flights?.forgetFlights()
         let given = inFlight.sorted { $0.key < $1.key }

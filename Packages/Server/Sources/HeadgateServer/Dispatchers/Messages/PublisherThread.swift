@@ -1,12 +1,12 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// Calls a library that may take its time on a thread of its own: neither the loop nor another dispatcher waits for it.
+/// Calls a library that may block on a thread of its own, so that it delays neither the loop nor other dispatchers.
 final class PublisherThread<Publisher: MessagePublisher>: MessagePublisher {
     private let thread: EventLoop
     private let publisher: Publisher
 
-    /// - Parameter publisher: handed over to the thread: all is called there alone.
+    /// - Parameter publisher: the publisher, which only the thread calls.
     init(_ publisher: Publisher, named name: String) throws(TransportError) {
         thread = try EventLoop.onNewThread(named: name)
         self.publisher = publisher
@@ -16,7 +16,7 @@ final class PublisherThread<Publisher: MessagePublisher>: MessagePublisher {
         thread.submit { [publisher] in publisher.publish(flight) }
     }
 
-    /// Does not wait for the thread, which ends once the library lets it.
+    /// Closes without waiting. The thread ends when the library's call returns.
     func close() {
         thread.submit { [publisher] in publisher.close() }
         thread.stop()

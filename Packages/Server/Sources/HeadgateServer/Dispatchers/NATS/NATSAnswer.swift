@@ -1,12 +1,12 @@
 import CNATS
 import HeadgateCore
 
-/// What a stream said of a message: the table of Behaviour D3 for destinations of kind `nats`.
+/// The outcome of a message by the stream's answer: the table of Behaviour D3 for destinations of kind `nats`.
 ///
-/// Its causes hold fixed words only, whatever a server says, so no secret can get into them (Behaviour X4).
+/// Its causes are fixed texts, whatever a server says, so they contain no secret (Behaviour X4).
 struct NATSAnswer: Equatable {
     var outcome: EventOutcome
-    /// Whether it may be that the stream is gone.
+    /// True if the stream may be gone.
     var isStreamInDoubt = false
 
     /// The message is stored.
@@ -15,7 +15,7 @@ struct NATSAnswer: Equatable {
     /// The message was stored before.
     static let duplicate = NATSAnswer(outcome: .duplicate)
 
-    /// The message was not stored.
+    /// Judges a message that was not stored.
     init(_ error: jsPubAckErr) {
         if error.ErrCode.rawValue != 0 {
             let text = error.ErrText.map { String(cString: $0) } ?? ""
@@ -25,7 +25,7 @@ struct NATSAnswer: Equatable {
         }
     }
 
-    /// Nothing came from a stream.
+    /// Judges a message that no stream answered.
     init(failure status: natsStatus) {
         if status == NATS_MAX_PAYLOAD {
             outcome = .dead(.tooLarge, cause: "NATS: larger than the server's max_payload")
@@ -35,9 +35,9 @@ struct NATSAnswer: Equatable {
         }
     }
 
-    /// JetStream refused the message. Only a refusal that concerns the event itself is charged, or ends it. Any other code, also
-    /// one that is not known here, says that the cluster, the account or the stream is not ready, or full: an outage
-    /// (Behaviour D9).
+    /// Judges JetStream's refusal of a message. Only a refusal that concerns the event itself charges an attempt or
+    /// dead-letters the event. Any other code, also an unknown one, means that the cluster, the account or the stream
+    /// is not ready, or full: an outage (Behaviour D9).
     init(refusal code: jsErrCode, text: String = "") {
         switch code {
         case JSStreamMessageExceedsMaximumErr:
@@ -59,35 +59,35 @@ struct NATSAnswer: Equatable {
 }
 
 extension MessageLink {
-    /// What came of a message.
+    /// Handles the answer to a message.
     func answer(_ message: MessageFlights.Message, _ answer: NATSAnswer) {
         self.answer(message, answer.outcome, isInDoubt: answer.isStreamInDoubt)
     }
 }
 
-/// Why events cannot be published now.
+/// The reason why events cannot be published now.
 struct NATSFault: Error, Equatable {
-    /// In a few words for people, free of secrets.
+    /// A short text for people, without secrets.
     let cause: String
 
     init(_ cause: String) {
         self.cause = cause
     }
 
-    /// Stops at a status that is no success.
+    /// Throws if a status is no success.
     static func check(_ status: natsStatus) throws(NATSFault) {
         guard status == NATS_OK else { throw NATSFault(status.cause) }
     }
 
-    /// Stops at a status that is no success, in other words than libnats's.
+    /// Throws the given cause if a status is no success.
     static func check(_ status: natsStatus, else cause: String) throws(NATSFault) {
         guard status == NATS_OK else { throw NATSFault(cause) }
     }
 }
 
-/// Failures in a few words for people. They hold fixed words only, so no secret can get into them (Behaviour X4).
+/// Failures as short texts for people. The texts are fixed, so they contain no secret (Behaviour X4).
 extension natsStatus {
-    /// What a status that is no success says.
+    /// The meaning of a status that is no success.
     var cause: String {
         switch self {
         case NATS_NO_SERVER: "NATS: no server could be reached"
@@ -111,7 +111,7 @@ extension natsStatus {
         }
     }
 
-    /// libnats says in its last error on this thread what OpenSSL found.
+    /// The cause of a TLS error. libnats's last error on this thread has OpenSSL's text.
     private static var tlsCause: String {
         let text = nats_GetLastError(nil).map { String(cString: $0) } ?? ""
         if text.contains("mismatch") { return "TLS: certificate of another host" }
@@ -120,7 +120,7 @@ extension natsStatus {
 }
 
 extension jsErrCode {
-    /// What JetStream's error says.
+    /// The meaning of a JetStream error.
     var cause: String {
         switch self {
         case JSStreamNotFoundErr: "NATS: the stream does not exist"

@@ -3,7 +3,7 @@ import HeadgateCore
 import HeadgateTransport
 
 extension MessageSender {
-    /// One that publishes by libnats.
+    /// Makes a sender that publishes with libnats.
     convenience init(_ settings: NATSSettings, on scheduler: any Scheduler) throws(TransportError) {
         try self.init(timeout: settings.timeout, on: scheduler) { link throws(TransportError) in
             try PublisherThread(NATSConnection(settings, link: link), named: "headgate-nats")
@@ -11,9 +11,9 @@ extension MessageSender {
     }
 }
 
-/// A connection to a cluster, made when it is first needed; libnats makes it anew when it is lost, and this object when
-/// libnats has given up. All that libnats may block in is called here, on a thread of the sender's own.
-// Unchecked: the sender hands it to that thread, and all is called there alone.
+/// A connection to a NATS cluster, made at its first use. libnats reconnects when it is lost, and this object makes
+/// another when libnats has closed it. All calls of libnats that may block are made here, on the sender's thread.
+// Unchecked: the sender passes this object to its thread, and only that thread calls it.
 final class NATSConnection: MessagePublisher, @unchecked Sendable {
     private let settings: NATSSettings
     private let link: MessageLink
@@ -27,7 +27,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
         self.link = link
     }
 
-    /// Publishes the events of a flight, one message each; the link hears what comes of them.
+    /// Publishes the events of a flight, one message each. The link gets their outcomes.
     func publish(_ flight: Int) {
         guard let batch = link.batch(of: flight) else { return }
         do throws(NATSFault) {
@@ -40,7 +40,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
         }
     }
 
-    /// Closes the connection. It can be made anew.
+    /// Closes the connection. Another can be made after this.
     func close() {
         MessageLinks.remove(number)
         jsCtx_Destroy(jetStream)
@@ -50,12 +50,13 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
 
     // MARK: One event
 
-    /// - Returns: false when the flight is over, and the rest need not go.
+    /// Publishes one event.
+    /// - Returns: false if the flight has ended, so that its other events must not be published.
     private func publish(
         _ index: Int, of batch: Batch, as flight: Int, _ jetStream: OpaquePointer
     ) throws(NATSFault) -> Bool {
         var message = try message(batch.events[index], of: batch)
-        // Libnats owns the message once it has taken it, and clears the variable.
+        // libnats owns the message once it has accepted it, and then clears the variable.
         defer { natsMsg_Destroy(message) }
         let place = UInt(bitPattern: message)
         guard link.send(place, index, of: flight) else { return false }
@@ -70,7 +71,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
     private func message(_ event: Batch.Event, of batch: Batch) throws(NATSFault) -> OpaquePointer? {
         var message: OpaquePointer?
         let status = batch.body[event.range].withUnsafeBytes { bytes in
-            // No event is longer than a message on the socket may be, which is far less than this.
+            // Events are limited by the longest line of the socket, which is far below the greatest `Int32`.
             let count = Int32(clamping: bytes.count)
             return natsMsg_Create(&message, settings.subject, nil, bytes.baseAddress, count)
         }
@@ -87,7 +88,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
         }
     }
 
-    // MARK: Being connected
+    // MARK: Connecting
 
     private func readyJetStream() throws(NATSFault) -> OpaquePointer {
         if natsConnection_IsClosed(connection) { close() }
@@ -101,7 +102,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
         return jetStream
     }
 
-    /// Why libnats has not connected again yet.
+    /// The reason why libnats has not reconnected yet.
     private var lastFault: NATSFault {
         var text: UnsafePointer<CChar>?
         switch natsConnection_GetLastError(connection, &text) {
@@ -126,7 +127,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
         }
     }
 
-    /// Libnats knows no other word for a credentials file that it cannot use.
+    /// Returns the cause of a failed connect. For an unusable credentials file libnats returns only a general error.
     private func connectCause(_ status: natsStatus) -> String {
         status == NATS_ERR && settings.credentialsFile != nil ? "NATS: credentials file not usable" : status.cause
     }
@@ -140,7 +141,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
     }
 
     private static let onAcknowledgement: jsPubAckHandler = { _, message, acknowledgement, error, closure in
-        // Only now: while it is there no other message has its place in memory.
+        // The message is destroyed last: until then no other message can have its address.
         defer { natsMsg_Destroy(message) }
         guard let link = MessageLinks.link(closure) else { return }
         let place = UInt(bitPattern: message)
@@ -151,7 +152,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
     }
 }
 
-/// The stream that has to take a dispatcher's events.
+/// The stream that receives a dispatcher's events.
 private struct NATSStream {
     private let name: String
     private let settings: NATSSettings
@@ -163,7 +164,8 @@ private struct NATSStream {
         self.jetStream = jetStream
     }
 
-    /// Looks whether the stream is there, and makes it if it may (Behaviour K4). One that is there is left as it is.
+    /// Checks that the stream exists, and creates it if the settings allow it (Behaviour K4). An existing stream is not
+    /// changed.
     func prepare() throws(NATSFault) {
         var info: UnsafeMutablePointer<jsStreamInfo>?
         var code = jsErrCode(0)
@@ -193,18 +195,18 @@ private struct NATSStream {
                 }
             }
         }
-        // Another host may have been quicker.
+        // Another machine may have created it first.
         guard status != NATS_OK, code != JSStreamNameExistErr else { return }
         throw Self.fault(status, code, isMissing: false)
     }
 
     private static func fault(_ status: natsStatus, _ code: jsErrCode, isMissing: Bool) -> NATSFault {
         if isMissing { return NATSFault(JSStreamNotFoundErr.cause) }
-        // Nobody listens where JetStream would.
+        // Without JetStream there are no responders.
         if status == NATS_NO_RESPONDERS { return NATSFault(JSNotEnabledErr.cause) }
         return NATSFault(code.rawValue == 0 ? status.cause : code.cause)
     }
 
-    /// For how long the stream knows an event's id again, in nanoseconds: an hour.
+    /// The time for which the stream recognises an event's ID, in nanoseconds: an hour.
     private static let duplicateWindow: Int64 = 3600 * 1_000_000_000
 }

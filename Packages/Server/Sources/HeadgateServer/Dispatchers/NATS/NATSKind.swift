@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// Dispatchers that publish to a NATS cluster (Behaviour K4).
+/// The kind of dispatchers that publish to a NATS cluster (Behaviour K4).
 struct NATSKind: DispatcherKind {
     let name = "nats"
 
@@ -21,7 +21,7 @@ struct NATSKind: DispatcherKind {
             settings.tls = tls
         }
         settings.credentialsFile = entry.readFile("credentials_file")
-        // More does not fit the numbers by which libnats waits.
+        // libnats's numbers hold no more than this.
         entry.milliseconds("timeout_ms", atMost: Int(Int32.max), into: &settings.timeout)
         entry.milliseconds("connect_timeout_ms", atMost: Int(Int32.max), into: &settings.connectTimeout)
         return settings
@@ -34,14 +34,14 @@ struct NATSKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: NATSSettings, in surroundings: SenderSurroundings
     ) throws -> any Sender {
-        // Libnats crosses to the scheduler from its threads, which only a loop can be woken from.
+        // libnats's threads wake the scheduler, which only an event loop allows.
         _ = try surroundings.requireLoop()
         return try MessageSender(settings, on: surroundings.scheduler)
     }
 }
 
 extension SettingsReader {
-    /// The servers of a cluster, at least one.
+    /// Reads the servers of a cluster, at least one.
     fileprivate func natsServers(_ key: String) -> [NATSServer] {
         guard let items = array(key) else { return [] }
         if items.isEmpty { fault(key, "", "must name a server at least") }
@@ -56,7 +56,7 @@ extension SettingsReader {
         }
     }
 
-    /// A subject that one may publish to.
+    /// Reads a subject that may be published to.
     fileprivate func natsSubject(_ key: String) -> String? {
         guard let subject = string(key) else { return nil }
         if let complaint = NATSName.complaint(aboutSubject: subject) { fault(key, "", complaint) }
@@ -70,54 +70,54 @@ extension SettingsReader {
     }
 }
 
-/// What a dispatcher of kind `nats` can be told beyond what all can (Behaviour K4).
+/// The settings of a dispatcher of kind `nats`, beyond those that all kinds have (Behaviour K4).
 struct NATSSettings: Sendable, Equatable {
-    /// Servers of one cluster; any of them will do.
+    /// Some servers of the cluster. Any of them is enough.
     var servers: [NATSServer]
-    /// Where each event is published.
+    /// The subject of all events.
     var subject: String
-    /// The stream that has to take the events; nil: whichever takes the subject.
+    /// The stream that must receive the events, or nil for any stream of the subject.
     var stream: String?
-    /// Whether the stream is made where it is missing.
+    /// True if a missing stream is created.
     var createStream = false
-    /// What the stream recognises an event by.
+    /// The value by which the stream recognises an event.
     var messageID = MessageID.dispatch
-    /// A file with a user's JWT and key.
+    /// The file with a user's JWT and key, or nil.
     var credentialsFile: String?
-    /// How connections are encrypted; nil: as the servers' schemes and the servers themselves say.
+    /// The TLS files, or nil to let the servers' schemes and the servers decide on encryption.
     var tls: HTTPSettings.TLS?
-    /// The longest that a batch may wait for its acknowledgements, connecting included.
+    /// The longest time that a batch may wait for its acknowledgements, including connecting.
     var timeout = Duration.seconds(30)
-    /// The longest that connecting to one server may take.
+    /// The longest time that connecting to one server may take.
     var connectTimeout = Duration.seconds(10)
 
     /// The header `Nats-Msg-Id` of each message.
     enum MessageID: String, Sendable, CaseIterable {
-        /// The key of the event on its way to this dispatcher, which no other sender uses (Behaviour K8).
+        /// The deduplication key of the event for this dispatcher, which no other sender uses (Behaviour K8).
         case dispatch
-        /// The event's id: the stream stores an id from several machines or dispatchers once.
+        /// The event's ID. The stream stores an ID once, even if several machines or dispatchers send it.
         case event
 
         func text(of event: Batch.Event, in batch: Batch) -> String {
             switch self {
             case .dispatch: batch.deduplicationKey(of: event)
-            // Ids are any text, headers are not.
+            // IDs may have any characters, and headers may not.
             case .event: PercentEncoding.header(event.plainId)
             }
         }
     }
 }
 
-/// A NATS server's URL (Behaviour K4).
+/// The URL of a NATS server (Behaviour K4).
 struct NATSServer: Equatable {
-    /// Whether the scheme asks for TLS.
+    /// True if the scheme requires TLS.
     let isSecure: Bool
-    /// Where it is, and the user and password or token for it. A secret (Behaviour X4).
+    /// The user with password or token, the host and the port. A secret (Behaviour X4).
     let authority: Authority
-    /// The whole, scheme and all.
+    /// The complete URL.
     let text: String
 
-    /// Reads a URL; without a scheme it is one of `nats`.
+    /// Reads a URL. Its default scheme is `nats`.
     init(_ text: String) throws(Endpoint.Fault) {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
             throw Endpoint.Fault(message: "must be a URL without spaces and control characters")
@@ -139,20 +139,20 @@ struct NATSServer: Equatable {
         self.text = "\(scheme)://\(place)"
     }
 
-    /// The URL with user and password as they are: libnats does not undo percent-encoding.
+    /// The URL with user and password decoded, because libnats does not decode percent-encoding.
     var decodedText: String {
         guard let userInfo = authority.userInfo, let at = text.lastIndex(of: "@") else { return text }
         return (isSecure ? "tls://" : "nats://") + PercentEncoding.decode(userInfo) + text[at...]
     }
 }
 
-/// What may name things of NATS.
+/// The rules for names in NATS.
 enum NATSName {
-    /// The most bytes that a subject or a stream's name may have.
+    /// The most bytes of a subject or a stream's name.
     private static let longest = 255
 
-    /// What is wrong with a subject to publish to; nil when it will do. A wildcard can be listened on only, and what
-    /// begins with `$` is the servers' own: a stream never takes it.
+    /// Returns the fault of a subject to publish to, or nil if the subject is valid. A wildcard is only for
+    /// subscribers. Subjects that begin with `$` belong to the servers, and no stream receives them.
     static func complaint(aboutSubject subject: String) -> String? {
         let tokens = subject.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard (1...longest).contains(subject.utf8.count), tokens.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isVisible) })
@@ -163,14 +163,14 @@ enum NATSName {
         return subject.hasPrefix("$") ? "must not begin with `$`, which is the servers' own" : nil
     }
 
-    /// What is wrong with a stream's name; nil when it will do.
+    /// Returns the fault of a stream's name, or nil if the name is valid.
     static func complaint(aboutStream name: String) -> String? {
         let isAllowed = { (byte: UInt8) in isVisible(byte) && !".*>/\\".utf8.contains(byte) }
         if (1...longest).contains(name.utf8.count), name.utf8.allSatisfy(isAllowed) { return nil }
         return #"must be a name without spaces, `.`, `*`, `>`, `/` and `\`"#
     }
 
-    /// Bytes of characters beyond ASCII are all taken.
+    /// Returns true for visible ASCII, and for all bytes of other characters.
     private static func isVisible(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte != 0x7F
     }

@@ -4,12 +4,12 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// How libnats is to connect.
+/// The options of a connection of libnats.
 final class NATSOptions {
-    /// libnats's side of it.
+    /// libnats's options object.
     private(set) var raw: OpaquePointer?
 
-    /// - Parameter closure: What libnats hands to the callbacks.
+    /// - Parameter closure: the value that libnats passes to the callbacks.
     init(_ settings: NATSSettings, closure: UnsafeMutableRawPointer?) throws(NATSFault) {
         try NATSFault.check(natsOptions_Create(&raw))
         try setServers(settings)
@@ -29,10 +29,10 @@ final class NATSOptions {
         try NATSFault.check(natsOptions_SetName(raw, "headgate/\(Version.current)"))
         try NATSFault.check(natsOptions_SetTimeout(raw, max(1, settings.connectTimeout.wholeMilliseconds)))
         try NATSFault.check(natsOptions_SetWriteDeadline(raw, max(1, settings.timeout.wholeMilliseconds)))
-        // For ever: a dispatcher never gives its destination up.
+        // -1 reconnects for ever: a dispatcher never stops trying.
         try NATSFault.check(natsOptions_SetMaxReconnect(raw, -1))
         try NATSFault.check(natsOptions_SetReconnectJitter(raw, Self.reconnectJitter, Self.reconnectJitter))
-        // As good as none: what is published while there is no connection stays in the queue, where it is safe.
+        // The smallest buffer: without a connection events stay in the queue, where they are safe.
         try NATSFault.check(natsOptions_SetReconnectBufSize(raw, 1))
         try NATSFault.check(natsOptions_SetPingInterval(raw, Self.pingInterval))
     }
@@ -47,7 +47,7 @@ final class NATSOptions {
         let isSecure = settings.tls != nil || settings.servers.contains(where: \.isSecure)
         guard isSecure else { return }
         try NATSFault.check(natsOptions_SetSecure(raw, true))
-        // A pipe, say, would hold libnats up for ever.
+        // A pipe, for example, would block libnats for ever.
         if let file = settings.tls?.caFile {
             try requireFile(file, else: "TLS: CA file not usable")
             try NATSFault.check(natsOptions_LoadCATrustedCertificates(raw, file), else: "TLS: CA file not usable")
@@ -56,7 +56,7 @@ final class NATSOptions {
             for file in [file, settings.tls?.keyFile].compactMap(\.self) {
                 try requireFile(file, else: "TLS: client certificate or key not usable")
             }
-            // Without a file of its own the key stands beside the certificate.
+            // Without a key file the certificate's file contains the key.
             let status = natsOptions_LoadCertificatesChain(raw, file, settings.tls?.keyFile ?? file)
             try NATSFault.check(status, else: "TLS: client certificate or key not usable")
         }
@@ -76,22 +76,23 @@ final class NATSOptions {
         MessageLinks.link(closure)?.endSent(cause: NATS_CONNECTION_DISCONNECTED.cause)
     }
 
-    /// A server refuses a subject in words of its own, and sends no acknowledgement.
+    /// Ends the flights in flight if a server refuses a subject. The server's text varies, and no acknowledgement
+    /// follows.
     private static let onError: natsErrHandler = { _, _, status, closure in
         guard status == NATS_NOT_PERMITTED else { return }
         MessageLinks.link(closure)?.endSent(cause: status.cause)
     }
 
-    /// So that hosts which lost one cluster do not all come back at once; in milliseconds.
+    /// Spreads the reconnects of machines that lost one cluster, in milliseconds.
     private static let reconnectJitter: Int64 = 1000
-    /// How soon a connection that died without a word is found out: after two or three of these; in milliseconds.
+    /// The interval of pings, in milliseconds. A connection that died silently is noticed after two or three.
     private static let pingInterval: Int64 = 20_000
 }
 
-/// libnats as a whole, of which a process has one.
+/// The libnats library, which the whole process shares.
 enum NATSLibrary {
-    /// Opens it, once; false when it has no threads to be had. It turns the signal for broken pipes off for the whole
-    /// process, which here is for the program to say.
+    /// Opens the library once. False if it can start no threads. Opening changes the process's handling of SIGPIPE,
+    /// which is restored here.
     static let isOpen: Bool = {
         let former = signal(SIGPIPE, SIG_IGN)
         let status = nats_Open(-1)

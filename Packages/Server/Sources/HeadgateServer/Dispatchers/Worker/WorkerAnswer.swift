@@ -4,7 +4,7 @@ import HeadgateWire
 
 /// Reads a worker's answer to `dispatch` (Protocol, Server to client).
 enum WorkerAnswer {
-    /// What a worker says of one event.
+    /// A worker's outcome of one event.
     enum Word: String, CaseIterable {
         case delivered
         case retry
@@ -19,12 +19,13 @@ enum WorkerAnswer {
         }
     }
 
-    /// An answer that is not of the protocol. All events go again: to take some for delivered might lose them.
+    /// An answer that breaks the protocol. All events are sent again, because counting some as delivered might lose
+    /// them.
     private struct Malformed: Error {
         let message: String
     }
 
-    /// What came of a batch.
+    /// Returns the result of a batch.
     static func result(of answer: Result<JSONView, PeerFault>, for batch: Batch) -> SendResult {
         switch answer {
         case .success(let result): self.result(result, for: batch)
@@ -43,7 +44,7 @@ enum WorkerAnswer {
         }
     }
 
-    /// The events that the answer names.
+    /// Reads the outcomes of the events that the answer names.
     private static func words(_ result: JSONView, for batch: Batch) throws(Malformed) -> [String: Word] {
         guard result.kind == .object else { throw Malformed(message: "the result must be an object") }
         guard let outcomes = result.member("outcomes") else { return [:] }
@@ -67,6 +68,6 @@ enum WorkerAnswer {
         return .each(batch.events.map { _ in outcome })
     }
 
-    /// Bytes of a worker's words that are kept for people.
+    /// The most bytes of a worker's error that are kept for people.
     private static let longestCause = 256
 }

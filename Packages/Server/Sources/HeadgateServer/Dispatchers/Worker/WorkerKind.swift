@@ -1,11 +1,11 @@
 import HeadgateCore
 import HeadgateData
 
-/// Dispatchers whose batches local processes take over the socket (Behaviour K3).
+/// The kind of dispatchers whose batches local processes take over the socket (Behaviour K3).
 struct WorkerKind: DispatcherKind {
     let name = "worker"
 
-    /// What its workers can take bounds the batches in flight, unless the settings do.
+    /// Reads the lease. Without a setting, the workers' credit limits the batches in flight.
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> WorkerSettings {
         var settings = WorkerSettings()
         entry.milliseconds("lease_ms", into: &settings.lease)
@@ -25,14 +25,14 @@ struct WorkerKind: DispatcherKind {
     }
 }
 
-/// What a dispatcher of kind `worker` can be told beyond what all can.
+/// The settings of a dispatcher of kind `worker`, beyond those that all kinds have.
 struct WorkerSettings: Sendable, Equatable {
-    /// How long a worker may take to answer before its batch is given to another.
+    /// The time that a worker may take to answer. After it the batch goes to another worker.
     var lease = Duration.seconds(30)
 }
 
-/// The way out of a dispatcher of kind `worker` (Behaviour K3). Who works for the dispatcher outlives it: a change of the
-/// settings ends no subscription.
+/// The sender of a dispatcher of kind `worker` (Behaviour K3). The workforce outlives it, so a change of the settings
+/// ends no subscription.
 private final class WorkerSender: Sender {
     let format = BatchFormat.distinctJSONArray
 
@@ -52,12 +52,12 @@ private final class WorkerSender: Sender {
         workforce.interrupt()
     }
 
-    /// There is nothing of its own.
+    /// Does nothing, because the sender owns nothing.
     func close() {}
 }
 
-/// Closed while nobody works for a dispatcher of kind `worker`: one stands before each, never flushable. Being a barrier,
-/// it is shown like any other, so that nobody has to guess why nothing is sent (Behaviour B10).
+/// A barrier that is closed while a dispatcher of kind `worker` has no worker. Each such dispatcher has one, and it is
+/// never flushable. As a barrier it appears in every list, with the reason why nothing is sent (Behaviour B10).
 final class WorkerBarrier: DescribedBarrier {
     static let kind = "WorkerBarrier"
 
@@ -66,8 +66,9 @@ final class WorkerBarrier: DescribedBarrier {
 
     static let nobody = "no worker subscribes"
 
-    /// - Parameter cause: why nobody takes batches; nil when somebody does.
-    /// - Returns: whether that is new.
+    /// Opens or closes the barrier.
+    /// - Parameter cause: the reason why no worker takes batches, or nil to open the barrier.
+    /// - Returns: true if the cause has changed.
     func set(_ cause: String?) -> Bool {
         guard cause != self.cause else { return false }
         self.cause = cause

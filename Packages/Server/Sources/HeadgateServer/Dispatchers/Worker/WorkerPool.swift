@@ -2,25 +2,26 @@ import HeadgateCore
 
 /// Shares the batches of one dispatcher among its subscribers, by their credit (Behaviour K3).
 ///
-/// Pure: facts go in, with the time where it matters; orders come out. A batch is lent: a subscriber that does not answer in
-/// time, or goes away, loses it. What becomes of the events of a lost batch is decided by the dispatcher.
+/// A pure value: facts go in, with the time where it matters, and orders come out. A batch is lent to a subscriber. A
+/// subscriber that does not answer in time, or that disconnects, loses it. The dispatcher decides what happens to the
+/// events of a lost batch.
 struct WorkerPool {
-    /// A process that works for the dispatcher, by the number of its session.
+    /// A worker, by the number of its session.
     typealias Subscriber = Int
-    /// Names a batch.
+    /// The number of a batch.
     typealias BatchNumber = Int
-    /// Names the lending of a batch.
+    /// The number of a loan: one lending of a batch.
     typealias Loan = Int
 
-    /// What to do.
+    /// An order to the workforce.
     enum Order: Equatable {
-        /// Give a batch to a subscriber.
+        /// Send a batch to a subscriber.
         case give(BatchNumber, to: Subscriber, as: Loan)
-        /// Nobody works on a batch any more.
+        /// End a batch with a result.
         case end(BatchNumber, SendResult)
-        /// A batch was lost by the subscriber that had it.
+        /// End a batch that its subscriber has lost.
         case lose(BatchNumber, by: Subscriber, cause: String)
-        /// All that a subscriber had in hand when it wanted to leave is settled.
+        /// Tell a leaving subscriber that all its batches are settled.
         case release(Subscriber)
     }
 
@@ -28,19 +29,19 @@ struct WorkerPool {
         var credit: Int
         var mostEvents: Int
         var isLeaving = false
-        /// Whether it leaves so much unread that it gets nothing more until it has read.
+        /// True if the subscriber's unread output is too large, so that it gets no batch until it has read.
         var isOverfull = false
-        /// What it works on.
+        /// The loans that the subscriber works on.
         var loans: Set<Loan> = []
-        /// What it did not answer in time, and may still work on. It takes up credit, so that a worker that hangs does not
-        /// get one batch after the other.
+        /// The loans that the subscriber did not answer in time. It may still work on them. They use its credit, so
+        /// that a worker that hangs does not get one batch after another.
         var overdue: Set<Loan> = []
-        /// When it was last given something, counted in loans.
+        /// The subscriber's latest loan, by which the pool takes turns.
         var lastLoan: Loan = 0
 
-        /// What it can have at once, as it is now.
+        /// The most loans that the subscriber may have at once, by its present credit.
         var able: Int { isLeaving ? 0 : max(0, credit - overdue.count) }
-        /// What it can have in addition.
+        /// The number of further loans that the subscriber may have now.
         var free: Int { isOverfull ? 0 : max(0, able - loans.count) }
     }
 
@@ -48,11 +49,11 @@ struct WorkerPool {
         let batch: BatchNumber
         let subscriber: Subscriber
         let end: Instant
-        /// How long it may be kept.
+        /// The length of the lease.
         let lease: Duration
     }
 
-    /// How long a subscriber may keep a batch; for batches that are lent from now on.
+    /// The time that a subscriber may keep a batch. A change applies to later loans.
     var lease: Duration
     private var members: [Subscriber: Member] = [:]
     private var lendings: [Loan: Lending] = [:]
@@ -63,77 +64,77 @@ struct WorkerPool {
         self.lease = lease
     }
 
-    // MARK: What it can take
+    // MARK: Capacity
 
-    /// What can be lent: in all, with what is lent already, and in the next batch.
+    /// The number of batches that can be lent, including those that are lent, and the most events of the next batch.
     var capacity: SenderCapacity {
         let free = members.values.reduce(0) { $0 + $1.free }
         return SenderCapacity(batches: lendings.count + free, events: next()?.mostEvents ?? .max)
     }
 
-    /// Whether somebody could take a batch who need only be done with another first.
+    /// True if some subscriber can take a batch, now or after its present batches.
     var isAttended: Bool { members.values.contains { $0.able > 0 } }
 
-    /// Whether anybody subscribes.
+    /// True if there is no subscriber.
     var isEmpty: Bool { members.isEmpty }
 
-    /// Whether somebody subscribes.
+    /// Returns true if this worker subscribes.
     func contains(_ subscriber: Subscriber) -> Bool { members[subscriber] != nil }
 
-    /// Whether somebody subscribes and does not mean to leave.
+    /// True if there is a subscriber that is not about to leave.
     var hasSubscribers: Bool { members.values.contains { !$0.isLeaving } }
 
-    /// When to call ``timePassed(_:)``; nil for never.
+    /// The time to call ``timePassed(_:)``, or nil for never.
     var nextDeadline: Instant? { lendings.values.map(\.end).min() }
 
-    /// The next order; nil when there is none.
+    /// Removes and returns the next order, or nil if there is none.
     mutating func nextOrder() -> Order? {
         orders.isEmpty ? nil : orders.removeFirst()
     }
 
     // MARK: Facts
 
-    /// Somebody works for the dispatcher, or from now on with other numbers.
+    /// Adds a subscriber, or changes its numbers.
     /// - Parameters:
-    ///   - credit: how many batches it takes at once.
-    ///   - mostEvents: how many events a batch for it has at most.
+    ///   - credit: the most batches that it takes at once.
+    ///   - mostEvents: the most events of a batch for it.
     mutating func subscribed(_ subscriber: Subscriber, credit: Int, mostEvents: Int) {
         var member = members[subscriber] ?? Member(credit: credit, mostEvents: mostEvents)
         member.credit = credit
         member.mostEvents = mostEvents
-        // Whoever waited for its leaving need not wait any more.
+        // It does not leave after all, so waiting callers are answered.
         if member.isLeaving { orders.append(.release(subscriber)) }
         member.isLeaving = false
         members[subscriber] = member
     }
 
-    /// Somebody leaves too much unread of what it was given.
+    /// Notes that a subscriber's unread output is too large.
     mutating func overfull(_ subscriber: Subscriber) {
         members[subscriber]?.isOverfull = true
     }
 
-    /// Somebody has read all that it was given.
-    /// - Returns: whether it can take something again that could not before.
+    /// Notes that a subscriber has read all its output.
+    /// - Returns: true if the subscriber can take batches again.
     mutating func drained(_ subscriber: Subscriber) -> Bool {
         guard members[subscriber]?.isOverfull == true else { return false }
         members[subscriber]?.isOverfull = false
         return true
     }
 
-    /// Somebody wants nothing more. It leaves once what it has in hand is settled.
+    /// Notes that a subscriber wants no more batches. It leaves once its present batches are settled.
     mutating func unsubscribed(_ subscriber: Subscriber) {
         members[subscriber]?.isLeaving = true
         releaseIfDone(subscriber)
     }
 
-    /// Somebody is gone, and what it had in hand with it.
+    /// Removes a subscriber that has disconnected. Its batches are lost.
     mutating func gone(_ subscriber: Subscriber) {
         guard let member = members.removeValue(forKey: subscriber) else { return }
         for loan in member.loans.sorted() { lose(loan, cause: WorkerPool.wentAway) }
         orders.append(.release(subscriber))
     }
 
-    /// There is a batch to be worked on.
+    /// Lends a new batch to a subscriber.
     mutating func took(_ batch: BatchNumber, events: Int, now: Instant) {
         guard let subscriber = next(taking: events)?.subscriber else {
             return orders.append(.end(batch, .returned(cause: "no worker is free")))
@@ -141,8 +142,8 @@ struct WorkerPool {
         lend(batch, to: subscriber, now)
     }
 
-    /// A subscriber answered.
-    /// - Returns: the batch that it answers for; nil when it came too late to count.
+    /// Handles a subscriber's answer.
+    /// - Returns: the batch, or nil if the answer came too late.
     @discardableResult
     mutating func answered(_ loan: Loan) -> BatchNumber? {
         guard let lending = lendings.removeValue(forKey: loan) else {
@@ -154,7 +155,7 @@ struct WorkerPool {
         return lending.batch
     }
 
-    /// The time that ``nextDeadline`` told has come, or some time else.
+    /// Ends the loans whose lease is over. It may be called at any time.
     mutating func timePassed(_ now: Instant) {
         for (loan, lending) in lendings.sorted(by: { $0.key < $1.key }) where lending.end <= now {
             lose(loan, cause: "no answer from a worker within \(lending.lease.wholeMilliseconds) ms")
@@ -162,7 +163,7 @@ struct WorkerPool {
         }
     }
 
-    /// All that is lent is given up.
+    /// Interrupts all loans.
     mutating func interrupted() {
         for (loan, lending) in lendings.sorted(by: { $0.key < $1.key }) {
             takeBack(loan, from: lending.subscriber)
@@ -173,8 +174,8 @@ struct WorkerPool {
 
     // MARK: Lending
 
-    /// The subscriber that gets the next batch: of those that can take one, the one that has waited longest since its last. One
-    /// that owes an answer gets nothing while another is free: so a batch goes to another worker than the one that hangs.
+    /// Returns the subscriber for the next batch: the one whose last loan is the oldest. A subscriber with an overdue
+    /// loan gets nothing while another is free, so that a batch moves away from a worker that hangs.
     private func next(taking events: Int = 0) -> (subscriber: Subscriber, mostEvents: Int)? {
         members.filter { $0.value.free > 0 && $0.value.mostEvents >= events }
             .min {
@@ -193,7 +194,7 @@ struct WorkerPool {
         orders.append(.give(batch, to: subscriber, as: lastLoan))
     }
 
-    /// Ends the lending of a batch that was not answered for.
+    /// Ends a loan that was not answered.
     private mutating func lose(_ loan: Loan, cause: String) {
         guard let lending = lendings.removeValue(forKey: loan) else { return }
         orders.append(.lose(lending.batch, by: lending.subscriber, cause: cause))

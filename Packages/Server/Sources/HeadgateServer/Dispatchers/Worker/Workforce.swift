@@ -1,19 +1,19 @@
 import HeadgateCore
 import HeadgateData
 
-/// The processes that work for one dispatcher of kind `worker`, and what they have in hand (Behaviour K3): carries out
-/// what ``WorkerPool`` orders.
+/// The workers of one dispatcher of kind `worker`, and the batches that they have (Behaviour K3). Carries out the
+/// orders of ``WorkerPool``.
 final class Workforce {
     let dispatcher: String
     let barrier = WorkerBarrier()
 
-    // The gate has the senders, and they this.
+    // Unowned: the gate owns the senders, and they own this.
     private unowned let gate: Headgate
     private let log: Log
     private var pool: WorkerPool
     private var sessions: [WorkerPool.Subscriber: Session] = [:]
     private var work: [WorkerPool.BatchNumber: Work] = [:]
-    /// Those who are to be told when a subscriber has left.
+    /// The callbacks to call when a subscriber has left.
     private var farewells: [WorkerPool.Subscriber: [() -> Void]] = [:]
     private var lastBatch: WorkerPool.BatchNumber = 0
     private var alarm: (due: Instant, timer: any Disposable)?
@@ -33,7 +33,7 @@ final class Workforce {
         alarm?.timer.dispose()
     }
 
-    /// How long a worker may take, from the next batch on.
+    /// The time that a worker may keep a batch. A change applies from the next batch.
     var lease: Duration {
         get { pool.lease }
         set { pool.lease = newValue }
@@ -43,15 +43,16 @@ final class Workforce {
 
     // MARK: Subscribers
 
-    /// A client works for the dispatcher from now on, or with other numbers than before.
+    /// Adds a client as a worker, or changes its numbers.
     func subscribe(_ session: Session, credit: Int, mostEvents: Int) {
         sessions[session.number] = session
         pool.subscribed(session.number, credit: credit, mostEvents: mostEvents)
         proceed()
     }
 
-    /// A client wants nothing more; `then` is called once what it has in hand is settled.
-    /// - Returns: false when it does not subscribe.
+    /// Ends a client's subscription.
+    /// - Parameter then: called once the client's batches are settled.
+    /// - Returns: false if the client does not subscribe.
     func unsubscribe(_ subscriber: WorkerPool.Subscriber, then: @escaping () -> Void) -> Bool {
         guard pool.contains(subscriber) else { return false }
         farewells[subscriber, default: []].append(then)
@@ -60,13 +61,13 @@ final class Workforce {
         return true
     }
 
-    /// A client is gone.
+    /// Removes a client that sends nothing more.
     func left(_ subscriber: WorkerPool.Subscriber) {
         pool.gone(subscriber)
         proceed()
     }
 
-    /// A client has taken all that was sent to it.
+    /// Notes that a client has read all its output.
     func drained(_ subscriber: WorkerPool.Subscriber) {
         if pool.drained(subscriber) { proceed() }
     }
@@ -89,7 +90,7 @@ final class Workforce {
 
     // MARK: Effects
 
-    /// Carries out what the last fact has led to, after which there may be more room.
+    /// Carries out the orders of the last fact, after which there may be room for more batches.
     private func proceed() {
         carryOut()
         gate.destinationHasRoom(dispatcher)
@@ -101,7 +102,7 @@ final class Workforce {
         if barrier.set(whyNobody) { gate.barriersChanged() }
     }
 
-    /// Why no batch could be given to anybody, however long one waited for credit; nil when it could.
+    /// The reason why no worker can take a batch even after its present ones, or nil if one can.
     private var whyNobody: String? {
         if pool.isAttended { return nil }
         return pool.hasSubscribers ? "no worker answers" : WorkerBarrier.nobody
@@ -133,13 +134,13 @@ final class Workforce {
         proceed()
     }
 
-    /// Later, since a batch may end while it is being sent.
+    /// Ends a batch later, because it may end while it is being sent.
     private func end(_ number: WorkerPool.BatchNumber, _ result: SendResult) {
         guard let done = work.removeValue(forKey: number) else { return }
         gate.scheduler.soon { done.then(result) }
     }
 
-    /// A worker is lost with a batch that it had (Behaviour K3, O4).
+    /// Logs the loss of a worker with a batch, and ends the batch (Behaviour K3, O4).
     private func lose(_ number: WorkerPool.BatchNumber, by subscriber: WorkerPool.Subscriber, _ cause: String) {
         if let batch = work[number]?.batch, let first = batch.events.first {
             log.tell(
@@ -174,7 +175,7 @@ final class Workforce {
 }
 
 extension JSONWriter {
-    /// The params of `dispatch`.
+    /// Writes the params of `dispatch`.
     fileprivate mutating func dispatch(_ batch: Batch, of dispatcher: String) {
         beginObject()
         member("dispatcher", dispatcher)
@@ -186,12 +187,12 @@ extension JSONWriter {
     }
 }
 
-/// Who works for which dispatcher (Behaviour K3).
+/// The workforces of all dispatchers (Behaviour K3).
 ///
-/// A subscription lasts as long as its session. While the settings do not have its dispatcher as one of kind `worker`,
-/// nothing comes; when they have it again, it goes on.
+/// A subscription lasts as long as its session. If the settings remove its dispatcher, or change the dispatcher's kind,
+/// no batches come until they are changed back.
 final class Workforces {
-    // The service has both.
+    // Unowned: the service owns both.
     private unowned let gate: Headgate
     private let log: Log
     private var all: [String: Workforce] = [:]
@@ -201,7 +202,7 @@ final class Workforces {
         (self.gate, self.log) = (gate, log)
     }
 
-    /// Those who work, or may work, for a dispatcher.
+    /// Returns the workforce of a dispatcher. Makes it if needed.
     func workforce(of dispatcher: String, _ settings: WorkerSettings) -> Workforce {
         if let there = all[dispatcher] { return there }
         let new = Workforce(dispatcher: dispatcher, lease: settings.lease, gate: gate, log: log)
@@ -209,17 +210,17 @@ final class Workforces {
         return new
     }
 
-    /// Those who may subscribe to a dispatcher; nil when it is not one of kind `worker` now.
+    /// Returns the workforce that clients may subscribe to, or nil if the dispatcher is not of kind `worker` now.
     func open(_ dispatcher: String) -> Workforce? {
         configured.contains(dispatcher) ? all[dispatcher] : nil
     }
 
-    /// Those who work for a dispatcher, or did so before the settings changed.
+    /// Returns the workforce of a dispatcher, also of one that the settings have removed. Nil if there is none.
     func known(_ dispatcher: String) -> Workforce? {
         all[dispatcher]
     }
 
-    /// Other settings are about to be in force.
+    /// Makes and removes workforces for new settings.
     func follow(_ dispatchers: [ConfiguredDispatcher]) {
         configured = []
         for dispatcher in dispatchers {
@@ -237,18 +238,18 @@ final class Workforces {
         }
     }
 
-    /// A client has taken all that was sent to it.
+    /// Notes that a client has read all its output.
     func drained(_ session: Int) {
         for workforce in all.values { workforce.drained(session) }
     }
 
-    /// A client may work for nobody any more. What it has in hand it may finish.
-    /// - Returns: whether it worked for anybody.
+    /// Ends all subscriptions of a client that has lost the right to work. Its batches may finish.
+    /// - Returns: true if the client had a subscription.
     func dismiss(_ session: Int) -> Bool {
         all.values.count { $0.unsubscribe(session) {} } > 0
     }
 
-    /// Nothing comes from a client any more: it works for nobody.
+    /// Removes a client that sends nothing more from all workforces.
     func subscriberLeft(_ session: Int) {
         for workforce in all.values { workforce.left(session) }
     }
