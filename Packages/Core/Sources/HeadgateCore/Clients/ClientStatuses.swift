@@ -1,19 +1,19 @@
 import HeadgateData
 
-/// The statuses that clients announced, by a number of each client's own.
+/// The statuses that clients have reported, by client number.
 public struct ClientStatuses: Equatable, Sendable {
     private var statuses: [Int: ApplicationStatus] = [:]
 
     public init() {}
 
-    /// What a client announced last; nil before it has announced anything, and to be set when it is gone.
+    /// The last status of a client; nil if it has reported none. Set it to nil when the client disconnects.
     public subscript(client: Int) -> ApplicationStatus? {
         get { statuses[client] }
         set { statuses[client] = newValue }
     }
 
-    /// All clients that announced a status, taken together: in the foreground when one is; in the background when all
-    /// are; nil when there is none.
+    /// The status of all clients together: in the foreground if a client is, exiting if one is, and in the background
+    /// if all are. Nil if no client has reported a status.
     public var overall: ApplicationStatus? {
         let all = statuses.values
         if all.contains(.foreground) { return .foreground }

@@ -1,25 +1,27 @@
 import HeadgateData
 
-/// Adds to each event what is known of the moment and the place it comes from (Behaviour P2). A program brings its own;
-/// the service's are `peer`, `client`, `host` and `network`.
+/// Adds members to the context of each event (Behaviour P2). The service has the collectors `peer`, `client`, `host`
+/// and `network`; a program may add its own.
 ///
-/// It is asked on the scheduler for every event, before the event is stored: it must be quick, and must not wait.
+/// A collector is called on the scheduler for every event before the event is stored. It must be quick and must not
+/// block.
 public protocol Collector: AnyObject {
-    /// Its name, by which `collectors` in the settings switches it off.
+    /// The collector's name, by which `collectors` in the settings switches it off.
     var id: String { get }
 
-    /// What it adds to the `context` of an event. A member that the service's own collectors have is not taken.
-    /// - Throws: anything; the event goes on without this collector's part, and the error is counted.
+    /// Returns the members to add to the `context` of an event. Members that the service's own collectors provide are
+    /// ignored.
+    /// - Throws: any error. The event continues without this collector's members, and the error is counted.
     func collect(_ origin: EventOrigin) throws -> DataObject
 }
 
-/// Where an event comes from, as a collector is told.
+/// The origin of an event: a process and its client.
 public struct EventOrigin: Sendable, Equatable {
-    /// The process that sent it, as the socket tells it.
+    /// The process that sent the event, as reported by the socket.
     public var pid: Int32
     public var uid: UInt32
     public var gid: UInt32
-    /// The client as it named itself in `hello`: `shop/2.1`.
+    /// The client's name and version from `hello`: `shop/2.1`.
     public var client: String?
 
     public init(pid: Int32, uid: UInt32, gid: UInt32, client: String? = nil) {

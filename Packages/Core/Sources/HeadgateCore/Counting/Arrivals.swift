@@ -1,14 +1,15 @@
-/// When the events of a group came, to tell how long they waited for their acknowledgement (Behaviour O1). Pure.
+/// The arrival times of a group's events, for measuring how long clients waited for acknowledgements (Behaviour O1).
+/// Pure.
 ///
-/// Those that come at almost the same time share an entry, so that an event costs a comparison, and a group some hundred
-/// entries at most.
+/// Events that arrive at almost the same time share an entry. An event thus costs a comparison, and a group has at most
+/// some hundred entries.
 struct Arrivals {
-    /// The last entry, which lies apart: mostly it is the only one, and takes no array.
+    /// The last entry. It is mostly the only one, so that no array is needed.
     private var last: Entry?
     private var earlier: [Entry] = []
 
     private struct Entry {
-        /// When the first of them came.
+        /// The arrival time of the first event.
         let moment: Instant
         var events: Int
 
@@ -17,10 +18,10 @@ struct Arrivals {
         }
     }
 
-    /// Events so many nanoseconds behind the first of an entry, or less, count as if they had come with it.
+    /// An event that arrives within this time after the first of an entry is counted in that entry, in nanoseconds.
     private static var grain: Int64 { 50_000 }
 
-    /// An event comes.
+    /// Records the arrival of an event.
     @inline(__always)
     mutating func note(at now: Instant) {
         if let last, now.nanoseconds - last.moment.nanoseconds < Arrivals.grain {
@@ -31,7 +32,7 @@ struct Arrivals {
         }
     }
 
-    /// All of them are acknowledged.
+    /// Records the waiting times of all events in a histogram.
     func acknowledged(at now: Instant, in histogram: inout Histogram) {
         for entry in earlier { entry.acknowledged(at: now, in: &histogram) }
         last?.acknowledged(at: now, in: &histogram)

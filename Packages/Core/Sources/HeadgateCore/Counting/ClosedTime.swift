@@ -1,23 +1,23 @@
-/// For how long a barrier has held a dispatcher's way closed, in all (Behaviour O1). Pure.
+/// The total time for which a barrier has blocked a dispatcher (Behaviour O1). Pure.
 public struct ClosedTime: Sendable, Equatable {
     private var counted = Duration.zero
-    /// Since when it is closed; nil while it is open.
+    /// The time since when the barrier is closed; nil while it is open.
     private var since: Instant?
 
-    /// The way has been open all the time.
+    /// Creates a value for a barrier that has always been open.
     init() {}
 
-    /// Whether it is closed now.
+    /// True if the barrier is closed now.
     public var isClosed: Bool { since != nil }
 
-    /// It is closed from now on, or open.
+    /// Records that the barrier closes or opens.
     mutating func set(closed: Bool, at now: Instant) {
         guard closed != isClosed else { return }
         if let since { counted += now - since }
         since = closed ? now : nil
     }
 
-    /// All of the time; that under way is counted as far as it has come.
+    /// Returns the total time up to now, with the present closed time.
     public func total(at now: Instant) -> Duration {
         since.map { counted + (now - $0) } ?? counted
     }

@@ -1,9 +1,9 @@
-/// A list of things that are counted from the start on. A case of it is all that a new counter needs: its name is the case's,
-/// and whoever tells of counters goes over the list.
+/// A list of counters. A new counter needs only a new case: its name follows from the case, and reports iterate over
+/// the list.
 public protocol CounterList: RawRepresentable<Int>, CaseIterable, Hashable, Sendable {}
 
 extension CounterList {
-    /// The name that people and clients see: that of the case, its words joined by underscores.
+    /// The counter's public name: the words of the case, joined by underscores.
     public var name: String {
         String(describing: self).reduce(into: "") { name, letter in
             name += letter.isUppercase ? "_" + letter.lowercased() : String(letter)
@@ -11,34 +11,34 @@ extension CounterList {
     }
 }
 
-/// How often each thing of a list has happened.
+/// The counts of a list of counters.
 public struct Counters<List: CounterList>: Sendable, Equatable {
     @usableFromInline var counts = [Int](repeating: 0, count: List.allCases.count)
 
-    /// Nothing has happened yet.
+    /// Creates counters that are all zero.
     public init() {}
 
     fileprivate init(_ counts: [Int]) {
         self.counts = counts
     }
 
-    /// How often it has happened.
+    /// The count of one counter.
     public subscript(counter: List) -> Int { counts[counter.rawValue] }
 
-    /// Counts something once, or as often as it has happened.
+    /// Adds to a counter.
     @inlinable
     public mutating func count(_ counter: List, _ times: Int = 1) {
         counts[counter.rawValue] += times
     }
 
-    /// These, as if the others had never happened.
+    /// Returns the counts of some counters. The others are zero.
     public func only(_ isMeant: (List) -> Bool) -> Counters {
         var some = self
         for counter in List.allCases where !isMeant(counter) { some.counts[counter.rawValue] = 0 }
         return some
     }
 
-    /// What has come since an earlier look.
+    /// Returns the differences from earlier counts.
     public func since(_ earlier: Counters) -> Counters {
         var news = self
         for place in counts.indices { news.counts[place] -= earlier.counts[place] }
@@ -46,44 +46,46 @@ public struct Counters<List: CounterList>: Sendable, Equatable {
     }
 }
 
-/// What is counted of the whole service's events, in events where nothing else is said (Behaviour P1).
+/// The counters of the whole service. They count events, unless they say otherwise (Behaviour P1).
 public enum EventCounter: Int, CounterList {
-    /// Valid events that clients sent, whatever became of them.
+    /// Valid events from clients, whatever happened to them.
     case received
-    /// Events that were stored already (Behaviour Q7).
+    /// Events that were already stored (Behaviour Q7).
     case duplicates
-    /// Events that no dispatcher wanted.
+    /// Events that no dispatcher gets.
     case unrouted
-    /// Of those received: refused because there was no room, or the store failed.
+    /// Received events that were refused because there was no room or the store failed.
     case rejected
-    /// For each dispatcher that delivered it, an event counts once; so with those below.
+    /// Delivered events. An event counts once for each dispatcher that delivered it; the same holds for the following
+    /// counters.
     case delivered
-    /// Events that go once more, each time that they do.
+    /// Retries of events.
     case retried
-    /// Events that were given up (Behaviour D9).
+    /// Dead-lettered events (Behaviour D9).
     case dead
-    /// Dead letters whose events went into the queue again; each will be delivered, dead and so on once more.
+    /// Dead letters whose events were put into the queue again. Each will be counted as delivered, dead and so on
+    /// another time.
     case requeued
-    /// Dead letters that had to make room for newer ones (Behaviour D10).
+    /// Dead letters that were dropped to make room for newer ones (Behaviour D10).
     case droppedLetters
-    /// Events that were kept too long (Behaviour Q4).
+    /// Events that were dropped because they were too old (Behaviour Q4).
     case expired
-    /// Events that were purged, or had to make room for newer ones (Behaviour Q5).
+    /// Events that were purged, or evicted to make room for newer ones (Behaviour Q5).
     case evicted
     /// Events that a transformation dropped (Behaviour P4).
     case transformedAway
     /// Events that a damaged store has lost (Behaviour Q8).
     case quarantined
-    /// Faults of a program's own collectors.
+    /// Errors of a program's own collectors.
     case collectorErrors
-    /// Faults of barriers (Behaviour B9).
+    /// Errors of barriers (Behaviour B9).
     case barrierErrors
-    /// Faults of transformations.
+    /// Errors of transformations.
     case transformationErrors
 }
 
 extension EventCounter {
-    /// What it counts, in words for documents.
+    /// The description of the counter, for documents.
     public var meaning: String {
         switch self {
         case .received: "Valid events that clients sent, whatever became of them"
@@ -106,9 +108,9 @@ extension EventCounter {
     }
 }
 
-/// The service's counters of events: the one place where these are counted.
+/// The service's event counters, and the only place where they are counted.
 public final class EventCounts {
-    /// At a place of their own: what is counted several times an event is to cost next to nothing.
+    /// The counts are outside the object, because they change several times per event and must cost next to nothing.
     private let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: EventCounter.allCases.count)
     private let losses = PulseSubject<EventLoss>()
 
@@ -120,43 +122,43 @@ public final class EventCounts {
         counts.deallocate()
     }
 
-    /// As they stand now.
+    /// The present counts.
     public var all: Counters<EventCounter> { Counters(Array(counts)) }
 
-    /// Events that are not delivered any more, as they are counted.
+    /// Emits events that will not be delivered, after they are counted.
     public var lost: Observable<EventLoss> { losses.observable }
 
-    /// Tells of events that are not delivered any more, which are counted already.
+    /// Reports events that will not be delivered. They must be counted already.
     func tell(_ loss: EventLoss) {
         if loss.events > 0 { losses.send(loss) }
     }
 
-    /// Counts something once, or as often as it has happened.
+    /// Adds to a counter.
     public func count(_ counter: EventCounter, _ times: Int = 1) {
         counts[counter.rawValue] += times
     }
 }
 
-/// What is counted of each dispatcher.
+/// The counters of each dispatcher.
 public enum DispatcherCounter: Int, CounterList {
     /// Events delivered.
     case sent
     /// Attempts that failed.
     case failed
-    /// Events that go once more, each time that they do.
+    /// Retries of events.
     case retried
-    /// Events that were given up (Behaviour D9).
+    /// Dead-lettered events (Behaviour D9).
     case dead
-    /// Events that were kept too long (Behaviour Q4).
+    /// Events that were dropped because they were too old (Behaviour Q4).
     case expired
-    /// Events that were purged, or had to make room for newer ones (Behaviour Q5).
+    /// Events that were purged, or evicted to make room for newer ones (Behaviour Q5).
     case evicted
     /// Events that a transformation dropped (Behaviour P4).
     case transformedAway
     /// Events that the destination reported as duplicates at their first attempt (Behaviour K4).
     case duplicates
 
-    /// What it counts, in words for documents.
+    /// The description of the counter, for documents.
     public var meaning: String {
         switch self {
         case .sent: "events delivered"
@@ -170,7 +172,7 @@ public enum DispatcherCounter: Int, CounterList {
         }
     }
 
-    /// What it is called in the list of dispatchers; nil when it is not there (Protocol, `dispatcher.list`).
+    /// The counter's name in the list of dispatchers; nil if it is not listed (Protocol, `dispatcher.list`).
     public var nameInList: String? {
         switch self {
         case .retried, .transformedAway, .duplicates: nil
@@ -178,7 +180,7 @@ public enum DispatcherCounter: Int, CounterList {
         }
     }
 
-    /// What it is called among the outcomes; nil when it is none (Protocol, `watch`).
+    /// The counter's name among the outcomes; nil if it is not an outcome (Protocol, `watch`).
     public var nameAsOutcome: String? {
         switch self {
         case .sent: "delivered"
@@ -189,7 +191,7 @@ public enum DispatcherCounter: Int, CounterList {
 }
 
 extension DeliveryEnd {
-    /// By what the service counts it.
+    /// The service's counter for this outcome.
     var counter: EventCounter {
         switch self {
         case .delivered: .delivered
@@ -200,7 +202,7 @@ extension DeliveryEnd {
         }
     }
 
-    /// By what its dispatcher counts it.
+    /// The dispatcher's counter for this outcome.
     var dispatcherCounter: DispatcherCounter {
         switch self {
         case .delivered: .sent

@@ -1,28 +1,29 @@
-/// How long a dispatcher's events took, and how many went together (Behaviour O1). Kept since the dispatcher was made.
+/// A dispatcher's histograms of delivery times, batch sizes and attempt durations, since the dispatcher was created
+/// (Behaviour O1).
 public struct DispatcherMeasures: Sendable, Equatable {
-    /// From an event's receipt to its delivery.
+    /// The times from receipt to delivery.
     public private(set) var delivery = Histogram(.seconds)
-    /// The events of each batch that was sent.
+    /// The numbers of events in sent batches.
     public private(set) var batches = Histogram(.events)
     private var attempts = [Histogram](repeating: Histogram(.seconds), count: AttemptOutcome.allCases.count)
 
     init() {}
 
-    /// How long attempts took that came to this.
+    /// Returns the durations of attempts with an outcome.
     public func attempts(_ outcome: AttemptOutcome) -> Histogram { attempts[outcome.rawValue] }
 
-    /// A batch is sent.
+    /// Records a batch that is sent.
     mutating func sent(events: Int) { batches.record(Int64(events)) }
 
-    /// An attempt has come to its end.
+    /// Records the end of an attempt.
     mutating func answered(_ outcome: AttemptOutcome, after time: Duration) {
         attempts[outcome.rawValue].record(time)
     }
 
-    /// Events are delivered. Their ages are in whole milliseconds; less than one counts as one: nobody knows it better.
-    /// - Parameter stamp: the present, on the age scale.
+    /// Records delivered events. Ages are in whole milliseconds; an age below one millisecond counts as one.
+    /// - Parameter stamp: the present time on the age scale.
     mutating func delivered(_ events: [SettledEvent], at stamp: Int64) {
-        // Many came at the same moment, and are recorded together.
+        // Events with the same time of receipt are recorded together.
         var (receipt, count) = (Int64.min, 0)
         for event in events {
             if event.receivedStamp != receipt, count > 0 {
@@ -36,20 +37,21 @@ public struct DispatcherMeasures: Sendable, Equatable {
     }
 }
 
-/// What came of an attempt to send a batch, in the words that workers use for events.
+/// The outcome of an attempt to send a batch, in the words that workers use for events.
 public enum AttemptOutcome: Int, CounterList {
-    /// The destination has all of it.
+    /// The destination accepted the whole batch.
     case delivered
-    /// Some of it goes again, at least.
+    /// At least some of the events are sent again.
     case retry
-    /// Some of it was given up, and none goes again.
+    /// Some of the events were dead-lettered, and none is sent again.
     case dead
-    /// The daemon is being stopped, or what there was to send became too old on the way.
+    /// The dispatcher was stopped, or all events of the batch became too old while they were in flight.
     case interrupted
 
+    /// Derives the outcome of an attempt.
     /// - Parameters:
-    ///   - result: what the sender told.
-    ///   - orders: what the dispatcher has to do because of it.
+    ///   - result: the result from the sender.
+    ///   - orders: the orders that follow from the result.
     init(_ result: SendResult, _ orders: [DeliveryOrder]) {
         switch result {
         case .delivered: self = .delivered
@@ -63,7 +65,8 @@ public enum AttemptOutcome: Int, CounterList {
         }
     }
 
-    /// A batch that is halved, or held, goes again; one of which each event was taken does not.
+    /// Derives the outcome if no event was retried or dead-lettered. A batch that is halved or held is sent again,
+    /// unless all its events were delivered.
     private init(withoutLosses result: SendResult) {
         guard case .each(let outcomes) = result else {
             self = .retry

@@ -1,27 +1,27 @@
-/// Events that a dispatcher does not deliver any more, or that its destination did not store, for those who keep a log
-/// (Behaviour O4). Each is counted as well.
+/// Events that a dispatcher will not deliver, or that its destination did not store, for the log (Behaviour O4). They
+/// are also counted.
 public struct EventLoss: Sendable, Equatable {
-    /// What has become of them.
+    /// The reason.
     public enum Kind: Sendable, Equatable {
-        /// They were given up, and put aside as dead letters.
+        /// The events were dead-lettered.
         case dead(DeadLetter.Reason)
-        /// They were kept too long.
+        /// The events were dropped because they were too old.
         case expired
-        /// They had to make room for newer ones.
+        /// The events were evicted to make room for newer ones.
         case evicted
-        /// An operator did not want them.
+        /// An operator purged the events.
         case purged
-        /// They were dead letters, which had to make room for newer ones.
+        /// Dead letters were dropped to make room for newer ones.
         case lettersDropped
-        /// There are so many dead letters that a further one has no room: its event stays in the queue, and the dispatcher is held.
+        /// There is no room for another dead letter: the event stays in the queue, and the dispatcher is held.
         case lettersFull
-        /// The destination said that it had them before they were sent for the first time (Behaviour K4).
+        /// The destination said that it had the events before they were sent for the first time (Behaviour K4).
         case duplicates
-        /// A damaged store does not have them any more.
+        /// A damaged store lost the events.
         case quarantined
-        /// The queue of a dispatcher that is gone was kept too long.
+        /// The queue of a removed dispatcher was dropped after its retention time.
         case queueExpired
-        /// The queue of a dispatcher that is gone had to make room.
+        /// The queue of a removed dispatcher was dropped to make room.
         case queueEvicted
     }
 
@@ -29,12 +29,12 @@ public struct EventLoss: Sendable, Equatable {
     /// The dispatcher's id.
     public var dispatcher: String
     public var events: Int
-    /// What the last attempt failed of, of dead letters.
+    /// The cause of the last failed attempt, for dead letters.
     public var cause: String?
-    /// The first one's id, of dead letters.
+    /// The id of the first event, for dead letters.
     public var firstID: String?
 
-    /// - Parameter dispatcher: its id.
+    /// - Parameter dispatcher: the dispatcher's id.
     init(_ kind: Kind, of dispatcher: String, events: Int, cause: String? = nil, firstID: String? = nil) {
         self.kind = kind
         self.dispatcher = dispatcher
@@ -45,7 +45,7 @@ public struct EventLoss: Sendable, Equatable {
 }
 
 extension DeliveryEnd {
-    /// What is told of it; nil where that is nothing, or is told of dead letters.
+    /// The loss to report for this outcome; nil for none. Dead letters are reported by themselves.
     var loss: EventLoss.Kind? {
         switch self {
         case .delivered, .transformedAway, .dead: nil

@@ -1,34 +1,35 @@
-/// How often values came up to each of some bounds, and what they come to in all. Pure. To record a value costs a search among
-/// some twenty bounds and nothing else: it allocates nothing.
+/// Counts values in buckets and sums them up. Pure. Recording a value takes a search among some twenty bounds and
+/// allocates nothing.
 public struct Histogram: Sendable, Equatable {
-    /// The bounds that it counts by.
+    /// The bounds of the buckets.
     public let scale: Scale
-    /// Those between a bound and the one before it, and at the end those beyond the last.
+    /// The number of values in each bucket; the last bucket has the values above all bounds.
     private var counts: [Int]
-    /// All values together, in the scale's unit: a sum of 64 bits would not hold the nanoseconds that a million events wait.
+    /// The sum of all values in the scale's unit. A 64-bit integer could not hold the nanoseconds that a million events
+    /// wait.
     public private(set) var sum = 0.0
-    /// How many values there were.
+    /// The number of values.
     public private(set) var count = 0
 
-    /// Nothing has been recorded yet.
+    /// Creates an empty histogram.
     public init(_ scale: Scale) {
         self.scale = scale
         counts = [Int](repeating: 0, count: scale.bounds.count + 1)
     }
 
-    /// Records a value, as often as it was there.
+    /// Records a value one or several times.
     public mutating func record(_ value: Int64, times: Int = 1) {
         counts[scale.place(of: value)] += times
         sum += Double(value) * Double(times)
         count += times
     }
 
-    /// Records a time, in a histogram of times.
+    /// Records a duration in a histogram of times.
     public mutating func record(_ time: Duration, times: Int = 1) {
         record(max(0, time.wholeNanoseconds), times: times)
     }
 
-    /// How many values were no greater than each bound of the scale.
+    /// The numbers of values up to each bound of the scale.
     public var cumulative: [Int] {
         var total = 0
         return counts.dropLast().map { count in
@@ -37,19 +38,19 @@ public struct Histogram: Sendable, Equatable {
         }
     }
 
-    /// The sum in the unit that people are told: seconds, or things.
+    /// The sum in the unit of reports: seconds, or a number of things.
     public var sumAsTold: Double { sum / scale.divisor }
 }
 
 extension Histogram {
-    /// The bounds of a histogram's buckets, in ascending order, each of them in its own bucket.
+    /// The bounds of a histogram's buckets in ascending order. A bound belongs to its own bucket.
     public struct Scale: Sendable, Equatable {
-        /// The bounds as values are recorded.
+        /// The bounds in the unit in which values are recorded.
         public let bounds: [Int64]
-        /// By what values and bounds are divided before they are told.
+        /// The divisor that converts values and bounds to the unit of reports.
         public let divisor: Double
 
-        /// The bounds as they are told, as JSON has them.
+        /// The bounds in the unit of reports, as JSON.
         public let boundsAsTold: [String]
 
         init(bounds: [Int64], divisor: Double) {
@@ -57,7 +58,7 @@ extension Histogram {
             boundsAsTold = bounds.map { (Double($0) / divisor).description }
         }
 
-        /// Times, recorded in nanoseconds and told in seconds: from 10 µs to 10 min.
+        /// A scale for times, recorded in nanoseconds and reported in seconds: from 10 µs to 10 min.
         public static let seconds = Scale(
             bounds: [
                 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
@@ -65,11 +66,11 @@ extension Histogram {
                 600_000_000,
             ].map { $0 * 1_000 }, divisor: 1_000_000_000)
 
-        /// Numbers of events in a batch.
+        /// A scale for the number of events in a batch.
         public static let events = Scale(
             bounds: [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000], divisor: 1)
 
-        /// The bucket of a value: that of the first bound that is no less.
+        /// Returns the bucket of a value: the first whose bound is not less than the value.
         fileprivate func place(of value: Int64) -> Int {
             var low = 0
             var high = bounds.count

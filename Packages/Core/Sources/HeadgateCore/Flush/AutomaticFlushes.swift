@@ -1,13 +1,13 @@
-/// The flushes that begin by themselves (Behaviour F5), at most one per dispatcher.
+/// The flushes that start by themselves (Behaviour F5), at most one per dispatcher.
 ///
-/// Nobody waits for such a flush, so it has no timeout: it ends when everything it covers is settled. A new one replaces the
-/// former one of the same dispatcher, because it covers all that is left of that. Clients that change their status all the
-/// time, or a network that comes and goes, therefore add no flushes.
+/// No client waits for such a flush, so it has no timeout: it ends when everything it covers is settled. A new flush
+/// replaces the previous one of the same dispatcher and covers all that is left of it. Clients that change their status
+/// often, or an unstable network, thus do not accumulate flushes.
 final class AutomaticFlushes {
-    /// The ids of the flushes under way, by dispatcher.
+    /// The ids of the running flushes, by dispatcher.
     private var underWay: [String: String] = [:]
 
-    /// Flushes everything that these dispatchers have queued now.
+    /// Flushes everything that the dispatchers have queued now.
     func begin(_ dispatchers: [String], of gate: Headgate) {
         for id in dispatchers {
             if let former = underWay[id] { _ = gate.cancelFlush(former) }

@@ -1,22 +1,22 @@
 import HeadgateData
 
-/// All flushes under way (Behaviour F1–F4). Pure: told what is settled and what time it is, it says which flushes end.
+/// All running flushes (Behaviour F1–F4). Pure: given settled events and the time, it returns the flushes that end.
 struct FlushTable {
-    /// What a flush still has to see settled at one dispatcher.
+    /// The state of a flush at one dispatcher.
     struct Part: Equatable {
         /// The newest event that the flush covers.
         var target: SequenceNumber
-        /// Covered events that are not settled.
+        /// The number of covered events that are not settled.
         var left: Int
         var sent = 0
         var failed = 0
-        /// True if the dispatcher was removed: what is left is not waited for.
+        /// True if the dispatcher was removed: the flush does not wait for its remaining events.
         var isGone = false
 
-        /// True if nothing more of it can end: all is settled, or the dispatcher was removed.
+        /// True if the flush waits for nothing more at this dispatcher: all is settled, or the dispatcher was removed.
         var isOver: Bool { left == 0 || isGone }
 
-        /// Nothing more of it will be settled.
+        /// Counts the remaining events as failed.
         mutating func endHere() {
             failed += left
             left = 0
@@ -24,20 +24,20 @@ struct FlushTable {
     }
 
     struct Flush {
-        /// What no other flush under way is called.
+        /// The flush's name, unique among running flushes.
         let id: String
         var parts: [String: Part]
-        /// When it began, by the wall clock.
+        /// The wall-clock time at which the flush began.
         var since = Timestamp(milliseconds: 0)
-        /// After which it ends in any case; nil: never.
+        /// The time after which the flush ends in any case; nil for no timeout.
         var timeout: Duration?
-        /// When it ends in any case; nil: never.
+        /// The time at which the flush ends in any case; nil for no timeout.
         var deadline: Instant?
 
         var isSettled: Bool { parts.values.allSatisfy { $0.left == 0 } }
 
-        /// How it ended, if nothing else ended it before: with something left it ran out of time, unless all of that was for
-        /// dispatchers that are removed.
+        /// The way in which the flush ends by itself. If events are left, it has timed out, unless all of them are of
+        /// removed dispatchers.
         var end: FlushAnswer.End {
             if isSettled { return .settled }
             return parts.values.allSatisfy(\.isOver) ? .cancelled : .timeout
@@ -50,20 +50,21 @@ struct FlushTable {
         }
     }
 
-    /// In the order in which they were begun.
+    /// The running flushes, in the order of their starts.
     private(set) var flushes: [Flush] = []
 
-    /// The earliest moment at which a flush runs out of time.
+    /// The earliest time at which a flush times out.
     var nextDeadline: Instant? {
         flushes.compactMap(\.deadline).min()
     }
 
-    /// Begins a flush. One that has nothing to wait for is over when ``takeOver(at:)`` is called next.
+    /// Starts a flush. A flush with nothing to wait for ends at the next call of ``takeOver(at:)``.
     mutating func start(_ flush: Flush) {
         flushes.append(flush)
     }
 
-    /// Whether flushable barriers of a dispatcher are ignored now, and up to which event: flushes merge (Behaviour F4).
+    /// Returns the last event of a dispatcher that a flush covers, or nil if the dispatcher is not being flushed.
+    /// Flushes of a dispatcher merge (Behaviour F4).
     func target(for dispatcher: String) -> SequenceNumber? {
         if flushes.isEmpty { return nil }
         return flushes.compactMap { flush in
@@ -71,8 +72,8 @@ struct FlushTable {
         }.max()
     }
 
-    /// Events of a dispatcher are settled: `sent`, or given up. So are all up to `position`: what a flush still misses
-    /// of these is lost, and it does not wait for that.
+    /// Records settled events of a dispatcher, either delivered (`sent`) or dropped. All events up to `position` are
+    /// settled as well. Covered events that are missing among them are lost, and the flush does not wait for them.
     mutating func settled(
         _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, sent: Bool, position: SequenceNumber
     ) {
@@ -82,7 +83,7 @@ struct FlushTable {
         }
     }
 
-    /// Events of a dispatcher were dropped, as somebody wanted: they are neither sent nor failed (Behaviour P4).
+    /// Records events that a transformation dropped: they count neither as sent nor as failed (Behaviour P4).
     mutating func dropped(
         _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber
     ) {
@@ -103,27 +104,27 @@ struct FlushTable {
         }
     }
 
-    /// No more than so many of the events that a flush covers are left of a dispatcher's.
+    /// Limits the number of remaining events of a flush at a dispatcher.
     mutating func limit(_ id: String, _ dispatcher: String, to most: Int) {
         guard let place = place(of: id), let left = flushes[place].parts[dispatcher]?.left else { return }
         flushes[place].parts[dispatcher]?.left = min(left, most)
     }
 
-    /// A dispatcher is removed: nobody waits for what is left of it.
+    /// Records the removal of a dispatcher: flushes no longer wait for its events.
     mutating func remove(_ dispatcher: String) {
         for place in flushes.indices { flushes[place].parts[dispatcher]?.isGone = true }
     }
 
-    /// Ends the flushes that have nothing left, or no time, those that were begun first in front.
-    /// - Parameter now: nil: time is not looked at. After the process stood still an answer may come first of which another flush
-    ///   would be told too late.
+    /// Removes and returns the flushes that have ended, in the order of their starts.
+    /// - Parameter now: the present time; nil to ignore deadlines. After the process was stopped for a while, an answer
+    ///   may be processed before other input, and must not make another flush time out.
     mutating func takeOver(at now: Instant?) -> [Flush] {
         let over = flushes.filter { $0.isOver(at: now) }
         if !over.isEmpty { flushes.removeAll { $0.isOver(at: now) } }
         return over
     }
 
-    /// Ends one; nil when there is none of this id.
+    /// Removes and returns a flush, or nil if there is none with this id.
     mutating func take(_ id: String) -> Flush? {
         place(of: id).map { flushes.remove(at: $0) }
     }

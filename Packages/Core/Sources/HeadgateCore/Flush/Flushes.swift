@@ -1,13 +1,13 @@
 import HeadgateData
 
-/// Starts and ends flushes, and tells those who wait for them.
+/// Starts and ends flushes, and notifies their waiters.
 final class Flushes {
     private let scheduler: any Scheduler
     private let coordinator: BarrierCoordinator
-    /// Is told of each dispatcher of which flushes begin or end.
+    /// Gets each dispatcher whose flushes start or end.
     private let turn: TurnRecord
     private var lastNumber = 0
-    /// Not checked for exclusive access: each look of each dispatcher asks it, and it asks nobody.
+    /// Exempt from run-time exclusivity checks: each evaluation of a dispatcher reads it, and it calls nothing.
     @exclusivity(unchecked) private(set) var table = FlushTable()
     private var waiters = NameTable<(FlushAnswer) -> Void>()
     private var alarm: (any Disposable)?
@@ -18,13 +18,14 @@ final class Flushes {
         self.turn = turn
     }
 
-    /// A name that no flush under way has. Clients may have called theirs anything.
+    /// Returns a name that no running flush has. Clients may choose any names.
     func unusedName() -> String {
         repeat { lastNumber += 1 } while isUnderWay("flush-\(lastNumber)")
         return "flush-\(lastNumber)"
     }
 
-    /// Begins a flush; `then` is told how it ended, later, also when there is nothing to wait for.
+    /// Starts a flush. `then` is called when it ends, after the function has returned, even if there is nothing to wait
+    /// for.
     func start(
         _ id: String, parts: [String: FlushTable.Part], timeout: Duration?, then: @escaping (FlushAnswer) -> Void
     ) {
@@ -34,47 +35,49 @@ final class Flushes {
                 id: id, parts: parts, since: scheduler.wall, timeout: timeout,
                 deadline: timeout.map { scheduler.now + $0 }))
         for dispatcher in parts.keys { turn.wayChanged(dispatcher) }
-        // By then all that was readable in this turn is read.
+        // All input of this turn has been processed by then.
         scheduler.atEndOfTurn(.facts) { [weak self] in self?.timePassed() }
     }
 
-    /// Events that a flush covers turned out not to be stored: no more than so many are left of a dispatcher's.
+    /// Limits the remaining events at a dispatcher, after events that the flush covers could not be stored.
     func limit(_ id: String, _ dispatcher: String, to left: Int) {
         change(dispatcher) { $0.limit(id, dispatcher, to: left) }
     }
 
     func isUnderWay(_ id: String) -> Bool { waiters[id] != nil }
 
-    /// Up to which event flushable barriers of a dispatcher are ignored now; nil while it is not flushed.
+    /// Returns the last event of a dispatcher that a flush covers, or nil if it is not being flushed. Flushable
+    /// barriers are ignored up to that event.
     func target(for dispatcher: String) -> SequenceNumber? {
         table.target(for: dispatcher)
     }
 
-    /// Ends a flush before its time; false when it is unknown.
+    /// Cancels a flush. Returns false if there is none with this id.
     func cancel(_ id: String) -> Bool {
         guard let flush = table.take(id) else { return false }
         end(flush, .cancelled)
         return true
     }
 
-    /// Ends all flushes before their time: the service is about to stop.
+    /// Cancels all flushes, because the service is about to stop.
     func cancelAll() {
         for flush in table.flushes { _ = cancel(flush.id) }
     }
 
-    /// Events of a dispatcher are settled, and so are all up to `position`.
+    /// Records settled events of a dispatcher. All events up to `position` are settled as well.
     func settled(
         _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, sent: Bool, position: SequenceNumber
     ) {
         change(dispatcher) { $0.settled(sequenceNumbers, of: dispatcher, sent: sent, position: position) }
     }
 
-    /// Events of a dispatcher were dropped by transformations, and all up to `position` are settled.
+    /// Records events of a dispatcher that transformations dropped. All events up to `position` are settled as well.
     func dropped(_ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber) {
         change(dispatcher) { $0.dropped(sequenceNumbers, of: dispatcher, position: position) }
     }
 
-    /// Less is left of a dispatcher's flushes, or nothing: then the way is another one, though they may go on elsewhere.
+    /// Changes the flushes of a dispatcher. If they cover less than before, the dispatcher may have become blocked,
+    /// even if the flushes continue at other dispatchers.
     private func change(_ dispatcher: String, _ change: (inout FlushTable) -> Void) {
         guard let before = target(for: dispatcher) else { return }
         change(&table)
@@ -87,7 +90,7 @@ final class Flushes {
         endThoseOver(at: nil)
     }
 
-    /// - Parameter now: nil: time is not looked at.
+    /// - Parameter now: the present time; nil to ignore deadlines.
     private func endThoseOver(at now: Instant?) {
         for flush in table.takeOver(at: now) { end(flush, flush.end) }
         alarm?.dispose()
@@ -109,36 +112,36 @@ final class Flushes {
     }
 }
 
-/// How a flush ended (Behaviour F2).
+/// The result of a flush (Behaviour F2).
 public struct FlushAnswer: Sendable, Equatable {
     public var ended: End
-    /// What it did for each dispatcher.
+    /// The result for each dispatcher.
     public var dispatchers: [String: Part]
 
     public enum End: String, Sendable {
-        /// All that it covered is settled.
+        /// All covered events are settled.
         case settled
-        /// Its time ran out.
+        /// The flush timed out.
         case timeout
-        /// Somebody cancelled it, or what is left is for dispatchers that are removed, or the service stops.
+        /// The flush was cancelled, its remaining events are of removed dispatchers, or the service stopped.
         case cancelled
     }
 
     public struct Part: Sendable, Equatable {
-        /// Events delivered.
+        /// The number of delivered events.
         public var sent: Int
-        /// Events dead, expired or evicted.
+        /// The number of events that were dead-lettered, expired or evicted.
         public var failed: Int
-        /// Events not settled.
+        /// The number of events that are not settled.
         public var left: Int
-        /// The barriers that hold what is left.
+        /// The barriers that hold the remaining events.
         public var blockedBy: [String]
     }
 }
 
-/// Why a flush does not begin.
+/// The reason why a flush was not started.
 public enum FlushRefusal: Error, Equatable, Sendable {
     case unknownDispatcher(String)
-    /// A flush of this name is under way.
+    /// A running flush has this name.
     case idInUse
 }

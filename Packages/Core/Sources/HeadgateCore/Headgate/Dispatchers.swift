@@ -1,18 +1,18 @@
 import HeadgateData
 
-/// The dispatchers of a gate: those that are configured, and those that were removed and have batches on their way.
+/// The dispatchers of a gate: those that are configured, and removed ones that have batches in flight.
 final class Dispatchers {
-    /// The route of an event that all want.
+    /// The route of an event for all dispatchers.
     @exclusivity(unchecked) private(set) var routeToAll = RouteTable.nobody
-    /// All that the store knows.
+    /// All dispatchers that the store knows.
     let known: KnownDispatchers
     @exclusivity(unchecked) private var configured: [String: Dispatcher] = [:] {
         didSet { present = configured.values.sorted { $0.id < $1.id } }
     }
-    /// Those that are configured, in alphabetical order.
+    /// The configured dispatchers in alphabetical order.
     @exclusivity(unchecked) private(set) var present: [Dispatcher] = []
     @exclusivity(unchecked) private var leaving: [String: Dispatcher] = [:]
-    /// How many have been made.
+    /// The number of dispatchers created so far.
     private var made = 0
     private let orphanAges = OrphanAges()
     private let surroundings: Dispatcher.Surroundings
@@ -25,24 +25,25 @@ final class Dispatchers {
 
     // MARK: Which there are
 
-    /// The ids of those that are configured, in alphabetical order.
+    /// The ids of the configured dispatchers in alphabetical order.
     var ids: [String] { present.map(\.id) }
 
-    /// Those that were removed and have something on its way among them, in alphabetical order.
+    /// The configured dispatchers and the removed ones that have batches in flight, in alphabetical order.
     var all: [Dispatcher] { (present + Array(leaving.values)).sorted { $0.id < $1.id } }
 
-    /// One that is configured.
+    /// The configured dispatcher with an id.
     subscript(id: String) -> Dispatcher? { configured[id] }
 
-    /// One that is configured, or has something on its way.
+    /// Returns the dispatcher with an id, configured or with batches in flight.
     func there(_ id: String) -> Dispatcher? { configured[id] ?? leaving[id] }
 
     func isConfigured(_ number: DispatcherNumber) -> Bool {
         present.contains { $0.number == number }
     }
 
-    /// Adds one. One that the store knows goes on where it was; one that has not left yet comes back as it is.
-    /// - Parameter pause: whether an operator had paused it.
+    /// Adds a dispatcher. A dispatcher that the store knows continues at its position. A removed one that still has
+    /// batches in flight is reused.
+    /// - Parameter pause: the operator's pause setting.
     func add(
         _ settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool,
         pause: ManualBarrier.Setting
@@ -66,7 +67,7 @@ final class Dispatchers {
                 surroundings: surroundings))
     }
 
-    /// Puts a dispatcher behind its barriers, from where it takes what is for it.
+    /// Registers a dispatcher with its own barriers and evaluates it at the end of the turn.
     private func install(_ dispatcher: Dispatcher) {
         configured[dispatcher.id] = dispatcher
         surroundings.coordinator.addDispatcher(dispatcher.id)
@@ -84,14 +85,14 @@ final class Dispatchers {
         surroundings.turn.look(dispatcher.id)
     }
 
-    /// Removes one: it takes no more batches, and finishes what is on its way.
-    /// - Returns: false when there is none of this name.
+    /// Removes a dispatcher: it sends no more batches and finishes those in flight.
+    /// - Returns: false if there is no such dispatcher.
     func remove(_ id: String) -> Bool {
         guard let dispatcher = configured.removeValue(forKey: id) else { return false }
         dispatcher.leave()
         leaving[id] = dispatcher
         surroundings.coordinator.unregister(dispatcher.manual)
-        // It may come back before its last batch has ended.
+        // The dispatcher may be added again before its last batch has ended.
         dispatcher.setPause(ManualBarrier.Setting())
         surroundings.coordinator.unregister(dispatcher.backoff)
         surroundings.coordinator.unregister(dispatcher.deadLetters)
@@ -105,8 +106,8 @@ final class Dispatchers {
         return true
     }
 
-    /// The fault that keeps a dispatcher from taking over the queue of one that is configured no more; nil if there is none,
-    /// or no such queue (Behaviour Q3).
+    /// Returns the fault that prevents a dispatcher from taking over the queue of a removed one, or nil if there is
+    /// none or no such queue exists (Behaviour Q3).
     func fault(takingOver former: String, by id: String) -> String? {
         guard known[former] != nil else { return nil }
         if known[id] != nil { return "cannot take over the queue of `\(former)`: `\(id)` has one of its own" }
@@ -122,37 +123,42 @@ final class Dispatchers {
         orphanAges.forget()
     }
 
-    /// Lets a removed dispatcher go once nothing of it is on its way.
+    /// Releases a removed dispatcher if it has no batch in flight.
     private func finishLeaving(_ id: String) {
         guard let dispatcher = leaving[id], dispatcher.batchesInFlight == 0 else { return }
         dispatcher.close()
         let settled = dispatcher.queue.settled
         known.setSettled(settled, of: id)
-        // The dispatcher is about to be gone, and can tell it no more.
+        // The dispatcher is released before the settlements are written, so the closure must not refer to it.
         surroundings.settlements.settled(dispatcher.number) { settled }
         leaving[id] = nil
     }
 
-    /// The route to all of them is another one by now.
+    /// Updates the route to all dispatchers, after dispatchers were added or removed.
     func renewRoute() {
         routeToAll = surroundings.events.routes.number(of: present.map(\.number))
     }
 
     // MARK: The turn
 
-    /// All look at the end of the turn.
+    /// Evaluates all dispatchers at the end of the turn.
     func lookAll() {
         ids.forEach(surroundings.turn.look)
     }
 
-    /// These look now. What is removed is let go.
-    /// - Parameter stamp: the moment on the age scale.
+    /// Evaluates dispatchers, and releases removed ones that have no batch in flight.
+    /// - Parameters:
+    ///   - ids: the dispatchers' ids.
+    ///   - stamp: the present time on the age scale.
     func look(_ ids: [String], at stamp: Int64) {
         for id in ids { configured[id]?.look(at: stamp) }
         if !leaving.isEmpty { ids.forEach(finishLeaving) }
     }
 
-    /// A group was stored, with so much of each route, behind an event.
+    /// Notifies dispatchers of a stored group.
+    /// - Parameters:
+    ///   - tallies: the events of the group, by route.
+    ///   - previous: the newest event before the group.
     func stored(_ tallies: RouteTallies, behind previous: SequenceNumber) {
         guard let (route, tally) = tallies.only else {
             return stored(counts(tallies), behind: previous)
@@ -170,7 +176,7 @@ final class Dispatchers {
         }
     }
 
-    /// How many events each dispatcher gets of several routes.
+    /// Returns the number of events per dispatcher, from tallies of several routes.
     private func counts(_ tallies: RouteTallies) -> [DispatcherNumber: Int] {
         var counts: [DispatcherNumber: Int] = [:]
         for (route, tally) in tallies {
@@ -184,7 +190,7 @@ final class Dispatchers {
     // MARK: Making room
 
     /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4, D12).
-    /// - Parameter stamp: the moment on the age scale.
+    /// - Parameter stamp: the present time on the age scale.
     func makeRoom(at stamp: Int64) {
         guard surroundings.events.limits.overflow == .dropOldest, isOverfull else { return }
         for dispatcher in present { dispatcher.freshen(at: stamp) }
@@ -193,12 +199,13 @@ final class Dispatchers {
 
     private var isOverfull: Bool { surroundings.events.limits.excess(of: surroundings.events.backlog.live) }
 
-    /// - Returns: false when there is none to evict, or it is not known yet which is the oldest: a dispatcher reads on,
-    ///   and looks again when it has.
+    /// Evicts the oldest event, or the queue of a removed dispatcher if that is older.
+    /// - Returns: false if there is nothing to evict, or if the oldest event is not known because a dispatcher has yet
+    ///   to read it. That dispatcher is evaluated again after the read.
     private func evictOldest() -> Bool {
         guard !present.contains(where: \.isFrontUnread) else { return false }
         let oldest = present.compactMap { $0.queue.firstWaiting?.sequenceNumber }.min()
-        // Nobody reads the queue of a removed dispatcher: to make room it is given up whole.
+        // The queue of a removed dispatcher is not read: it is dropped as a whole.
         let orphan = orphansWithEvents.min { $0.position < $1.position }
         if let orphan, orphan.position < oldest ?? .max {
             guard !isStoring(for: orphan) else { return false }
@@ -215,7 +222,7 @@ final class Dispatchers {
 
     // MARK: Those that are gone
 
-    /// A look into the queue of a removed dispatcher; nil if none is kept.
+    /// Returns a copy of a removed dispatcher's queue for reading, or nil if none is kept.
     func keptQueue(of id: String) -> DispatcherQueue? {
         orphansWithEvents.first { $0.id == id }.map { orphan in
             let count = surroundings.events.backlog.unsettled(of: orphan.number).events
@@ -225,7 +232,7 @@ final class Dispatchers {
         }
     }
 
-    /// Removed dispatchers that have something left, as they are reported (Behaviour Q3).
+    /// The removed dispatchers with unsettled events, for reports (Behaviour Q3).
     var orphanSummaries: [OrphanSummary] {
         let events = surroundings.events
         let (stamp, wall) = (events.presentStamp(), events.scheduler.wall)
@@ -239,24 +246,24 @@ final class Dispatchers {
         }
     }
 
-    /// Removed dispatchers that have something left.
+    /// The removed dispatchers with unsettled events.
     var orphansWithEvents: [StoredDispatcher] {
         orphans.filter { surroundings.events.backlog.unsettled(of: $0.number).events > 0 }
     }
 
-    /// Dispatchers that are gone, and have nothing on its way any more.
+    /// The removed dispatchers without batches in flight.
     private var orphans: [StoredDispatcher] {
         known.others(than: Set(configured.keys).union(leaving.keys))
     }
 
-    /// Notes which known dispatchers are not configured any more; their queues are kept for a while (Behaviour Q3).
+    /// Records which known dispatchers are not configured. Their queues are kept for the retention time (Behaviour Q3).
     func noteOrphans() {
         known.noteOrphans(except: Set(configured.keys))
         forgetOrphans()
         for orphan in orphansWithEvents { _ = orphanAges.stamp(of: orphan, in: surroundings.events) }
     }
 
-    /// Gives up the queues of dispatchers that have been gone for too long (Behaviour Q3).
+    /// Drops the queues of dispatchers that were removed longer ago than the retention time (Behaviour Q3).
     func forgetOrphans() {
         let events = surroundings.events
         let oldest = events.presentStamp() - events.limits.orphanRetention.wholeMilliseconds
@@ -271,18 +278,18 @@ final class Dispatchers {
         surroundings.counts.tell(EventLoss(loss, of: orphan.id, events: count))
     }
 
-    /// Whether something for a dispatcher is being stored. Were that one forgotten meanwhile, nobody would ever settle it, and
-    /// a new one of the same number could take it for its own.
+    /// Returns true if an event for a removed dispatcher is being stored. If the dispatcher were forgotten meanwhile,
+    /// the event would never be settled, or would go to a new dispatcher with the same number.
     private func isStoring(for orphan: StoredDispatcher) -> Bool {
         surroundings.events.offered(to: orphan.number) > 0
     }
 
     // MARK: Where they stand
 
-    /// Up to which event nobody needs anything.
+    /// Returns the sequence number up to which no dispatcher needs events.
     func trimPoint() -> SequenceNumber { known.trimPoint { there($0)?.queue.position } }
 
-    /// When the first of what waits in hand becomes too old, as of the last look.
+    /// The time at which the first pending event of a buffer becomes too old, as of the last evaluation.
     var nextExpiry: Instant? {
         present.reduce(nil) { next, dispatcher in
             guard let next, let expiry = dispatcher.nextExpiry else { return next ?? dispatcher.nextExpiry }
@@ -290,14 +297,14 @@ final class Dispatchers {
         }
     }
 
-    /// Whether there are events that nobody has in hand.
+    /// True if there are events that a dispatcher has not read.
     var hasUnread: Bool {
         if present.contains(where: { $0.unread > 0 }) { return true }
         guard !leaving.isEmpty || known.count > configured.count else { return false }
         return oldestUnread != nil
     }
 
-    /// Where the events begin that nobody has in hand; nil when there are none.
+    /// The sequence number after which there are events that a dispatcher has not read; nil if there are none.
     var oldestUnread: SequenceNumber? {
         let positions = all.filter { $0.unread > 0 }.map(\.queue.readPosition)
         return (positions + orphansWithEvents.map(\.position)).min()

@@ -1,22 +1,22 @@
 import HeadgateData
 
-/// A dispatcher as people see it.
+/// The state of a dispatcher, for people.
 public struct DispatcherSummary: Sendable, Equatable {
     public var id: String
     public var kind: String
-    /// Whether dispatches may go on now, flushes taken into account.
+    /// True if dispatches may be sent now. Running flushes are considered.
     public var isOpen: Bool
-    /// The barriers that hold it now.
+    /// The barriers that block the dispatcher now.
     public var blockedBy: [String]
     public var pending: Int
     public var inFlight: Int
-    /// What the batches take that these are in, as they are sent.
+    /// The size of the batches in flight, as they are sent.
     public var inFlightBytes: Int
-    /// Counted since the start.
+    /// The counters since the start.
     public var counters: Counters<DispatcherCounter>
-    /// The age of the oldest event that is not settled; nil when there is none.
+    /// The age of the oldest unsettled event; nil if there is none.
     public var oldest: Duration?
-    /// When it tries again; nil while it does not wait.
+    /// The time of the next attempt; nil while the dispatcher is not backing off.
     public var retryAt: Timestamp?
     /// The cause of the last failed attempt; nil after a success.
     public var lastError: String?
@@ -25,18 +25,19 @@ public struct DispatcherSummary: Sendable, Equatable {
     public var isFlushing: Bool
 }
 
-/// What became of a dispatcher's events.
+/// The outcomes of a dispatcher's events.
 public struct DispatcherOutcomes: Sendable, Equatable {
     /// The dispatcher's id.
     public var dispatcher: String
-    /// Another one for a dispatcher that was removed and came back: that begins to count anew.
+    /// A number that changes when a dispatcher is removed and added again. Its counters then start at zero.
     public var incarnation: Int
-    /// Counted since the start, or since an earlier look.
+    /// The counters since the start, or since an earlier value.
     public var counters: Counters<DispatcherCounter>
-    /// What the last failed attempt failed of; nil after a success.
+    /// The cause of the last failed attempt; nil after a success.
     public var lastError: String?
 
-    /// What has come since an earlier look: all, if that was at another dispatcher of the same id.
+    /// Returns the outcomes since an earlier value, or all outcomes if the earlier value is of another dispatcher with
+    /// the same id.
     public func since(_ earlier: DispatcherOutcomes) -> DispatcherOutcomes {
         guard incarnation == earlier.incarnation else { return self }
         var news = self
@@ -45,12 +46,12 @@ public struct DispatcherOutcomes: Sendable, Equatable {
     }
 }
 
-/// What may have changed at a gate, for those who then look (Behaviour B10).
+/// The kind of a possible change at a gate. Watchers read the state after it (Behaviour B10).
 public enum GateChange: Sendable {
-    /// The way to a dispatcher: a barrier's state, or a flush.
+    /// A dispatcher may have become open or blocked: through a barrier's state, or a flush.
     case way
-    /// Which barriers there are, or what is told of them.
+    /// A barrier was added, removed or changed.
     case barriers
-    /// A dispatcher's counters, at the end of a turn.
+    /// A dispatcher's counters may have changed, at the end of a turn.
     case progress
 }

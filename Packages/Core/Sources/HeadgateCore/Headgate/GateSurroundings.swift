@@ -1,20 +1,21 @@
 import HeadgateData
 
-/// What a gate needs of the program around it, whole before it begins.
+/// The services that a gate needs from the program around it.
 public struct GateSurroundings {
-    /// Gives numbers from 0 to 1, for the length of waits.
+    /// Returns a random number from 0 to 1, for the length of waits.
     public var chance: () -> Double
-    /// Finds a time zone by its name, or the machine's for nil (Behaviour B24).
+    /// Returns the time zone with a name, or the machine's for nil (Behaviour B24).
     public var timeZone: (String?) -> TimeZoneRules?
-    /// Compiles the regular expressions in rules (Behaviour S5). Without one, a rule with a regular expression has a fault.
+    /// Compiles the regular expressions in rules (Behaviour S5). Without a compiler, a rule with a regular expression
+    /// has a fault.
     public var patternCompiler: any PatternCompiler
-    /// Reads the context of stored events; gives the members of a JSON object, nil when it is none.
+    /// Parses the context of stored events. Returns nil if the bytes are not a JSON object.
     public var readObject: (UnsafeRawBufferPointer) -> DataObject?
-    /// How large groups of events become.
+    /// The sizes of commit groups.
     public var groups: GroupBounds
-    /// When the program was built, or earlier: an earlier wall time counts as not set (Behaviour P7).
+    /// The time at which the program was built, or an earlier time. Earlier wall times count as not set (Behaviour P7).
     public var builtAt: Timestamp
-    /// Runs the boards that stand before dispatchers (Behaviour A9). Without one they wait.
+    /// Runs the boards of activation barriers (Behaviour A9). Without an activator their dispatchers stay blocked.
     public weak var boardActivator: (any BoardActivator)?
 
     public init(

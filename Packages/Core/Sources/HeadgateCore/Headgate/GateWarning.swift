@@ -1,10 +1,10 @@
 import HeadgateData
 
-/// A condition of the gate that people should know of and can change (`status`, `warnings`).
+/// A condition of the gate that an operator should know of and can change (`status`, `warnings`).
 public enum GateWarning: Sendable, Equatable {
-    /// The wall clock is earlier than the program, or than the newest wall time that was stored (Behaviour P7).
+    /// The wall clock is earlier than the program's build, or than the newest stored wall time (Behaviour P7).
     case wallClockNotSet(wall: Timestamp, before: Timestamp)
-    /// Four fifths of the room for dead letters are used (Behaviour D10).
+    /// Four fifths of the room for dead letters are in use (Behaviour D10).
     case deadLettersNearFull(Tally, LetterBounds, DeadLettersFull)
 }
 
@@ -24,10 +24,10 @@ extension GateWarning: CustomStringConvertible {
 }
 
 extension Headgate {
-    /// The dead letters that there are, and the bytes of their events.
+    /// The number of dead letters and the size of their events.
     public var deadLetters: Tally { letters.used }
 
-    /// The conditions that people should know of now.
+    /// The warnings that apply now.
     public var warnings: [GateWarning] {
         var warnings: [GateWarning] = []
         if let before = events.wallIsBefore { warnings.append(.wallClockNotSet(wall: scheduler.wall, before: before)) }

@@ -1,14 +1,14 @@
 import HeadgateData
 
-// What is measured, for those who keep an eye on many machines (Behaviour O1).
+// Measurements, for monitoring (Behaviour O1).
 
 extension Headgate {
-    /// How long every dispatcher's events took, in alphabetical order of the dispatchers.
+    /// The histograms of all dispatchers, in alphabetical order of the dispatchers.
     public var dispatcherMeasures: [(dispatcher: String, measures: DispatcherMeasures)] {
         dispatcherIds.compactMap { id in dispatchers[id].map { (id, $0.measures) } }
     }
 
-    /// For how long each barrier has held each dispatcher that it stands before.
+    /// The time for which each barrier has blocked each dispatcher in its scope.
     public var closedTimes: [ClosedWay] {
         var all: [ClosedWay] = []
         coordinator.closedTimes(of: dispatcherIds) { barrier, dispatcher, time in
@@ -18,12 +18,12 @@ extension Headgate {
     }
 }
 
-/// A barrier before a dispatcher, and for how long it has held that one.
+/// A barrier, a dispatcher in its scope, and the time for which the barrier has blocked it.
 public struct ClosedWay: Sendable, Equatable {
     /// The barrier's id.
     public let barrier: String
     /// The dispatcher's id.
     public let dispatcher: String
-    /// Since the barrier stands there.
+    /// The time since the barrier was registered for the dispatcher.
     public let time: ClosedTime
 }

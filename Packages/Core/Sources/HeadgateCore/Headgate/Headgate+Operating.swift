@@ -1,26 +1,26 @@
 import HeadgateData
 
-// What operators do, by themselves or by settings: pause, flush, look, and limit.
+// Operations for operators and settings: pauses, flushes, reading queues and limits.
 
 extension Headgate {
     // MARK: Pausing
 
-    /// Closes a dispatcher's ManualBarrier (Behaviour B23); `then` is called once that survives a restart.
-    /// - Returns: false when there is no such dispatcher.
+    /// Closes a dispatcher's ManualBarrier (Behaviour B23). `then` is called once the pause survives a restart.
+    /// - Returns: false if there is no such dispatcher.
     public func pause(
         _ id: String, reason: String?, isFlushable: Bool, then: @escaping (StoreFault?) -> Void
     ) -> Bool {
         setPause(of: id, ManualBarrier.Setting(isPaused: true, isFlushable: isFlushable, reason: reason), then)
     }
 
-    /// Opens a dispatcher's ManualBarrier.
-    /// - Returns: false when there is no such dispatcher.
+    /// Opens a dispatcher's ManualBarrier. `then` is called once that survives a restart.
+    /// - Returns: false if there is no such dispatcher.
     public func resume(_ id: String, then: @escaping (StoreFault?) -> Void) -> Bool {
         setPause(of: id, ManualBarrier.Setting(), then)
     }
 
-    /// Ends the wait of a dispatcher that backs off after a failure, `Retry-After` included: it sends again now (Behaviour D5).
-    /// - Returns: true if there was such a wait; nil when there is no such dispatcher.
+    /// Ends the wait of a dispatcher that is backing off, `Retry-After` included, so that it sends now (Behaviour D5).
+    /// - Returns: true if the dispatcher was waiting; nil if there is no such dispatcher.
     public func endBackoff(of id: String) -> Bool? {
         dispatchers[id]?.endBackoff()
     }
@@ -37,14 +37,14 @@ extension Headgate {
 
     // MARK: Flushing
 
-    /// Starts a flush of what these dispatchers have queued now (Behaviour F1), and of what was offered to the queue
-    /// before and is about to be stored; nothing that is offered later is in it.
+    /// Starts a flush of everything that the dispatchers have queued now (Behaviour F1). It covers events that are
+    /// accepted and about to be stored, but no later events.
     /// - Parameters:
-    ///   - id: the flush's name, to cancel it by; made up when nil.
-    ///   - ids: the dispatchers; nil is all.
-    ///   - timeout: after which it ends in any case; nil is never.
-    ///   - then: is told how it ended, never before this returns.
-    /// - Returns: the flush's name; nil when a dispatcher is unknown.
+    ///   - id: the flush's name; nil to generate one.
+    ///   - ids: the dispatchers; nil for all.
+    ///   - timeout: the time after which the flush ends in any case; nil for no timeout.
+    ///   - then: gets the result, after the function has returned.
+    /// - Returns: the flush's name, or the reason why the flush was not started.
     public func flush(
         id: String? = nil, dispatchers ids: [String]? = nil, timeout: Duration?, then: @escaping (FlushAnswer) -> Void
     ) -> Result<String, FlushRefusal> {
@@ -59,15 +59,15 @@ extension Headgate {
         return .success(name)
     }
 
-    /// The flushes under way, those that were begun first in front.
+    /// The running flushes, in the order of their starts.
     public var flushesUnderWay: [FlushSummary] {
         flushes.table.flushes.map {
             FlushSummary(id: $0.id, dispatchers: $0.parts.keys.sorted(), since: $0.since, timeout: $0.timeout)
         }
     }
 
-    /// Ends a flush before its time (Behaviour F4).
-    /// - Returns: false when there is none of this name.
+    /// Cancels a flush (Behaviour F4).
+    /// - Returns: false if there is no flush with this name.
     public func cancelFlush(_ id: String) -> Bool {
         flushes.cancel(id)
     }
@@ -82,38 +82,40 @@ extension Headgate {
         return Dictionary(parts) { first, _ in first }
     }
 
-    /// What was offered before a flush could not be stored: only what was stored before is left.
+    /// Excludes events from a flush that could not be stored.
     private func leaveOutUnstored(_ flush: String, _ ids: [String]) {
         for id in ids { flushes.limit(flush, id, to: dispatchers[id]?.unsettled.events ?? 0) }
     }
 
     // MARK: Limits and memory
 
-    /// Other limits are in force from now on (Behaviour Q4).
+    /// Applies new limits (Behaviour Q4).
     public func setLimits(_ limits: StoreLimits) {
         events.setLimits(limits)
         dispatchers.lookAll()
     }
 
-    /// Keeps something small under a name, over restarts; nil takes it away. `then` is called once it is written.
+    /// Saves a small value under a name, across restarts; nil deletes it. `then` is called once the change is written.
     public func keep(_ bytes: [UInt8]?, as name: String, then: @escaping (StoreFault?) -> Void) {
         kept.keep(bytes, as: name, then: then)
     }
 
-    /// What was kept under a name.
+    /// Returns the saved value of a name.
     public func keptBytes(as name: String) -> [UInt8]? {
         kept[name]
     }
 }
 
-/// What operators do with what waits for a dispatcher.
+/// Operations on the pending events of a dispatcher.
 extension Headgate {
-    /// Looks at the next events that a dispatcher would send, in their order, and takes none.
+    /// Reads the next events that a dispatcher would send, in order, without taking them.
     /// - Parameters:
-    ///   - after: only what comes behind this one, as ``QueuePage/next`` tells.
-    ///   - limit: the most events, at least one; there may be fewer where they are large.
-    /// - Returns: false when there is no such dispatcher, and no queue that is kept for one (Behaviour Q3); `then` is not
-    ///   called.
+    ///   - id: the dispatcher's id.
+    ///   - after: the sequence number after which to read, from ``QueuePage/next``.
+    ///   - limit: the most events, at least one. There may be fewer if they are large.
+    ///   - then: gets the events.
+    /// - Returns: false if there is no such dispatcher, and no queue of a removed one (Behaviour Q3). `then` is not
+    ///   called in that case.
     public func peek(
         at id: String, after: SequenceNumber = 0, limit: Int, then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) -> Bool {
@@ -122,19 +124,20 @@ extension Headgate {
         return true
     }
 
-    /// Drops what waits for a dispatcher now, and counts it as evicted. What is on its way stays, and so does what comes
-    /// later.
+    /// Drops the pending events of a dispatcher, and counts them as evicted. Events in flight and later events are
+    /// kept.
     /// - Parameters:
-    ///   - sequenceNumber: only what comes before this one; nil is all.
-    ///   - then: gets how many events there were, once that survives a restart.
-    /// - Returns: false when there is no such dispatcher; `then` is not called.
+    ///   - id: the dispatcher's id.
+    ///   - sequenceNumber: the sequence number before which events are dropped; nil for all.
+    ///   - then: gets the number of dropped events, once that survives a restart.
+    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func purge(
         _ id: String, before sequenceNumber: SequenceNumber? = nil, then: @escaping (Result<Int, PurgeFault>) -> Void
     ) -> Bool {
         guard dispatchers[id] != nil else { return false }
         let newest = events.lastSequenceNumber
         let through = sequenceNumber.map { min($0 - 1, newest) } ?? newest
-        // What was offered before, and is being stored, goes as well.
+        // Events that are being stored are purged as well.
         events.whenCommitted { [weak self] _ in
             guard let self, let dispatcher = self.dispatchers[id] else {
                 return then(.failure(.dispatcherRemoved(purged: 0)))
@@ -150,32 +153,34 @@ extension Headgate {
     }
 }
 
-/// Why not all that was to be purged is, or not for good.
+/// The reason for an incomplete purge, or for one that may not survive a restart.
 public enum PurgeFault: Error, Equatable, Sendable {
-    /// The dispatcher was removed meanwhile; the rest of its queue is kept (Behaviour Q3).
+    /// The dispatcher was removed during the purge. The rest of its queue is kept (Behaviour Q3).
     case dispatcherRemoved(purged: Int)
-    /// All is purged, but that could not be written down.
+    /// All events were purged, but that could not be written to the store.
     case store(StoreFault)
 }
 
-/// A flush under way, as people see it.
+/// A running flush, for people.
 public struct FlushSummary: Sendable, Equatable {
     public var id: String
-    /// The dispatchers that it is for, in alphabetical order.
+    /// The flushed dispatchers in alphabetical order.
     public var dispatchers: [String]
     public var since: Timestamp
-    /// After which it ends in any case; nil: never.
+    /// The time after which the flush ends in any case; nil for no timeout.
     public var timeout: Duration?
 }
 
-/// What operators do with dead letters (Behaviour D10). A dispatcher that was removed and whose queue is kept still has its
-/// letters; they can be seen and purged, and requeued when it is back.
+/// Operations on dead letters (Behaviour D10). A removed dispatcher whose queue is kept still has its letters: they can
+/// be read and purged, and requeued when the dispatcher is back.
 extension Headgate {
     /// Reads dead letters, the oldest first.
     /// - Parameters:
-    ///   - dispatcher: those of one; nil is of all.
-    ///   - after: those behind this one.
-    /// - Returns: false when there is no such dispatcher; `then` is not called.
+    ///   - dispatcher: the dispatcher whose letters are read; nil for all.
+    ///   - after: the number after which letters are read.
+    ///   - limit: the most letters to read, at least one.
+    ///   - then: gets the letters.
+    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func readDeadLetters(
         of dispatcher: String? = nil, after: LetterNumber = 0, limit: Int,
         then: @escaping (Result<LetterPage, StoreFault>) -> Void
@@ -186,13 +191,13 @@ extension Headgate {
         return true
     }
 
-    /// Has the events of dead letters go again: under their old ids, with new places at the end of the queue, each to the
-    /// dispatcher it died for alone. Their ages and times to live count from now on, their attempts begin anew.
+    /// Puts the events of dead letters into the queue again: with the same ids, at the end of the queue, and each for
+    /// its letter's dispatcher only. Their ages and times to live start again, and so do their attempts.
     /// - Parameters:
-    ///   - dispatcher: those of one; nil is of all that are there.
-    ///   - letters: those of these numbers; nil is all.
-    ///   - then: gets how many there were, once they are stored.
-    /// - Returns: false when there is no such dispatcher; `then` is not called.
+    ///   - dispatcher: the dispatcher whose letters are requeued; nil for all configured ones.
+    ///   - letters: the numbers of the letters; nil for all.
+    ///   - then: gets the number of requeued letters, once they are stored.
+    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func requeueDeadLetters(
         of dispatcher: String? = nil, _ letters: Set<LetterNumber>? = nil,
         then: @escaping (Result<Int, RequeueFault>) -> Void
@@ -202,12 +207,12 @@ extension Headgate {
         return true
     }
 
-    /// Deletes dead letters for good.
+    /// Deletes dead letters.
     /// - Parameters:
-    ///   - dispatcher: those of one; nil is of all.
-    ///   - letters: those of these numbers; nil is all.
-    ///   - then: gets how many there were.
-    /// - Returns: false when there is no such dispatcher; `then` is not called.
+    ///   - dispatcher: the dispatcher whose letters are deleted; nil for all.
+    ///   - letters: the numbers of the letters; nil for all.
+    ///   - then: gets the number of deleted letters.
+    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func purgeDeadLetters(
         of dispatcher: String? = nil, _ letters: Set<LetterNumber>? = nil,
         then: @escaping (Result<Int, StoreFault>) -> Void
@@ -226,18 +231,18 @@ extension Headgate {
 // MARK: - Status
 
 extension Headgate {
-    /// Every dispatcher, in alphabetical order.
+    /// All dispatchers in alphabetical order.
     public var dispatcherSummaries: [DispatcherSummary] {
         dispatcherIds.compactMap { dispatchers[$0] }.map(summary)
     }
 
-    /// Every barrier, those registered first in front.
+    /// All barriers in the order of their registration.
     public var barrierSummaries: [BarrierSummary] { coordinator.summaries }
 
-    /// What is stored and not settled by all.
+    /// The number and size of stored events that at least one dispatcher has not settled.
     public var stored: Tally { events.backlog.live }
 
-    /// The age of the oldest event that some dispatcher has not settled; nil when there is none.
+    /// The age of the oldest unsettled event; nil if there is none.
     public var oldestAge: Duration? {
         dispatchers.present.compactMap(oldestAge).max()
     }
@@ -261,7 +266,7 @@ extension Headgate {
         return .milliseconds(max(0, age))
     }
 
-    /// What became of every dispatcher's events since the start, in alphabetical order of the dispatchers.
+    /// The outcomes of all dispatchers' events since the start, in alphabetical order of the dispatchers.
     public var outcomes: [DispatcherOutcomes] {
         dispatcherIds.compactMap { dispatchers[$0] }.map {
             DispatcherOutcomes(

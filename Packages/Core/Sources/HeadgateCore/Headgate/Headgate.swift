@@ -1,22 +1,22 @@
 import HeadgateData
 
-/// All that the service does with events, without sockets, files or threads: accepts them into the queue, and sees them
-/// through barriers to their dispatchers.
+/// The gate: everything the service does with events, without sockets, files or threads. It accepts events into the
+/// queue, holds them behind barriers, and delivers them to dispatchers.
 ///
-/// It lives on the scheduler. Facts come in by method calls; what follows from them is noted in a `TurnRecord` and done at the
-/// end of the turn. It is a thin front: what it does is done by its parts, which own their state.
+/// A gate lives on the scheduler. Method calls report facts. Their consequences are recorded in a `TurnRecord` and
+/// processed at the end of the turn. The gate only combines its parts, which own their state.
 public final class Headgate {
     public let scheduler: any Scheduler
     public let events: EventQueue
-    /// What is counted of all its events.
+    /// The counters of all events.
     public let counts = EventCounts()
-    /// The machine's network connection, set by whoever watches it (Behaviour B21).
+    /// The machine's network connection. The code that monitors it sets the value (Behaviour B21).
     public let network = StateSubject(NetworkState.unknown)
-    /// What clients announced about themselves, set by whoever serves them (Behaviour B26).
+    /// The statuses that clients have reported. The code that serves them sets the value (Behaviour B26).
     public let clientStatuses = StateSubject(ClientStatuses())
-    /// The barriers that clients registered (Behaviour B29).
+    /// The barriers that clients have registered (Behaviour B29).
     public let remoteBarriers: RemoteBarriers
-    /// True if the network's return begins a flush (Behaviour F5).
+    /// True if the network's return starts a flush (Behaviour F5).
     public var flushesOnReturn = false
 
     let surroundings: GateSurroundings
@@ -33,19 +33,19 @@ public final class Headgate {
     let kept: KeptValues
     let clock: ClockKeeper
     let depths = QueueDepths()
-    /// What is kept so that events can be traced.
+    /// The records of recent events for traces.
     public let trace: EventTrace
     private let housekeeping: Housekeeping
     private let barrierFailureSubject = PulseSubject<BarrierFailure>()
     private let changeSubject = PulseSubject<GateChange>()
     private var networkReturn = NetworkReturn()
     private let automaticFlushes = AutomaticFlushes()
-    /// The orderly stop under way.
+    /// The running orderly stop.
     @exclusivity(unchecked) private var stopping: OrderlyStop?
-    /// What the gate follows for as long as it lives.
+    /// The subscriptions of the gate, for its whole life.
     private var followed: [any Disposable] = []
 
-    /// - Parameter state: what the store gave back when it was opened.
+    /// - Parameter state: the state that the store returned when it was opened.
     public init(
         scheduler: any Scheduler, store: any EventStore, state: consuming StoredState, limits: StoreLimits,
         surroundings: GateSurroundings = GateSurroundings()
@@ -89,17 +89,17 @@ public final class Headgate {
         store.onLettersDropped = { [weak self] in self?.lettersDropped($0) }
         follow(network.wrappedValue) { $0.networkChanged(to: $1) }
         if let activator = surroundings.boardActivator {
-            // What dispatchers wait for is a reason to be told (Behaviour B10).
+            // Watchers are shown which boards the dispatchers wait for (Behaviour B10).
             follow(activator.servingChanges) { gate, _ in gate.barriersChanged() }
         }
     }
 
-    /// Has the gate told of something for as long as it lives.
+    /// Subscribes to an observable for the life of the gate.
     private func follow<Value>(_ observable: Observable<Value>, _ tell: @escaping (Headgate, Value) -> Void) {
         followed.append(observable.subscribe { [weak self] in if let self { tell(self, $0) } })
     }
 
-    /// Dead letters had to make room for newer ones (Behaviour D10, O4).
+    /// Counts dead letters that were dropped to make room for newer ones (Behaviour D10, O4).
     private func lettersDropped(_ numbers: [DispatcherNumber: Int]) {
         for (number, count) in numbers.sorted(by: { $0.key < $1.key }) {
             counts.count(.droppedLetters, count)
@@ -110,45 +110,45 @@ public final class Headgate {
 
     // MARK: Watching
 
-    /// Barriers whose code threw, or that refused their configuration, for the log (Behaviour B7, B9).
+    /// Emits barriers whose code threw or that refused their configuration, for the log (Behaviour B7, B9).
     public var barrierFailures: Observable<BarrierFailure> { barrierFailureSubject.observable }
 
-    /// Failures of transformations, for the log (Behaviour P4).
+    /// Emits failures of transformations, for the log (Behaviour P4).
     public var transformationFailures: Observable<TransformationFailure> { transformations.failures.observable }
 
-    /// Why something could not be written down, for the log; it is tried again (Behaviour Q8).
+    /// Emits faults of writes to the store, for the log. The writes are repeated (Behaviour Q8).
     public var writeFaults: Observable<StoreFault> { settlements.faults.observable }
 
-    /// What may have changed, for those who watch (Behaviour B10). While nobody does it costs nothing.
+    /// Emits possible changes, for watchers (Behaviour B10). Without watchers it costs nothing.
     public var changes: Observable<GateChange> { changeSubject.observable }
 
-    /// Whether anybody watches ``changes``.
+    /// True if ``changes`` is observed.
     public var isWatched: Bool { changeSubject.isObserved }
 
-    /// Something is told of barriers now that was not before; for those whose words come from elsewhere.
+    /// Reports that the description of a barrier may have changed, for descriptions that come from outside the gate.
     public func barriersChanged() {
         changeSubject.send(.barriers)
     }
 
     // MARK: Dispatchers
 
-    /// Adds a dispatcher. One that the store knows goes on where it was; a new one starts at the newest event
-    /// (Behaviour Q3).
-    /// - Parameter reachesNetwork: whether its destination is on the other side of a network: neither this machine's
-    ///   loopback, nor a file or socket of its own (Behaviour B20).
+    /// Adds a dispatcher. A dispatcher that the store knows continues at its position; a new one starts at the newest
+    /// event (Behaviour Q3).
+    /// - Parameter reachesNetwork: true if the destination is reached over a network, and is not this machine's
+    ///   loopback, a file or a Unix socket (Behaviour B20).
     public func addDispatcher(
         _ settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool = false
     ) {
-        // Of a dispatcher that the store does not know another one of its name was paused.
+        // A saved pause belongs to an earlier dispatcher of this name if the store does not know the dispatcher.
         if dispatchers.known[settings.id] == nil { kept.endPause(of: settings.id) }
         dispatchers.add(
             settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork, pause: kept.pause(of: settings.id))
         dispatchersChanged()
     }
 
-    /// Gives a dispatcher other settings. No event is lost or sent again by it (Behaviour S3).
-    /// - Parameter sender: its new way out; nil: the present one stays.
-    /// - Returns: false when there is no such dispatcher.
+    /// Applies new settings to a dispatcher. No event is lost or sent twice because of it (Behaviour S3).
+    /// - Parameter sender: the new sender; nil to keep the present one.
+    /// - Returns: false if there is no such dispatcher.
     @discardableResult
     public func changeDispatcher(
         _ settings: DispatcherSettings, kind: String, sender: (any Sender)?, reachesNetwork: Bool
@@ -159,30 +159,32 @@ public final class Headgate {
         return true
     }
 
-    /// Removes a dispatcher: it takes no more batches, finishes what is on its way, and its queue is kept for a while
-    /// (Behaviour Q3). Flushes do not wait for it. An operator's pause ends with it: another of its name is not held.
+    /// Removes a dispatcher: it sends no more batches and finishes those in flight, and its queue is kept for the
+    /// retention time (Behaviour Q3). Flushes do not wait for it. An operator's pause is deleted, so that a later
+    /// dispatcher of this name is not paused.
     public func removeDispatcher(_ id: String) {
         guard dispatchers.remove(id) else { return }
         kept.endPause(of: id)
         dispatchersChanged()
     }
 
-    /// Makes anew what depends on which dispatchers there are, and how they are set.
+    /// Updates everything that depends on the list of dispatchers and their settings.
     private func dispatchersChanged() {
         configured.refreshDefaultScopes()
         loadRouter.dispatchersChanged(dispatchers.present)
         dispatchers.renewRoute()
     }
 
-    /// Notes which known dispatchers are not configured any more; their queues are kept for a while (Behaviour Q3).
+    /// Records which known dispatchers are not configured. Their queues are kept for the retention time (Behaviour Q3).
     public func noteOrphans() {
         dispatchers.noteOrphans()
     }
 
-    /// The queues of dispatchers that are configured no more, in alphabetical order (Behaviour Q3).
+    /// The queues of removed dispatchers, in alphabetical order of the dispatchers (Behaviour Q3).
     public var orphans: [OrphanSummary] { dispatchers.orphanSummaries }
 
-    /// The fault that keeps a dispatcher from taking over the queue of one that is configured no more; nil if there is none.
+    /// Returns the fault that prevents a dispatcher from taking over the queue of a removed one, or nil if there is
+    /// none.
     public func fault(takingOver former: String, by id: String) -> String? {
         dispatchers.fault(takingOver: former, by: id)
     }
@@ -192,22 +194,23 @@ public final class Headgate {
 
     public func hasDispatcher(_ id: String) -> Bool { dispatchers[id] != nil }
 
-    /// The id of a dispatcher that is configured, or whose queue is kept.
+    /// Returns the id of a dispatcher that is configured or whose queue is kept.
     public func dispatcherId(of number: DispatcherNumber) -> String? {
         dispatchers.known.id(of: number)
     }
 
-    /// A dispatcher's destination can take more than before (``Sender/capacity``): it looks again.
+    /// Reports that a destination has more capacity than before (``Sender/capacity``). The dispatcher is evaluated
+    /// again.
     public func destinationHasRoom(_ id: String) {
         turn.look(id)
     }
 
     // MARK: Routes
 
-    /// The route of an event that all dispatchers want.
+    /// The route of an event for all dispatchers.
     public var routeToAll: RouteNumber { dispatchers.routeToAll }
 
-    /// The route of an event for all dispatchers, or for some only; nil when one of these is unknown.
+    /// Returns the route of an event for all dispatchers or for the given ones, or nil if one of these is unknown.
     public func route(narrowedTo ids: [String]? = nil) throws(TooManyRoutes) -> RouteNumber? {
         guard let ids else { return routeToAll }
         let numbers = ids.map { dispatchers[$0]?.number }
@@ -215,17 +218,18 @@ public final class Headgate {
         return try routeNumber(of: Set(numbers.compactMap { $0 }))
     }
 
-    /// Whether an event has to be shown to ``route(_:for:)``.
+    /// True if an event has to be passed to ``route(_:for:)``.
     public var hasLoadRules: Bool { !loadRouter.isEmpty }
 
-    /// The dispatchers of a route that want an event (Behaviour P3).
+    /// Returns the route without the dispatchers whose load rules refuse an event (Behaviour P3).
     public func route(_ route: RouteNumber, for event: some EventFields) throws(TooManyRoutes) -> RouteNumber {
         let refusing = loadRouter.refusing(event)
         guard !refusing.isEmpty else { return route }
         return try routeNumber(of: events.routes.dispatchers(of: route).filter { !refusing.contains($0) })
     }
 
-    /// The number of a set that an event asks for. Where there are too many, some may be forgotten by the next turn.
+    /// Returns the number of a set that an event requests. If there are too many sets, unused ones are forgotten by the
+    /// next turn.
     private func routeNumber(of dispatchers: some Sequence<DispatcherNumber>) throws(TooManyRoutes) -> RouteNumber {
         do throws(TooManyRoutes) {
             return try events.routes.number(asked: dispatchers)
@@ -237,12 +241,12 @@ public final class Headgate {
 
     // MARK: Network
 
-    /// Somebody sets ``network``. From now on a ConnectivityBarrier stands before the dispatchers that reach the network
-    /// (Behaviour B20); before, it could only hold them for ever.
+    /// Adds a ConnectivityBarrier before the dispatchers that reach the network (Behaviour B20). Call it once
+    /// ``network`` is being set: before, the barrier would block them for ever.
     public func watchNetwork() {
         let id = ConnectivityBarrier.id
         guard !coordinator.isTaken(id) else { return }
-        // An empty configuration has nothing to refuse; a factory of the program's own may still throw.
+        // An empty configuration cannot have a fault, but a factory of the program's own may still throw.
         do {
             try addBarrier(id: id, kind: id, scopes: nil, configuration: [:])
         } catch {
@@ -251,15 +255,15 @@ public final class Headgate {
     }
 
     private func networkChanged(to state: NetworkState) {
-        // Why a barrier is closed may have changed alone, which no way tells.
+        // The reason for a closed barrier may have changed without a change of its state.
         barriersChanged()
         guard networkReturn.isReturn(to: state), flushesOnReturn else { return }
-        // The ConnectivityBarriers hear of the same change in this turn, some of them after the gate.
+        // Some ConnectivityBarriers are notified of the change after the gate, in this turn.
         scheduler.atEndOfTurn(.facts) { [weak self] in self?.flushBehindOpenConnectivity() }
     }
 
-    /// Flushes the dispatchers that stand behind ConnectivityBarriers, all of which are open now (Behaviour F5): the return of
-    /// a connection of the wrong kind flushes nothing.
+    /// Flushes the dispatchers whose ConnectivityBarriers are all open now (Behaviour F5). The return of a connection
+    /// of the wrong kind thus flushes nothing.
     private func flushBehindOpenConnectivity() {
         guard !isStopping else { return }
         let states = barrierSummaries.filter { $0.identity.kind == ConnectivityBarrier.id }.flatMap(\.states)
@@ -267,23 +271,24 @@ public final class Headgate {
         flushAutomatically(Set(states.map(\.dispatcher)).subtracting(closed).sorted())
     }
 
-    /// Begins a flush that nobody waits for: it lasts until everything it covers is settled (Behaviour F5).
-    /// - Parameter dispatchers: the dispatchers' ids; nil is all.
+    /// Starts a flush without a timeout, which lasts until everything it covers is settled (Behaviour F5).
+    /// - Parameter dispatchers: the dispatchers' ids; nil for all.
     public func flushAutomatically(_ dispatchers: [String]? = nil) {
         automaticFlushes.begin(dispatchers ?? dispatcherIds, of: self)
     }
 
     // MARK: Stopping
 
-    /// Whether an orderly stop is under way.
+    /// True if an orderly stop is running.
     public var isStopping: Bool { stopping != nil }
 
-    /// Stops in an orderly way (Behaviour D11, F5): what may go now goes, what is in flight is finished, within a time;
-    /// the rest stays stored. Waits are not waited for, and nobody is waited for without end: a store that does not
-    /// answer is left five seconds after that time. A stop that is under way goes on as it began.
+    /// Stops in an orderly way (Behaviour D11, F5): pending events are sent as far as barriers allow, and batches in
+    /// flight are finished, within a time limit. The rest stays stored. Backoff waits are not awaited. A store that
+    /// does not answer is abandoned five seconds after the limit. A second call joins the running stop.
     /// - Parameters:
-    ///   - flushing: whether the stop begins with a flush.
-    ///   - then: called once the store is closed, or left; at once if that has been.
+    ///   - timeout: the time limit.
+    ///   - flushing: true if the stop begins with a flush.
+    ///   - then: is called once the store is closed or abandoned; at once if that has happened already.
     public func stop(within timeout: Duration, flushing: Bool, then: @escaping (StopOutcome) -> Void) {
         if let stopping { return stopping.whenEnded(then) }
         let stop = OrderlyStop(gate: self, within: timeout, flushing: flushing)
@@ -299,7 +304,7 @@ public final class Headgate {
 extension Headgate: GateHost {
     func turnEnded(toLook ids: [String]) {
         guard stopping?.isClosing != true else { return }
-        // One moment for all that is done now: to ask the clocks takes as long as most of it.
+        // Read the clocks once for the whole end of the turn: reading them takes as long as most of the work.
         let present = events.clockPair()
         clock.keepIfJumped(present)
         dispatchers.makeRoom(at: present.stamp)
@@ -332,7 +337,7 @@ extension Headgate: GateHost {
         events.forgetUnusedRoutes(except: routeToAll)
     }
 
-    /// The kind of the machine's network connection, where it is known (Behaviour D13).
+    /// The kind of the machine's network connection; nil if it is unknown (Behaviour D13).
     public var networkConnectionType: String? { network.value.kind?.rawValue }
 
     var boardActivator: (any BoardActivator)? { surroundings.boardActivator }

@@ -1,8 +1,8 @@
-/// What has to be done now and then: events that have become too old are let go of, wherever they wait (Behaviour Q4), ids
-/// beyond the window and queues that nobody wants are forgotten, and the clocks are written down.
+/// Periodic work: dropping events that have become too old (Behaviour Q4), forgetting old ids and the queues of removed
+/// dispatchers, and saving the clocks.
 ///
-/// The sweeper looks through all that waits, however deep in a backlog that is held. It reads no more than a piece at a
-/// time, and rests between two.
+/// The sweeper reads the whole backlog, also behind closed barriers. It reads a limited part at a time and pauses after
+/// each.
 final class Housekeeping {
     private let dispatchers: Dispatchers
     private let events: EventQueue
@@ -11,23 +11,23 @@ final class Housekeeping {
     private let counts: EventCounts
     private let trace: EventTrace
     @exclusivity(unchecked) private var alarm: (rings: any Disposable, at: Instant)?
-    /// When orphans and ids are looked at next.
+    /// The next time at which orphans and ids are checked.
     @exclusivity(unchecked) private var nextChores: Instant
     @exclusivity(unchecked) private var pass: Pass
     @exclusivity(unchecked) private var hasEnded = false
 
     private enum Pass {
-        /// The backlog is being looked through, since a moment.
+        /// A pass over the backlog has been running since this time.
         case running(since: Instant)
-        /// It has been, and is again from a moment on.
+        /// The next pass begins at this time.
         case resting(until: Instant)
     }
 
     private static let restBetweenSteps = Duration.milliseconds(5)
     private static let leastRest = Duration.seconds(10)
-    /// A pass over a large backlog takes no more than this part of the time.
+    /// The pause after a pass as a multiple of its duration.
     private static let leisure = 20
-    /// One that took long since the disk hung says nothing of the next.
+    /// The upper limit of the pause: a pass that was slow because the disk hung does not predict the next.
     private static let mostRest = Duration.seconds(300)
     private static let timeBetweenChores = Duration.seconds(60)
 
@@ -45,8 +45,8 @@ final class Housekeeping {
         pass = .resting(until: events.scheduler.now)
     }
 
-    /// Looks again when the next event in hand becomes too old, when the backlog is to be looked through, and once a minute
-    /// for the rest.
+    /// Schedules the next check: when a buffered event becomes too old, when a pass is due, and once a minute for the
+    /// other work.
     func schedule() {
         beginPassWhenDue()
         let next = hasEnded ? nil : nextLook
@@ -55,13 +55,13 @@ final class Housekeeping {
         alarm = next.map { next in (events.scheduler.schedule(at: next) { [weak self] in self?.look() }, next) }
     }
 
-    /// An orderly stop is under way: nothing is looked through any more.
+    /// Stops all periodic work, because an orderly stop is running.
     func end() {
         hasEnded = true
     }
 
     private var nextLook: Instant {
-        // Counted from the last time: a gate that is always busy would put it off for ever.
+        // The interval counts from the last check, so that a busy gate cannot postpone the work for ever.
         var next = nextChores
         if case .resting(let end) = pass, dispatchers.hasUnread { next = min(next, end) }
         return dispatchers.nextExpiry.map { min($0, next) } ?? next
@@ -75,15 +75,15 @@ final class Housekeeping {
             settlements.add(events.forgetOldIDs())
             clock.keep()
         }
-        // Who looks at the end of the turn sets the next sweep. Set before, it would be due at once while what is too old
-        // is still there: a timer that starts itself again lets nothing else run.
+        // The evaluation at the end of the turn schedules the next sweep. If it were scheduled here, it would be due at
+        // once while expired events still exist, and a timer that restarts itself leaves no time for other work.
         dispatchers.lookAll()
         if dispatchers.present.isEmpty { schedule() }
     }
 
     // MARK: Sweeping
 
-    /// Begins a pass when it is time for one. What dispatchers have in hand they look after themselves.
+    /// Begins a pass if one is due. Dispatchers check the events in their buffers themselves.
     private func beginPassWhenDue() {
         guard case .resting(let end) = pass, !hasEnded, events.scheduler.now >= end,
             let oldest = dispatchers.oldestUnread
@@ -98,7 +98,7 @@ final class Housekeeping {
         events.store.readAged(stretch) { [weak self] in self?.swept(stretch, $0) }
     }
 
-    /// A store that cannot read now is asked again later, from where this pass has come to.
+    /// Processes a part of the backlog. After a failed read the pass continues later from the same position.
     private func swept(_ stretch: AgedStretch, _ result: Result<Chunk?, StoreFault>) {
         guard case .success(let chunk) = result else { return rest() }
         if let chunk { letGo(of: chunk) }
@@ -132,7 +132,7 @@ final class Housekeeping {
         }
     }
 
-    /// Events of a dispatcher that is gone.
+    /// Settles expired events of a removed dispatcher.
     private func expire(_ old: [StoredEvent], of orphan: DispatcherNumber) {
         for event in old { events.backlog.settle(event.tally, route: event.route, dispatcher: orphan) }
         counts.count(.expired, old.count)

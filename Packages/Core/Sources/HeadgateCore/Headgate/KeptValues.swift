@@ -1,4 +1,4 @@
-/// Small things that are kept under names, over restarts.
+/// Small values that are saved by name, across restarts.
 final class KeptValues {
     private var all: [String: [UInt8]]
     private let settlements: Settlements
@@ -10,10 +10,10 @@ final class KeptValues {
 
     subscript(name: String) -> [UInt8]? { all[name] }
 
-    /// The names under which something is kept.
+    /// The names of all saved values.
     var names: [String] { Array(all.keys) }
 
-    /// Keeps something; nil takes it away. `then` is called once it is written.
+    /// Saves a value; nil deletes it. `then` is called once the change is written.
     func keep(_ bytes: [UInt8]?, as name: String, then: @escaping (StoreFault?) -> Void) {
         all[name] = bytes
         settlements.add(.keep(name, bytes))
@@ -22,7 +22,7 @@ final class KeptValues {
 
     // MARK: Pauses
 
-    /// Whether an operator has paused a dispatcher (Behaviour B23).
+    /// Returns the operator's pause setting of a dispatcher (Behaviour B23).
     func pause(of dispatcher: String) -> ManualBarrier.Setting {
         guard let bytes = all[KeptValues.pauseName(dispatcher)] else { return ManualBarrier.Setting() }
         return ManualBarrier.Setting(kept: bytes)
@@ -34,7 +34,7 @@ final class KeptValues {
         keep(setting.isPaused ? setting.kept : nil, as: KeptValues.pauseName(dispatcher), then: then)
     }
 
-    /// A dispatcher is gone: its pause ends with it (Behaviour B23).
+    /// Deletes the pause setting of a removed dispatcher (Behaviour B23).
     func endPause(of dispatcher: String) {
         let name = KeptValues.pauseName(dispatcher)
         guard all[name] != nil else { return }
@@ -45,14 +45,15 @@ final class KeptValues {
     private static func pauseName(_ dispatcher: String) -> String { "pause:\(dispatcher)" }
 }
 
-/// Stores the stamp of the age scale beside the clocks, so that the next start goes on from there (Behaviour P7): at the
-/// start, once a minute, at an orderly stop, and when the wall clock was set, before anything else is done. Otherwise a clock
-/// that was set right would seem to have let that time pass while the machine was off. A wall time that counts as not set is not
-/// stored.
+/// Saves the age scale's stamp together with the clocks, so that the scale continues after a restart (Behaviour P7).
+///
+/// It saves at the start, once a minute, at an orderly stop, and at the beginning of the end of a turn if the wall
+/// clock was set. Otherwise the correction of a wrong clock would look like time that passed while the machine was off.
+/// A wall time that counts as not set is not saved.
 final class ClockKeeper {
     private let events: EventQueue
     private let settlements: Settlements
-    /// What was kept last.
+    /// The last saved pair.
     private var kept: ClockPair
 
     init(events: EventQueue, settlements: Settlements) {
@@ -66,7 +67,7 @@ final class ClockKeeper {
         keep(events.clockPair())
     }
 
-    /// - Parameter present: where the age scale stands now.
+    /// - Parameter present: the age scale and the clocks at this time.
     func keepIfJumped(_ present: ClockPair) {
         if present.isApart(from: kept) { keep(present) }
     }

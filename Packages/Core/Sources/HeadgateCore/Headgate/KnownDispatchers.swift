@@ -1,11 +1,12 @@
-/// Every dispatcher that the store knows, configured or not. The queue of one that is not is kept for a while (Behaviour Q3).
+/// The dispatchers that the store knows, configured or removed. The queue of a removed dispatcher is kept for the
+/// retention time (Behaviour Q3).
 final class KnownDispatchers {
     private var all: [String: StoredDispatcher]
-    /// The highest number that was given. While it may not be written down that a dispatcher is given up, its number must not be
-    /// another's, who would take over its dead letters.
+    /// The highest number that was assigned. A removed dispatcher's number must not be reused while its deletion may
+    /// not be written, because the new dispatcher would take over its dead letters.
     private var newest: DispatcherNumber
-    /// The numbers of those that were given up, as long as that may not be written down: then the next start finds such a
-    /// dispatcher under its old number, and nobody under another.
+    /// The numbers of dispatchers whose deletion may not be written yet. One that is added again keeps its number, so
+    /// that the next start finds it only once.
     private(set) var forgotten: [String: DispatcherNumber] = [:]
     private let events: EventQueue
     private let settlements: Settlements
@@ -23,17 +24,17 @@ final class KnownDispatchers {
 
     var count: Int { all.count }
 
-    /// The id of a dispatcher.
+    /// Returns the id of a dispatcher.
     func id(of number: DispatcherNumber) -> String? {
         all.values.first { $0.number == number }?.id
     }
 
-    /// All but some.
+    /// Returns all dispatchers except those with the given ids.
     func others(than ids: Set<String>) -> [StoredDispatcher] {
         all.values.filter { !ids.contains($0.id) }
     }
 
-    /// Takes up a dispatcher where it was. One that is new starts at the newest event.
+    /// Returns a dispatcher that continues at its position. A new one starts at the newest event.
     func adopt(_ id: String) -> StoredDispatcher {
         var stored = all[id] ?? new(id)
         guard all[id] == nil || stored.orphanedSince != nil else { return stored }
@@ -43,7 +44,7 @@ final class KnownDispatchers {
         return stored
     }
 
-    /// Gives the queue of a dispatcher that is configured no more to another that has none (Behaviour Q3).
+    /// Gives the queue of a removed dispatcher to a dispatcher that has none (Behaviour Q3).
     func rename(_ old: String, to new: String) {
         guard var dispatcher = all[old], all[new] == nil else { return }
         all[old] = nil
@@ -56,17 +57,17 @@ final class KnownDispatchers {
     private func new(_ id: String) -> StoredDispatcher {
         let number = forgotten.removeValue(forKey: id) ?? newest + 1
         newest = max(newest, number)
-        // What the one before it had settled, and could not be written, is not this one's.
+        // Settlements of an earlier dispatcher with this number that could not be written do not apply to this one.
         settlements.settled(number) { nil }
         return StoredDispatcher(number: number, id: id, settled: Settled(through: events.lastStored))
     }
 
-    /// So much has been settled by one that is about to be gone.
+    /// Records the settlements of a dispatcher that is about to be removed.
     func setSettled(_ settled: Settled, of id: String) {
         all[id]?.settled = settled
     }
 
-    /// Notes since when those are not configured any more that are none of these.
+    /// Records the present as the time of removal of all dispatchers that are not configured and have none yet.
     func noteOrphans(except configured: Set<String>) {
         for var dispatcher in others(than: configured) where dispatcher.orphanedSince == nil {
             dispatcher.orphanedSince = events.presentStamp()
@@ -75,8 +76,8 @@ final class KnownDispatchers {
         }
     }
 
-    /// Gives up what waits for a dispatcher.
-    /// - Returns: how many events that was.
+    /// Deletes a dispatcher with its queue.
+    /// - Returns: the number of unsettled events that were dropped.
     func forget(_ dispatcher: StoredDispatcher) -> Int {
         let count = events.backlog.unsettled(of: dispatcher.number).events
         events.backlog.remove(dispatcher.number)
@@ -90,8 +91,9 @@ final class KnownDispatchers {
         return count
     }
 
-    /// Up to which event nobody needs anything: where the dispatcher stands that is farthest behind.
-    /// - Parameter position: where one stands that is there; nil for others.
+    /// Returns the sequence number up to which no dispatcher needs events: the lowest position of all dispatchers with
+    /// unsettled events.
+    /// - Parameter position: returns the position of a dispatcher that exists; nil for others.
     func trimPoint(_ position: (String) -> SequenceNumber?) -> SequenceNumber {
         let positions = all.values.compactMap { dispatcher in
             events.backlog.unsettled(of: dispatcher.number).events == 0

@@ -1,4 +1,4 @@
-/// Carries out what ``StopMachine`` orders. After each turn in which something happened it tells that how things stand.
+/// Executes the orders of ``StopMachine``, and reports the state of the gate to it after each turn with changes.
 final class OrderlyStop {
     private unowned let gate: Headgate
     private var machine: StopMachine
@@ -6,9 +6,9 @@ final class OrderlyStop {
     private let end: Instant
     private var waiting: [(StopOutcome) -> Void] = []
     private var outcome: StopOutcome?
-    /// The flush under way; it has a name that no client's flush has.
+    /// The running flush, with a name that no client's flush has.
     private var flush: String?
-    /// Whether all that was offered before the stop is stored, or refused.
+    /// True if all events that were accepted before the stop are stored or refused.
     private var isAllStored = false
     private var alarm: (any Disposable)?
 
@@ -26,17 +26,17 @@ final class OrderlyStop {
         perform(firstOrders)
     }
 
-    /// Whether nothing is sent any more, and the store is about to be closed or is.
+    /// True if nothing is sent any more, and the store is being closed or is closed.
     var isClosing: Bool { machine.isClosing }
 
-    /// Looks whether the next step is due.
+    /// Checks whether the next step is due.
     func look() {
         perform(machine.looked(isStuck: isStuck, inFlight: batchesInFlight))
     }
 
     // MARK: How things stand
 
-    /// Whether the flush could only wait: all that is left is held by barriers that a flush does not open.
+    /// True if the flush can only wait: barriers that a flush does not ignore hold all remaining events.
     private var isStuck: Bool {
         isAllStored && flush != nil
             && gate.dispatchers.present.allSatisfy { dispatcher in
@@ -46,7 +46,7 @@ final class OrderlyStop {
             }
     }
 
-    /// Those that were removed finish what they have on its way as well.
+    /// The number of batches in flight, with those of removed dispatchers.
     private var batchesInFlight: Int {
         gate.dispatchers.all.reduce(0) { $0 + $1.batchesInFlight }
     }
@@ -99,13 +99,13 @@ final class OrderlyStop {
     private func takeNoMore() {
         for dispatcher in gate.dispatchers.present { dispatcher.stop() }
         gate.dispatchers.lookAll()
-        // Without a dispatcher no turn would look.
+        // Without a dispatcher there would be no evaluation at the end of the turn.
         if gate.dispatchers.all.isEmpty { gate.scheduler.atEndOfTurn(.dispatch) { [weak self] in self?.look() } }
     }
 
     private func closeStore() {
         for dispatcher in gate.dispatchers.present { dispatcher.closeSender() }
-        // Nothing more is settled: those who wait for a flush are told what is left (Behaviour D11).
+        // No more events are settled: waiters of flushes get the number of remaining events (Behaviour D11).
         gate.flushes.cancelAll()
         gate.events.whenCommitted { [gate] _ in
             gate.clock.keep()
@@ -121,7 +121,7 @@ final class OrderlyStop {
 
     private func tell(_ outcome: StopOutcome) {
         self.outcome = outcome
-        // A flush may have begun while the store was closing.
+        // A flush may have been started while the store was closing.
         gate.flushes.cancelAll()
         let told = waiting
         waiting = []

@@ -1,38 +1,40 @@
 import HeadgateData
 
-/// The queue of a dispatcher that is configured no more (Behaviour Q3).
+/// The queue of a removed dispatcher (Behaviour Q3).
 public struct OrphanSummary: Sendable, Equatable {
     /// The dispatcher's id.
     public var id: String
-    /// Events in the queue.
+    /// The number of unsettled events.
     public var events: Int
-    /// The age of the oldest of them; nil while that is being read.
+    /// The age of the oldest event; nil while it is being read.
     public var oldest: Duration?
     /// The time at which the queue is dropped.
     public var until: Timestamp
 }
 
-/// Knows the oldest event in each queue without a dispatcher. Such a queue is not buffered, so that the store is read
-/// once.
+/// Finds the oldest event in the queue of each removed dispatcher. Such a queue is not buffered, so the event is read
+/// from the store once and remembered.
 final class OrphanAges {
-    /// The receipt of the oldest event, on the age scale in milliseconds; nil while it is being read, or cannot be.
+    /// The time of receipt of the oldest event, on the age scale in milliseconds; nil while it is being read, or if it
+    /// cannot be read.
     private var stamps: [DispatcherNumber: Int64?] = [:]
 
-    /// So many reads at most look for the first event of a queue behind those of others.
+    /// The most reads for one queue, whose first event may come after other dispatchers' events.
     private static let mostReads = 16
 
-    /// Notes the oldest event of a dispatcher that is being removed, if the dispatcher has it buffered.
+    /// Records the oldest event of a dispatcher that is being removed; nil if it is not buffered.
     func note(_ stamp: Int64?, of dispatcher: DispatcherNumber) {
         stamps[dispatcher] = nil
         if let stamp { stamps[dispatcher] = .some(stamp) }
     }
 
-    /// Forgets all: who has which queue has changed.
+    /// Forgets everything, after a queue was taken over.
     func forget() {
         stamps = [:]
     }
 
-    /// The receipt of a queue's oldest event; nil while it is not known. Begins to read it when it is first asked for.
+    /// Returns the time of receipt of a queue's oldest event, or nil while it is unknown. The first call begins to read
+    /// it.
     func stamp(of orphan: StoredDispatcher, in events: EventQueue) -> Int64? {
         if let known = stamps[orphan.number] { return known }
         stamps[orphan.number] = .some(nil)

@@ -1,36 +1,35 @@
-/// The steps of an orderly stop, each with an end that comes whatever the others do (Behaviour D11, F5). Pure: facts and the
-/// time go in, orders come out.
+/// The steps of an orderly stop, each with a time limit (Behaviour D11, F5). Pure: facts and the time go in, orders
+/// come out.
 ///
-/// What may go and what is in flight has the time that the stop was given. Who does not even end what was interrupted is
-/// not waited for longer than ``interruptionGrace``; and the store, which has to write down the rest, not longer than
-/// ``storeGrace``, both counted from the end of that time.
+/// Flushing and finishing batches in flight have the time that the stop was given. After that, interrupted batches are
+/// awaited for ``interruptionGrace``, and the store, which has to write the rest, for ``storeGrace``.
 struct StopMachine {
     static let interruptionGrace = Duration.seconds(1)
     static let storeGrace = Duration.seconds(5)
 
     enum Order: Equatable {
-        /// Flush everything.
+        /// Flush all dispatchers.
         case flush
-        /// End the flush: it could only wait.
+        /// Cancel the flush: it can only wait.
         case endFlush
-        /// Take no more batches.
+        /// Send no more batches.
         case takeNoMore
-        /// Have all that is in flight given up.
+        /// Interrupt all batches in flight.
         case interrupt
-        /// Write down what there is, and close the store.
+        /// Write all pending changes, and close the store.
         case closeStore
-        /// Tell that it is over.
+        /// Report the end of the stop.
         case end(StopOutcome)
     }
 
     private enum Step {
-        /// What may go, goes.
+        /// Pending events are sent as far as barriers allow.
         case flushing
-        /// No more batches; those on their way are finished.
+        /// No more batches are sent. Those in flight are finished.
         case finishing
-        /// The same, and they were told to give up.
+        /// The batches in flight have been interrupted, and their ends are awaited.
         case interrupted
-        /// The store writes down the rest.
+        /// The store writes the pending changes.
         case closing
         case ended
     }
@@ -55,12 +54,12 @@ struct StopMachine {
             }()
     }
 
-    /// Whether nothing is sent any more, and the store is about to be closed or is.
+    /// True if nothing is sent any more, and the store is being closed or is closed.
     var isClosing: Bool { step == .closing || step == .ended }
 
     var hasEnded: Bool { step == .ended }
 
-    /// When ``timePassed(to:inFlight:)`` is due.
+    /// The time at which ``timePassed(to:inFlight:)`` is due.
     var nextDeadline: Instant? {
         switch step {
         case .flushing, .finishing: deadline
@@ -72,10 +71,10 @@ struct StopMachine {
 
     // MARK: Facts
 
-    /// A turn has ended.
+    /// Checks the conditions of the present step, at the end of a turn.
     /// - Parameters:
-    ///   - isStuck: whether a flush could only wait: barriers that it does not open hold all that is left.
-    ///   - inFlight: how many batches are on their way.
+    ///   - isStuck: true if the flush can only wait: barriers that it does not ignore hold all remaining events.
+    ///   - inFlight: the number of batches in flight.
     mutating func looked(isStuck: Bool, inFlight: Int) -> [Order] {
         switch step {
         case .flushing: isStuck ? [.endFlush] : []
@@ -84,7 +83,7 @@ struct StopMachine {
         }
     }
 
-    /// The flush has ended, for whatever reason, or did not begin.
+    /// Records that the flush has ended, for any reason, or was not started.
     mutating func flushEnded() -> [Order] {
         guard step == .flushing else { return [] }
         step = .finishing
@@ -97,7 +96,7 @@ struct StopMachine {
         return end()
     }
 
-    /// - Parameter inFlight: how many batches are on their way.
+    /// - Parameter inFlight: the number of batches in flight.
     mutating func timePassed(to now: Instant, inFlight: Int) -> [Order] {
         guard let due = nextDeadline, now >= due else { return [] }
         switch step {
@@ -126,14 +125,14 @@ struct StopMachine {
     }
 }
 
-/// What an orderly stop came to. Whatever it left, all that was acknowledged is stored.
+/// The result of an orderly stop. All acknowledged events are stored in any case.
 public struct StopOutcome: Sendable, Equatable {
-    /// Batches whose senders did not end them in time, not even when they were told to.
+    /// The number of batches that did not end in time, not even after an interruption.
     public var batchesLeft = 0
-    /// Whether the store has written down all, and closed. One that does not answer is left: what it had not written down
-    /// of settlements is sent again at the next start.
+    /// True if the store has written everything and closed. A store that does not answer is abandoned: events whose
+    /// settlements it has not written are sent again after the next start.
     public var isStoreClosed = false
 
-    /// Whether nothing was left.
+    /// True if nothing was left over.
     public var isComplete: Bool { batchesLeft == 0 && isStoreClosed }
 }

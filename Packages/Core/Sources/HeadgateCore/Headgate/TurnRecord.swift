@@ -1,32 +1,33 @@
-/// What the parts of a gate tell it, and ask it. They do not hold it.
+/// The gate, as its parts see it. The parts do not retain it.
 protocol GateHost: AnyObject {
-    /// A turn is at its end in which something happened.
-    /// - Parameter dispatchers: those that have to look, in alphabetical order.
+    /// Processes the end of a turn in which something happened.
+    /// - Parameter dispatchers: the dispatchers to evaluate, in alphabetical order.
     func turnEnded(toLook dispatchers: [String])
-    /// Something may look otherwise to those who watch.
+    /// Reports a possible change to watchers.
     func changed(_ change: GateChange)
-    /// A barrier's code threw, or it refused its configuration (Behaviour B7, B9).
+    /// Reports a barrier whose code threw or that refused its configuration (Behaviour B7, B9).
     func barrierFailed(_ failure: BarrierFailure)
-    /// A group was stored, with so much of each route, behind an event.
+    /// Reports a stored group: its events by route, and the newest event before it.
     func stored(_ tallies: RouteTallies, behind previous: SequenceNumber)
-    /// Up to which event nobody needs anything.
+    /// Returns the sequence number up to which no dispatcher needs events.
     func trimPoint() -> SequenceNumber
-    /// Forgets the routes that no event has any more. What made that so has to be written before, or together with it.
+    /// Forgets and returns unused routes. The settlements that made them unused must be written before, or in the same
+    /// write.
     func forgetUnusedRoutes() -> [RouteNumber]
-    /// The kind of the machine's network connection, where it is known (Behaviour D13).
+    /// The kind of the machine's network connection; nil if it is unknown (Behaviour D13).
     var networkConnectionType: String? { get }
-    /// Who runs the boards that stand before dispatchers (Behaviour A9).
+    /// The object that runs the boards of activation barriers (Behaviour A9).
     var boardActivator: (any BoardActivator)? { get }
 }
 
-/// What has changed in a turn, noted by the parts of a gate as it happens, and looked at once when the turn ends.
+/// Collects the dispatchers that need an evaluation during a turn. They are evaluated once, at the end of the turn.
 final class TurnRecord {
-    /// The gate whose turn it is.
+    /// The gate that evaluates the dispatchers.
     @exclusivity(unchecked) weak var host: (any GateHost)?
     private let scheduler: any Scheduler
-    /// Those that have to look; one may come several times.
+    /// The dispatchers to evaluate, possibly with repetitions.
     @exclusivity(unchecked) private var toLook: [String] = []
-    /// Those that do.
+    /// The dispatchers that are being evaluated.
     @exclusivity(unchecked) private var looking: [String] = []
     @exclusivity(unchecked) private var isEndDue = false
 
@@ -34,7 +35,7 @@ final class TurnRecord {
         self.scheduler = scheduler
     }
 
-    /// A dispatcher has to look at the end of the turn.
+    /// Has a dispatcher evaluated at the end of the turn.
     func look(_ dispatcher: String) {
         if toLook.last != dispatcher { toLook.append(dispatcher) }
         guard !isEndDue else { return }
@@ -42,13 +43,14 @@ final class TurnRecord {
         scheduler.atEndOfTurn(.dispatch) { self.end() }
     }
 
-    /// The way to a dispatcher may be another one: a barrier's state has changed, or a flush begins or ends.
+    /// Reports that a dispatcher may have become open or blocked, because a barrier's state has changed or a flush has
+    /// started or ended.
     func wayChanged(_ dispatcher: String) {
         look(dispatcher)
         host?.changed(.way)
     }
 
-    /// Something is told of barriers now that was not before.
+    /// Reports that the description of a barrier may have changed.
     func barriersChanged() {
         host?.changed(.barriers)
     }
@@ -56,7 +58,7 @@ final class TurnRecord {
     private func end() {
         isEndDue = false
         swap(&toLook, &looking)
-        // They mostly are in order: one group was stored, or one behind the other.
+        // The ids are mostly sorted already: dispatchers are added group by group.
         looking.sort()
         var last: String?
         looking.removeAll { id in

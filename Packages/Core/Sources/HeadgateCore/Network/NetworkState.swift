@@ -1,10 +1,10 @@
-/// Whether the machine has a network connection, and of which kind (Behaviour B20, B21).
+/// The machine's network connection (Behaviour B20, B21).
 public enum NetworkState: Hashable, Sendable {
-    /// Nobody has looked yet, or nobody can tell.
+    /// The state has not been determined, or cannot be.
     case unknown
     /// There is no connection.
     case disconnected
-    /// There is one.
+    /// There is a connection of this kind.
     case connected(ConnectionKind)
 
     /// The kind of the connection; nil without one.
@@ -12,7 +12,7 @@ public enum NetworkState: Hashable, Sendable {
         if case .connected(let kind) = self { kind } else { nil }
     }
 
-    /// The word for the state: `unknown`, `disconnected` or `connected`.
+    /// The name of the state: `unknown`, `disconnected` or `connected`.
     public var word: String {
         switch self {
         case .unknown: "unknown"
@@ -22,21 +22,21 @@ public enum NetworkState: Hashable, Sendable {
     }
 }
 
-/// What a machine's network connection is made of (Behaviour B21).
+/// The kind of a machine's network connection (Behaviour B21).
 public enum ConnectionKind: String, CaseIterable, Sendable {
     case ethernet
     case wifi
     /// A mobile network.
     case cellular
-    /// Something else, or nobody knows what.
+    /// Another or unknown kind.
     case other
 }
 
-/// Tells when the network comes back. That it is known for the first time is no return. Pure.
+/// Detects the return of the network. The first known state is not a return. Pure.
 struct NetworkReturn {
     private var isAway = false
 
-    /// Takes in how things stand, and says whether the network has just come back.
+    /// Records the state, and returns true if the network has just come back.
     mutating func isReturn(to state: NetworkState) -> Bool {
         switch state {
         case .disconnected: isAway = true

@@ -1,25 +1,25 @@
-/// A value over time. Those who subscribe are told the present value, where there is one, and every later one.
+/// A value over time. A new observer gets the present value, if there is one, and every later value.
 ///
 /// Observables live on the scheduler and are not `Sendable` (Behaviour B11).
 public class Observable<Value> {
     private let onSubscribe: (@escaping (Value) -> Void) -> any Disposable
 
-    /// An observable made of what to do with each new observer.
+    /// Creates an observable from a function that adds an observer.
     public init(_ onSubscribe: @escaping (@escaping (Value) -> Void) -> any Disposable) {
         self.onSubscribe = onSubscribe
     }
 
-    /// Calls `observer` with the present value and every later one, until the result is disposed of.
+    /// Calls `observer` with the present value and every later one, until the result is disposed.
     public func subscribe(_ observer: @escaping (Value) -> Void) -> any Disposable {
         onSubscribe(observer)
     }
 
-    /// The same values, each changed by `transform`.
+    /// Returns an observable with the transformed values.
     public func map<Mapped>(_ transform: @escaping (Value) -> Mapped) -> Observable<Mapped> {
         Observable<Mapped> { observer in self.subscribe { observer(transform($0)) } }
     }
 
-    /// The same values, each changed by `transform`, without those that it turns into nil.
+    /// Returns an observable with the transformed values that are not nil.
     public func compactMap<Mapped>(_ transform: @escaping (Value) -> Mapped?) -> Observable<Mapped> {
         Observable<Mapped> { observer in
             self.subscribe { value in
@@ -30,7 +30,7 @@ public class Observable<Value> {
 }
 
 extension Observable where Value: Equatable {
-    /// The same values without those that equal the one before.
+    /// Returns an observable without values that equal the previous one.
     public func distinct() -> Observable<Value> {
         Observable { observer in
             var last: Value?
@@ -43,9 +43,9 @@ extension Observable where Value: Equatable {
     }
 }
 
-/// Observables made of other things.
+/// Functions that create observables.
 public enum Observables {
-    /// One value, for ever.
+    /// Returns an observable with a single value that never changes.
     public static func just<Value>(_ value: Value) -> Observable<Value> {
         Observable { observer in
             observer(value)
@@ -53,12 +53,12 @@ public enum Observables {
         }
     }
 
-    /// What a reading gives, again and again, for a state that nobody announces: at once, and from then on each time that it is
-    /// another one. It is read as long as somebody observes it.
+    /// Returns an observable of a value that has to be polled. It emits the value at once, and after that each time the
+    /// value has changed. The value is read only while it is observed.
     /// - Parameters:
-    ///   - interval: the time between two readings.
-    ///   - scheduler: where it is read; that of a barrier's context, say.
-    ///   - read: gives the present value. It must not wait for anything.
+    ///   - interval: the time between two reads.
+    ///   - scheduler: the scheduler to read on, such as that of a barrier's context.
+    ///   - read: returns the present value. It must not block.
     public static func every<Value: Equatable>(
         _ interval: Duration, on scheduler: any Scheduler, _ read: @escaping () -> Value
     ) -> Observable<Value> {
@@ -69,13 +69,13 @@ public enum Observables {
         }
     }
 
-    /// Nothing, ever.
+    /// Returns an observable that never emits a value.
     public static func never<Value>() -> Observable<Value> {
         Observable { _ in DisposeAction {} }
     }
 }
 
-/// Reads a value again and again for one observer.
+/// Polls a value for one observer.
 private final class Polling<Value: Equatable> {
     private let interval: Duration
     private let scheduler: any Scheduler
@@ -89,7 +89,7 @@ private final class Polling<Value: Equatable> {
         _ interval: Duration, on scheduler: any Scheduler, _ read: @escaping () -> Value,
         _ observer: @escaping (Value) -> Void
     ) {
-        // An interval of nothing would keep the scheduler busy with this alone.
+        // An interval of zero would keep the scheduler busy with this timer alone.
         self.interval = max(interval, .milliseconds(1))
         (self.scheduler, self.read, self.observer) = (scheduler, read, observer)
     }
@@ -110,14 +110,14 @@ private final class Polling<Value: Equatable> {
     }
 }
 
-/// Those who observe something. They may come and go while they are told.
+/// A list of observers. Observers may be added and removed during a notification.
 final class Observers<Value> {
     private var observers: [Int: (Value) -> Void] = [:]
     private var nextKey = 0
 
     var isEmpty: Bool { observers.isEmpty }
 
-    /// Adds one, until the result is disposed of.
+    /// Adds an observer until the result is disposed.
     func add(_ observer: @escaping (Value) -> Void) -> any Disposable {
         let key = nextKey
         nextKey += 1
@@ -125,7 +125,7 @@ final class Observers<Value> {
         return DisposeAction { [weak self] in self?.observers[key] = nil }
     }
 
-    /// Tells each one, those first that came first, what `value` is when its turn comes.
+    /// Notifies the observers in the order of their subscription. `value` is evaluated for each of them.
     func tell(_ value: () -> Value) {
         guard !isEmpty else { return }
         for key in observers.keys.sorted() {
@@ -134,13 +134,13 @@ final class Observers<Value> {
     }
 }
 
-/// Something that goes on until it is disposed of: a subscription, a timer.
+/// Something that lasts until it is disposed: a subscription or a timer.
 public protocol Disposable: AnyObject {
-    /// Ends it. Doing so again changes nothing.
+    /// Ends it. Further calls have no effect.
     func dispose()
 }
 
-/// Runs a piece of work when it is disposed of, once.
+/// Runs a closure when it is disposed, once.
 public final class DisposeAction: Disposable {
     private var action: (() -> Void)?
 

@@ -1,4 +1,4 @@
-/// An observable that always has a value, which can be read at any time.
+/// An observable that always has a present value, which can also be read.
 public final class ObservableState<Value>: Observable<Value> {
     private let read: () -> Value
 
@@ -11,7 +11,7 @@ public final class ObservableState<Value>: Observable<Value> {
     public var value: Value { read() }
 }
 
-/// Wraps a state that its owner sets and others observe:
+/// Wraps a state that its owner sets and others observe.
 ///
 ///     @StateSubject(.closed) private var state: ObservableState<BarrierState>
 ///     …
@@ -19,7 +19,7 @@ public final class ObservableState<Value>: Observable<Value> {
 @propertyWrapper
 public struct StateSubject<Value> {
     private let subject: Subject<Value>
-    /// What others read and subscribe to.
+    /// The observable that others read and subscribe to.
     public let wrappedValue: ObservableState<Value>
 
     public init(_ initial: Value) {
@@ -27,18 +27,18 @@ public struct StateSubject<Value> {
         wrappedValue = ObservableState(subject: subject)
     }
 
-    /// The state; setting it tells every observer.
+    /// The state. Setting it notifies all observers.
     public var value: Value {
         get { subject.value }
         nonmutating set { subject.value = newValue }
     }
 }
 
-/// The value and its observers.
+/// A value with its observers.
 private final class Subject<Value> {
     private let observers = Observers<Value>()
 
-    /// Observers may set the value again while they are told: each hears the newest value last.
+    /// The value. Observers may set it during a notification: each observer then gets the newest value last.
     var value: Value {
         didSet { observers.tell { value } }
     }
@@ -53,21 +53,21 @@ private final class Subject<Value> {
     }
 }
 
-/// Tells observers of things that happen. Unlike a ``StateSubject`` it remembers none of them.
+/// Notifies observers of events. Unlike a ``StateSubject`` it stores no value.
 public struct PulseSubject<Value> {
     private let observers = Observers<Value>()
 
     public init() {}
 
-    /// What happens from the subscription on.
+    /// An observable of the events after the subscription.
     public var observable: Observable<Value> {
         Observable(observers.add)
     }
 
-    /// Whether anybody observes.
+    /// True if there are observers.
     public var isObserved: Bool { !observers.isEmpty }
 
-    /// Tells all who observe now.
+    /// Notifies all present observers.
     public func send(_ value: Value) {
         observers.tell { value }
     }

@@ -1,24 +1,25 @@
 import HeadgateData
 
-/// The scale on which the ages of events are counted, in milliseconds (Behaviour P7). No jump of the wall clock moves it:
-/// the monotonic clock carries it on, and the time that the machine sleeps, for which that clock stands still, is added.
+/// The time scale for the ages of events, in milliseconds (Behaviour P7). A jump of the wall clock does not affect it:
+/// it follows the monotonic clock, plus the time for which the machine sleeps, which that clock does not count.
 ///
-/// The scale goes on across a restart: within one boot of the machine by the time since the boot, across boots by the time that
-/// the wall clock says has passed since the newest wall time that was stored, never back. A wall clock that counts as not set adds
-/// nothing (``WallReference``). Only where nothing was stored does the scale begin at the wall time.
+/// The scale continues across a restart. Within one boot of the machine it advances by the time since the boot. Across
+/// boots it advances by the wall time since the newest stored wall time, and never goes back. A wall clock that counts
+/// as not set adds nothing (``WallReference``). Without a stored time the scale begins at the wall time.
 public struct AgeScale: Sendable {
-    /// The stamp of the monotonic clock's origin.
+    /// The stamp at the origin of the monotonic clock.
     private var origin: Int64
-    /// How long the machine has slept since its boot, as far as the scale knows.
+    /// The time for which the machine has slept since its boot, as last read.
     private var asleep: Int64
 
-    /// Below this it is the time between the readings of two clocks.
+    /// Shorter differences come from reading two clocks one after the other.
     private static let shortestSleep: Int64 = 10
 
     /// - Parameters:
-    ///   - kept: what was kept last of the scale; nil when nothing was.
-    ///   - newest: a stamp that was given out; the scale does not go back behind it.
-    ///   - builtAt: when the program was built, or earlier: an earlier wall time counts as not set.
+    ///   - clocks: the present reading of all clocks.
+    ///   - kept: the last saved pair; nil if there is none.
+    ///   - newest: the newest stamp in use; the scale does not begin before it.
+    ///   - builtAt: the time at which the program was built, or an earlier time. Earlier wall times count as not set.
     public init(
         _ clocks: ClockReading, kept: ClockPair? = nil, newest: Int64? = nil, builtAt: Timestamp = .unknownBuild
     ) {
@@ -28,10 +29,10 @@ public struct AgeScale: Sendable {
         asleep = AgeScale.asleep(now: clocks.now, sinceBoot: clocks.sinceBoot)
     }
 
-    /// Some 285 000 years, which no clock is off: what is beyond was never a stamp.
+    /// The range of valid stamps, ±285 000 years. A number outside of it was never a stamp.
     static let possible = -(Int64(1) << 53)...(Int64(1) << 53)
 
-    /// Takes in how long the machine has slept by now.
+    /// Updates the time for which the machine has slept.
     mutating func look(now: Instant, sinceBoot: Int64) {
         let asleep = AgeScale.asleep(now: now, sinceBoot: sinceBoot)
         guard asleep - self.asleep >= AgeScale.shortestSleep else { return }
@@ -39,18 +40,18 @@ public struct AgeScale: Sendable {
         self.asleep = asleep
     }
 
-    /// How long the machine has slept since its boot, give or take a constant.
+    /// Returns the time for which the machine has slept since its boot, plus a constant.
     private static func asleep(now: Instant, sinceBoot: Int64) -> Int64 {
         sinceBoot - now.nanoseconds / 1_000_000
     }
 
-    /// The stamp of a moment, in milliseconds.
+    /// Returns the stamp of a moment, in milliseconds.
     public func stamp(_ instant: Instant) -> Int64 {
         origin + instant.nanoseconds / 1_000_000
     }
 
-    /// The moment that a stamp stands for, unless the machine sleeps before. Stamps of an earlier run may lie before this
-    /// one's start.
+    /// Returns the moment of a stamp, if the machine does not sleep before. The stamps of an earlier run may be before
+    /// the start of this one.
     public func instant(of stamp: Int64) -> Instant {
         let (scaled, overflow) = (stamp - origin).multipliedReportingOverflow(by: 1_000_000)
         guard overflow else { return Instant(nanoseconds: scaled) }
@@ -58,15 +59,15 @@ public struct AgeScale: Sendable {
     }
 }
 
-/// What all clocks say at one moment.
+/// A reading of all clocks at one moment.
 public struct ClockReading: Sendable, Equatable {
-    /// Monotonic time.
+    /// The monotonic time.
     public var now: Instant
-    /// Wall time, which may be wrong.
+    /// The wall time, which may be wrong.
     public var wall: Timestamp
     /// Milliseconds since the machine's boot, sleep included.
     public var sinceBoot: Int64
-    /// Which boot that was, as the kernel names it; empty where it is not known.
+    /// The kernel's id of the present boot; empty if unknown.
     public var boot: String
 
     public init(now: Instant, wall: Timestamp, sinceBoot: Int64, boot: String) {
@@ -77,10 +78,10 @@ public struct ClockReading: Sendable, Equatable {
     }
 }
 
-/// The newest wall time that counted as set, and the stamp of the age scale at that moment (Behaviour P7).
+/// The newest wall time that counted as set, with the stamp of the age scale at that moment (Behaviour P7).
 ///
-/// A wall time counts as set if it is later than the newest one that was stored, and not earlier than the build of the program.
-/// A board without a battery starts in 1970, or at a time of its own: nothing can be concluded from such a clock.
+/// A wall time counts as set if it is later than the newest stored one, and not earlier than the build of the program.
+/// A board without a battery starts in 1970, or at some other time that means nothing.
 public struct WallReference: Sendable, Equatable {
     public var wall: Timestamp
     public var stamp: Int64
@@ -100,18 +101,18 @@ public struct WallReference: Sendable, Equatable {
     fileprivate var distance: Int64 { wall.milliseconds - stamp }
 }
 
-/// The state of the clocks when the age scale stood at a stamp. The store keeps one, so that the scale goes on across a restart
+/// The clocks at a stamp of the age scale. The store keeps one pair, so that the scale continues across a restart
 /// (Behaviour P7).
 public struct ClockPair: Sendable, Equatable {
     public var stamp: Int64
     /// Milliseconds since the machine's boot, sleep included.
     public var sinceBoot: Int64
-    /// Which boot that was; empty where it was not known.
+    /// The id of that boot; empty if unknown.
     public var boot: String
     /// The newest wall time that counted as set; nil if no wall time ever did.
     public var reference: WallReference?
 
-    /// Under which name the store keeps it.
+    /// The name under which the store keeps the pair.
     static let name = "clock"
 
     public init(stamp: Int64, _ clocks: ClockReading, reference: WallReference?) {
@@ -128,7 +129,7 @@ public struct ClockPair: Sendable, Equatable {
         return max(stamp, clocks.wall.milliseconds - reference.distance)
     }
 
-    /// Returns true if the wall clock was set between two pairs, or became trustworthy.
+    /// Returns true if the wall clock was set between two pairs, or began to count as set.
     func isApart(from other: ClockPair) -> Bool {
         guard let reference, let former = other.reference else { return (reference == nil) != (other.reference == nil) }
         return abs(reference.distance - former.distance) >= ClockPair.leastJump
@@ -140,8 +141,8 @@ public struct ClockPair: Sendable, Equatable {
 
     private static let form: UInt8 = 2
 
-    /// The form (2), the stamp and the time since the boot (8 bytes each, little-endian), 1 and the reference's wall time and stamp
-    /// or 0 if there is none, and the boot's name.
+    /// The saved bytes: the version of the form (1 byte), the stamp and the time since the boot (8 bytes each,
+    /// little-endian), a byte 1 with the reference's wall time and stamp or a byte 0 without, and the id of the boot.
     var kept: [UInt8] {
         let reference = reference.map {
             [1] + LittleEndian.bytes($0.wall.milliseconds) + LittleEndian.bytes($0.stamp)
@@ -150,7 +151,7 @@ public struct ClockPair: Sendable, Equatable {
             + boot.utf8
     }
 
-    /// Reads a pair that was kept. Returns nil if the bytes are none, or of an unknown form.
+    /// Reads a saved pair; nil if the bytes are malformed or of an unknown version.
     init?(kept bytes: [UInt8]) {
         guard bytes.count >= 18, bytes[0] == ClockPair.form, bytes[17] <= 1 else { return nil }
         let hasReference = bytes[17] == 1
@@ -166,6 +167,6 @@ public struct ClockPair: Sendable, Equatable {
 }
 
 extension Timestamp {
-    /// The build time of a program that does not tell it: no wall time is earlier.
+    /// The build time of a program that does not know it: no wall time is earlier.
     public static var unknownBuild: Timestamp { Timestamp(milliseconds: .min) }
 }

@@ -1,4 +1,5 @@
-/// A moment on the monotonic clock: it never jumps, and means nothing outside this process (Behaviour P7).
+/// A moment on the monotonic clock. The clock never jumps, and its values mean nothing outside this process (Behaviour
+/// P7).
 public struct Instant: Comparable, Hashable, Sendable {
     /// Nanoseconds since an arbitrary origin.
     public var nanoseconds: Int64
@@ -11,7 +12,7 @@ public struct Instant: Comparable, Hashable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// The later moment; durations too long to be represented end at the far end of the clock.
+    /// Returns the later moment. A result beyond the clock's range becomes its last moment.
     public static func + (instant: Instant, duration: Duration) -> Instant {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return Instant(nanoseconds: overflow ? .max : sum)
@@ -23,7 +24,7 @@ public struct Instant: Comparable, Hashable, Sendable {
 }
 
 extension Duration {
-    /// The duration in nanoseconds, held inside what 64 bits can say (some 292 years).
+    /// The duration in nanoseconds, limited to the range of 64 bits (some 292 years).
     public var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -32,7 +33,7 @@ extension Duration {
         return seconds < 0 ? .min : .max
     }
 
-    /// The duration in whole milliseconds, cut.
+    /// The duration in whole milliseconds, truncated.
     public var wholeMilliseconds: Int64 {
         wholeNanoseconds / 1_000_000
     }

@@ -1,9 +1,8 @@
-/// Calls its handler on the scheduler after a time, again and again or once, from ``resume()`` to ``suspend()``.
+/// Calls its handler on the scheduler after an interval, repeatedly or once, between ``resume()`` and ``suspend()``.
 ///
-/// It lives on the scheduler and does nothing once nobody holds it. A handler that comes late is not called twice to catch
-/// up.
+/// A timer lives on the scheduler, and stops when it is released. A call that comes late is not made up for.
 public final class RepeatingTimer {
-    /// How often the handler is called.
+    /// The number of calls of the handler.
     public enum Repeating: Sendable {
         /// After each interval.
         case always
@@ -17,10 +16,12 @@ public final class RepeatingTimer {
     private let handler: () -> Void
     private var alarm: (any Disposable)?
 
-    /// A timer that rests until it is resumed.
+    /// Creates a suspended timer.
     /// - Parameters:
-    ///   - interval: the time to the first call and between calls; at least a millisecond.
-    ///   - queue: the scheduler's.
+    ///   - interval: the time to the first call and between calls, at least a millisecond.
+    ///   - repeating: whether the handler is called after each interval or only once.
+    ///   - queue: the scheduler's queue.
+    ///   - handler: the closure to call.
     public init(
         interval: Duration, repeating: Repeating = .always, queue: SchedulerQueue, handler: @escaping () -> Void
     ) {
@@ -30,11 +31,11 @@ public final class RepeatingTimer {
         self.handler = handler
     }
 
-    /// A timer of so many seconds, which are held between a millisecond and a hundred years.
+    /// Creates a suspended timer with an interval in seconds, limited to between a millisecond and a hundred years.
     public convenience init(
         timeInterval: Double, repeating: Repeating = .always, queue: SchedulerQueue, handler: @escaping () -> Void
     ) {
-        // Written so that what is no number becomes the shortest time.
+        // The comparison turns NaN into the shortest interval.
         let seconds = timeInterval > 0.001 ? min(timeInterval, RepeatingTimer.longest) : 0.001
         self.init(interval: .seconds(seconds), repeating: repeating, queue: queue, handler: handler)
     }
@@ -43,12 +44,12 @@ public final class RepeatingTimer {
         alarm?.dispose()
     }
 
-    /// Begins a whole interval. While one is under way, nothing changes.
+    /// Begins an interval, unless one has begun.
     public func resume() {
         if alarm == nil { arm() }
     }
 
-    /// Stops until it is resumed.
+    /// Stops the timer until it is resumed.
     public func suspend() {
         alarm?.dispose()
         alarm = nil
@@ -60,7 +61,7 @@ public final class RepeatingTimer {
 
     private func fire() {
         alarm = nil
-        // Before the handler, which may suspend the timer.
+        // Schedule the next call before the handler, which may suspend the timer.
         if repeating == .always { arm() }
         handler()
     }

@@ -1,46 +1,46 @@
 import HeadgateData
 
-/// The one executor that owns all state: barriers, queues, flushes and deliveries are read and changed on it alone
-/// (Behaviour B11). It is also where time comes from, so that nothing in Core reads a clock.
+/// The single executor that owns all state: barriers, queues, flushes and deliveries are read and changed on it only
+/// (Behaviour B11). It is also the source of time, so that Core reads no clock.
 ///
-/// Types that live on the scheduler are not `Sendable`: handing one to another thread does not compile. Where Swift
-/// cannot see it, ``preconditionOnScheduler()`` stops the program.
+/// Types that live on the scheduler are not `Sendable`: passing one to another thread does not compile. Where Swift
+/// cannot check that, ``preconditionOnScheduler()`` stops the program.
 public protocol Scheduler: AnyObject {
-    /// Monotonic time, for waits.
+    /// The monotonic time, for waits.
     var now: Instant { get }
-    /// Wall time, for what people read. It may jump.
+    /// The wall time, for people. It may jump.
     var wall: Timestamp { get }
-    /// Milliseconds since the machine's boot. Unlike ``now`` it goes on while the machine sleeps (Behaviour P7).
+    /// Milliseconds since the machine's boot. Unlike ``now``, the value includes time asleep (Behaviour P7).
     var sinceBoot: Int64 { get }
-    /// Which boot that was, as the kernel names it; empty where that is not known.
+    /// The kernel's id of the present boot; empty if unknown.
     var boot: String { get }
-    /// Runs `work` on the scheduler at the end of its present turn, once all facts of the turn are in: in a phase of that end,
-    /// and behind what was added to the phase before.
+    /// Runs `work` on the scheduler at the end of its present turn, in a phase of that end and after work that was
+    /// added to the phase before.
     func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void)
-    /// Runs `work` on the scheduler at the end of its next turn, in which what is ready by then is taken in first. That turn
-    /// comes at once.
+    /// Runs `work` on the scheduler at the end of its next turn, which begins at once and processes the input that is
+    /// ready by then.
     func nextTurn(_ work: @escaping () -> Void)
-    /// Runs `work` on the scheduler once `deadline` has come. Disposing the result cancels it.
+    /// Runs `work` on the scheduler at a time. Disposing the result cancels it.
     func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable
-    /// Whether the caller is on the scheduler. From any thread.
+    /// True if the caller is on the scheduler. May be called from any thread.
     var isCurrent: Bool { get }
-    /// Runs `work` on the scheduler, later, in the order in which it was submitted. From any thread.
+    /// Runs `work` on the scheduler later, in the order of the calls. May be called from any thread.
     func submit(_ work: @escaping @Sendable () -> Void)
-    /// Stops the program when the caller is not on the scheduler.
+    /// Stops the program if the caller is not on the scheduler.
     func preconditionOnScheduler()
 }
 
 extension Scheduler {
-    /// Runs `work` later in this turn, for those who must not be called back before a call returns.
+    /// Runs `work` later in this turn, for completions that must not be called before a function returns.
     public func soon(_ work: @escaping () -> Void) { atEndOfTurn(.facts, work) }
 
-    /// What all its clocks say now.
+    /// The present reading of all clocks.
     var clocks: ClockReading { ClockReading(now: now, wall: wall, sinceBoot: sinceBoot, boot: boot) }
 }
 
-/// A scheduler as anybody may hold it: the one thing of it that may be handed to another thread (Behaviour B11).
-// Unchecked: a scheduler is not Sendable, but `isCurrent` and `submit`, which may be called from any thread, are all that is
-// used of it without a check that the caller is on it.
+/// The part of a scheduler that may be used from any thread (Behaviour B11).
+// Unchecked: a scheduler is not Sendable. Only `isCurrent` and `submit`, which may be called from any thread, are used
+// without checking that the caller is on it.
 public struct SchedulerQueue: @unchecked Sendable {
     private let scheduler: any Scheduler
 
@@ -48,12 +48,12 @@ public struct SchedulerQueue: @unchecked Sendable {
         self.scheduler = scheduler
     }
 
-    /// Runs `work` on the scheduler: at once when the caller is on it, else later, in the order of the calls.
+    /// Runs `work` on the scheduler: at once if the caller is on it, otherwise later, in the order of the calls.
     public func ensureOnQueue(_ work: @escaping @Sendable () -> Void) {
         if scheduler.isCurrent { work() } else { scheduler.submit(work) }
     }
 
-    /// Runs `work` after a while. To be called on the scheduler.
+    /// Runs `work` after a delay. Must be called on the scheduler.
     func schedule(after delay: Duration, _ work: @escaping () -> Void) -> any Disposable {
         scheduler.preconditionOnScheduler()
         return scheduler.schedule(at: scheduler.now + delay, work)
