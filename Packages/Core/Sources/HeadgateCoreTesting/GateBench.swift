@@ -118,7 +118,7 @@ public final class GateBench {
         scheduler.advance(by: duration)
     }
 
-    // MARK: Looking
+    // MARK: Queries
 
     /// A dispatcher's destination.
     public subscript(_ dispatcherId: String) -> RecordingSender {

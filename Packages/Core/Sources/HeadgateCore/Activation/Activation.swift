@@ -1,64 +1,65 @@
 import HeadgateData
 
-/// One activation under way.
+/// A running activation.
 struct Activation {
     let id: Int
     let request: ActivationRequest
     let purpose: Purpose
-    /// How deep it stands before others, at most: the activated board itself is 0 (Behaviour A8). Those for whom that is so
-    /// may be gone.
+    /// The number of activations above this one in the longest chain of waiters; 0 for the activated board itself
+    /// (Behaviour A8). The chain may be shorter by now.
     var depth: Int
     var stage = Stage.unserved
-    /// The barriers that are still before it, the next one first.
+    /// The barriers that are still to complete, the next one first.
     var barriers: ArraySlice<ActivationBarrier> = []
     /// True until the board's process has chosen the activation's barrier (Behaviour A2).
     var needsChoice = false
-    /// What has completed for it.
+    /// The barrier cycles that have completed for this activation.
     var completed: Set<CycleIdentity> = []
 
-    /// Whom its end is told.
+    /// The receiver of the activation's outcome.
     enum Purpose {
-        /// Whoever asked.
+        /// The client or part of the service that requested the activation.
         case asker
-        /// The cycle of the same number, whose barrier it is.
+        /// The cycle with the same number: the activation runs its barrier.
         case cycle
     }
 
-    /// What it waits for.
+    /// The present stage: what the activation waits for.
     enum Stage: Equatable {
-        /// For a process that serves the board.
+        /// A process that serves the board.
         case unserved
-        /// For this cycle of a barrier.
+        /// This cycle of a barrier.
         case held(cycle: Int)
-        /// For this process's choice of a barrier (Behaviour A2).
+        /// This process's choice of a barrier (Behaviour A2).
         case choosing(run: Int, provider: Int)
-        /// For the answer of this process.
+        /// The answer of this process.
         case running(run: Int, provider: Int)
     }
 }
 
-/// What somebody asks of a board (Behaviour A1).
+/// A request to activate a board (Behaviour A1).
 public struct ActivationRequest: Sendable, Equatable {
     /// The board to activate.
     public var board: String
-    /// What the board is given; `null` where there is nothing.
+    /// The input for the board; `null` for none.
     public var input = DataItem.null
-    /// The input as the option `unique` compares it; nil if that is `input` itself. Two inputs that JSON tells apart may be one
-    /// `DataItem`, since a string of Swift has no room for half a surrogate pair.
+    /// The input as the option `unique` compares it; nil if it is ``input``. Two different JSON inputs may be equal as
+    /// `DataItem`, since Swift's strings cannot contain a lone surrogate.
     public var comparedInput: DataItem?
-    /// Whose barriers of scope `main` stand before it (Behaviour A3).
+    /// The mainboard whose barriers of scope `main` apply (Behaviour A3).
     public var mainboard: String
-    /// The connection that asked; nil: the service itself.
+    /// The connection that made the request; nil for the service itself.
     public var client: Int?
-    /// Whether the board is run as a barrier: another process takes it over when its own goes away (Behaviour A6).
+    /// True if the board is run as a barrier. Another process then takes over when the running one disconnects
+    /// (Behaviour A6).
     public var isBarrier = false
-    /// The time that the board's process has for its answer, and for its choice of a barrier, from when it was asked; nil if
-    /// the caller keeps the time itself.
+    /// The time that the board's process has for its choice of a barrier and for its answer, counted from each request
+    /// to it; nil if the caller limits the time itself.
     public var timeout: Duration? = .seconds(30)
-    /// How long to wait for a process that serves the board (Behaviour A1); nil: as long as it takes.
+    /// The time to wait for a process that serves the board (Behaviour A1); nil for no limit.
     public var wait: Duration? = .zero
-    /// The activation whose run makes this request, if the caller knows it; nil if the request comes from anywhere else. A board
-    /// that waits for that run itself can never go on (Behaviour A8).
+    /// The activation from whose run the request comes, if the caller knows it. A board that waits for that run can
+    /// never continue (Behaviour A8).
     public var within: Int?
 
     public init(board: String, mainboard: String) {
@@ -67,80 +68,82 @@ public struct ActivationRequest: Sendable, Equatable {
     }
 }
 
-/// What one connection has to do with activations. It dies with the connection.
+/// The activations and boards of one connection. They end with the connection.
 struct ActivationPeer {
-    /// The boards that it serves.
+    /// The boards that the connection serves.
     var boards = NameSet()
-    /// The activations that it asked for.
+    /// The activations that the connection has requested.
     var activations: Set<Int> = []
-    /// The answers that it owes.
+    /// The runs that the connection has not answered yet.
     var runs: Set<Int> = []
 
     var isEmpty: Bool { boards.isEmpty && activations.isEmpty && runs.isEmpty }
 }
 
-/// What the machine wants done.
+/// An order from the activation machine.
 public enum ActivationOrder: Sendable, Equatable {
-    /// Ask a process to run a board, and report its answer by ``Activations/answered(_:by:with:at:)``.
+    /// Ask a process to run a board, and report its answer to ``Activations/answered(_:by:with:at:)``.
     case run(BoardRun)
-    /// Ask a process to choose the barrier of an activation, and report its choice by ``Activations/chose(_:by:_:at:)``.
+    /// Ask a process to choose the barrier of an activation, and report its choice to
+    /// ``Activations/chose(_:by:_:at:)``.
     case choose(BoardRun)
-    /// Nobody waits for that process's answer any more.
+    /// Cancel a run: its answer is no longer needed.
     case withdraw(run: Int, provider: Int)
-    /// Tell whoever asked for this activation what came of it.
+    /// Report the outcome of an activation to its requester.
     case end(activation: Int, ActivationOutcome)
 }
 
-/// One board that one process is to run.
+/// A request to one process to run one board.
 public struct BoardRun: Sendable, Equatable {
-    /// Tells this run from every other, also from an earlier one of the same activation.
+    /// The number of the run, unique also among runs of one activation.
     public let run: Int
     /// The connection of the process.
     public let provider: Int
-    /// The activation that it is for; the same when another process takes it over.
+    /// The activation. It stays the same when another process takes over.
     public let activation: Int
     public let board: String
     public let input: DataItem
     public let mainboard: String
-    /// Whether others wait for it to complete.
+    /// True if other activations wait for this run.
     public let isBarrier: Bool
 }
 
-/// How an activation ends: exactly once.
+/// The outcome of an activation. Each activation has exactly one.
 public enum ActivationOutcome: Sendable, Equatable {
     /// The board's process answered.
     case completed(done: Bool, output: DataItem?)
-    /// The board's process answered with an error, which is told as it came.
+    /// The board's process answered with an error, which is passed on unchanged.
     case failed(ActivationFault)
-    /// Nobody serves the board (`not_found`).
+    /// No process serves the board (`not_found`).
     case notServed
-    /// The process that was to answer is gone (`provider_lost`).
+    /// The process that was to answer has disconnected (`provider_lost`).
     case providerLost
     /// The process did not answer in time (`timeout`).
     case timedOut
     /// A barrier before the board did not complete (`cancelled`).
     case cancelled(barrier: String, cause: BarrierCause)
-    /// Boards wait for each other in a circle, or too deep (`activation_cycle`); the boards, from the activated one on.
+    /// Boards wait for each other in a cycle, or too deep (`activation_cycle`). The value is the boards, from the
+    /// activated one on.
     case circle([String])
-    /// Whoever asked gave it up, or is gone.
+    /// The requester cancelled the activation or has disconnected.
     case givenUp
 }
 
-/// Why a barrier did not complete (Behaviour A2).
+/// The reason why a barrier did not complete (Behaviour A2).
 public enum BarrierCause: String, Sendable {
-    /// Its process answered with `done: false` or an error.
+    /// The barrier's process answered with `done: false` or an error.
     case refused
-    /// It took too long.
+    /// The barrier timed out.
     case timeout
-    /// Nobody serves it, or no longer.
+    /// No process serves the barrier's board, or none any more.
     case providerLost = "provider_lost"
 }
 
-/// An error with which a board's process answered.
+/// An error that a board's process answered with.
 public struct ActivationFault: Error, Sendable, Equatable {
-    /// For people.
+    /// The error message, for people.
     public var message: String
-    /// The error as it came: `code`, `message`, `data`.
+    /// The error as received: `code`, `message`, `data`.
     public var error: DataObject?
 
     public init(message: String, error: DataObject? = nil) {
@@ -149,19 +152,19 @@ public struct ActivationFault: Error, Sendable, Equatable {
     }
 }
 
-/// How much one connection may ask for (Behaviour X2).
+/// The limits of one connection (Behaviour X2).
 public struct ActivationLimits: Sendable, Equatable {
-    /// Boards that one connection may serve.
+    /// The most boards that a connection may serve.
     public var boardsPerConnection = 1024
-    /// Activations that one connection may have under way.
+    /// The most running activations of a connection.
     public var activationsPerConnection = 1024
-    /// How deep barriers may stand before barriers; the activated board is 0 (Behaviour A8).
+    /// The deepest chain of barriers before barriers; the activated board is 0 (Behaviour A8).
     public var depth = 8
 
     public init() {}
 }
 
-/// A connection may have so many activations under way, and has them.
+/// The connection has the most running activations that it may have.
 public struct TooManyActivations: Error, Sendable, Equatable {
     public let limit: Int
 }

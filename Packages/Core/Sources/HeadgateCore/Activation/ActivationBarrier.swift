@@ -1,41 +1,41 @@
-/// A board that has to complete with `done: true` before another is activated (Behaviour A2).
+/// A board that must complete with `done: true` before another board is activated (Behaviour A2).
 public struct ActivationBarrier: Sendable, Hashable {
-    /// The board that has to complete.
+    /// The board that must complete.
     public var board: String
-    /// Which activations share one cycle of it (Behaviour A3).
+    /// The option that decides which activations share a cycle (Behaviour A3).
     public var option = Option.void
-    /// How far one cycle reaches (Behaviour A3).
+    /// The scope within which activations share a cycle (Behaviour A3).
     public var scope = Scope.main
-    /// How long a cycle may take (Behaviour A5).
+    /// The time limit of a cycle (Behaviour A5).
     public var timeout = Duration.seconds(30)
-    /// What becomes of who waits when that time is over (Behaviour A5).
+    /// The action for waiting activations when a cycle times out (Behaviour A5).
     public var onTimeout = OnTimeout.cancel
-    /// How long its completion counts for those who come later; nil: not at all (Behaviour A4).
+    /// The time for which a completion is valid for later activations; nil for none (Behaviour A4).
     public var sticky: Duration?
 
-    /// Which activations share a cycle.
+    /// The activations that share a cycle.
     public enum Option: String, Sendable, CaseIterable {
-        /// All.
+        /// All activations.
         case void
-        /// Those whose input is the same JSON value.
+        /// Activations with the same input, as a JSON value.
         case unique
-        /// None: each has its own.
+        /// None: each activation has its own cycle.
         case each
     }
 
-    /// How far a cycle reaches.
+    /// The scope of a cycle.
     public enum Scope: String, Sendable, CaseIterable {
-        /// Each mainboard has its own.
+        /// One mainboard.
         case main
-        /// There is one in the service.
+        /// The whole service.
         case global
     }
 
-    /// What a barrier's time-out does.
+    /// The action when a cycle times out.
     public enum OnTimeout: String, Sendable, CaseIterable {
-        /// Who waits is cancelled.
+        /// The waiting activations are cancelled.
         case cancel
-        /// Who waits goes on as if the barrier had completed.
+        /// The waiting activations continue as if the barrier had completed.
         case pass
     }
 

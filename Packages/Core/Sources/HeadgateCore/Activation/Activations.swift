@@ -1,42 +1,42 @@
 import HeadgateData
 
-/// All boards, and all activations of them (Behaviour A1–A8): facts and the time go in, orders come out.
+/// The state machine of all boards and their activations (Behaviour A1–A8): facts and the time go in, orders come out.
 ///
-/// Connections are told apart by numbers. Whatever an order leads to is told by another fact, at once or later. Nothing is
-/// remembered of an activation that has ended, except for the barriers with `sticky_ms`.
+/// Connections have numbers. The result of an order is reported as another fact, at once or later. The machine forgets
+/// ended activations, except for completed barriers with `sticky_ms`.
 public struct Activations {
     public let limits: ActivationLimits
-    /// What settings put before boards (Behaviour A7). A change counts for those who come after it.
+    /// The barriers that settings put before boards (Behaviour A7). A change applies to later activations.
     public var gateways = GatewayRules()
 
     private(set) var boards = Boards()
     private(set) var peers: [Int: ActivationPeer] = [:]
-    /// Those under way.
+    /// The running activations.
     private(set) var activations: [Int: Activation] = [:]
-    /// The cycles under way, by their numbers.
+    /// The running cycles by number.
     private(set) var cycles: [Int: Cycle] = [:]
-    /// The cycles that may be joined.
+    /// The cycles that further activations may join.
     private(set) var joinable: [CycleIdentity: Int] = [:]
-    /// The activations that wait for their board to be served.
+    /// The activations that wait for a process to serve their board.
     private(set) var unserved = NameTable<Set<Int>>()
-    /// Which activation each run is for.
+    /// The activation of each run.
     private(set) var runs: [Int: Int] = [:]
     private(set) var completed = CompletedBarriers()
-    /// The ends of activations' waits; those of cycles under their numbers.
+    /// The deadlines of activations; those of cycles have the cycle's number.
     private(set) var deadlines = Deadlines<Int>()
 
-    /// What is still to be done of the present fact, in the order in which it came up.
+    /// The steps that remain to be done for the present fact, in order.
     private(set) var steps: [Step] = []
     private(set) var orders: [ActivationOrder] = []
     private var now = Instant(nanoseconds: 0)
     private var lastActivation = 0
     private var lastRun = 0
 
-    /// One thing to do with one activation.
+    /// A step of one activation.
     enum Step {
-        /// It came, or its board is served now.
+        /// The activation is new, or its board is served now.
         case begin(Int)
-        /// What was before it is out of the way.
+        /// A barrier before the activation has completed.
         case proceed(Int)
         case end(Int, ActivationOutcome)
     }
@@ -45,15 +45,15 @@ public struct Activations {
         self.limits = limits
     }
 
-    /// When ``timePassed(to:)`` is due; nil while nothing waits for the time.
+    /// The time at which ``timePassed(to:)`` is due; nil if there is no deadline.
     public var nextDeadline: Instant? {
         [deadlines.next, completed.nextDeadline].compactMap(\.self).min()
     }
 
-    // MARK: Those who activate
+    // MARK: Requests
 
-    /// Somebody activates a board (Behaviour A1).
-    /// - Returns: the activation's number, and what is to be done, which may be its end already.
+    /// Begins an activation (Behaviour A1).
+    /// - Returns: the activation's number, and the orders, which may include its end.
     public mutating func activate(
         _ request: ActivationRequest, at now: Instant
     ) throws(TooManyActivations) -> (activation: Int, orders: [ActivationOrder]) {
@@ -67,13 +67,13 @@ public struct Activations {
         return (id, carryOut(at: now))
     }
 
-    /// Whoever asked for an activation does not want it any more.
+    /// Cancels an activation for its requester.
     public mutating func cancel(_ activation: Int, at now: Instant) -> [ActivationOrder] {
         steps.append(.end(activation, .givenUp))
         return carryOut(at: now)
     }
 
-    /// A connection is gone: its activations end, with nobody to tell.
+    /// Cancels the activations of a connection that has ended.
     public mutating func clientLeft(_ client: Int, at now: Instant) -> [ActivationOrder] {
         steps += (peers[client]?.activations.sorted() ?? []).map { .end($0, .givenUp) }
         return carryOut(at: now)
@@ -81,7 +81,7 @@ public struct Activations {
 
     // MARK: Time
 
-    /// Time has come to ``nextDeadline``.
+    /// Processes the deadlines that are due.
     public mutating func timePassed(to now: Instant) -> [ActivationOrder] {
         completed.forgetDue(at: now)
         self.now = now
@@ -101,7 +101,7 @@ public struct Activations {
         }
     }
 
-    // MARK: The turn
+    // MARK: End of the turn
 
     private mutating func carryOut(at now: Instant) -> [ActivationOrder] {
         self.now = now
@@ -134,7 +134,7 @@ public struct Activations {
 }
 
 extension Activations {
-    /// A process serves a board from now on, or says anew how (Behaviour A1, A2).
+    /// Records that a process serves a board, or changes how it serves it (Behaviour A1, A2).
     public mutating func serve(
         _ board: String, _ serving: BoardServing, by provider: Int, at now: Instant
     ) throws(ServingRefusal) -> [ActivationOrder] {
@@ -153,8 +153,8 @@ extension Activations {
         return carryOut(at: now)
     }
 
-    /// A process serves a board no more. What it is running it may still finish.
-    /// - Returns: false when it does not serve it.
+    /// Records that a process no longer serves a board. It may still finish its present runs.
+    /// - Returns: false if the process did not serve the board.
     public mutating func unserve(_ board: String, by provider: Int) -> Bool {
         guard peers[provider]?.boards.contains(board) == true else { return false }
         changePeer(provider) { $0.boards.remove(board) }
@@ -162,15 +162,16 @@ extension Activations {
         return true
     }
 
-    /// A process serves no board any more. What it is running it may still finish.
-    /// - Returns: false when it serves none.
+    /// Records that a process no longer serves any board. It may still finish its present runs.
+    /// - Returns: false if the process served no board.
     public mutating func unserveAll(by provider: Int) -> Bool {
         guard let boards = peers[provider]?.boards, !boards.isEmpty else { return false }
         for board in boards { _ = unserve(board, by: provider) }
         return true
     }
 
-    /// Nothing comes from a process any more: other processes take over the barriers that it ran (Behaviour A6).
+    /// Records that a process has disconnected. Other processes take over the barriers that it was running (Behaviour
+    /// A6).
     public mutating func providerLeft(_ provider: Int, at now: Instant) -> [ActivationOrder] {
         guard let peer = peers[provider] else { return [] }
         changePeer(provider) { ($0.boards, $0.runs) = (NameSet(), []) }
@@ -182,12 +183,12 @@ extension Activations {
         return carryOut(at: now)
     }
 
-    /// Whether anybody serves a board.
+    /// Returns true if a process serves a board.
     public func isServed(_ board: String) -> Bool {
         boards.serving(board) != nil
     }
 
-    /// The boards that ask that no gateway stand before them, and have one all the same (Behaviour A7).
+    /// The boards that request a gateway bypass and have a gateway nevertheless (Behaviour A7).
     public var deniedBypasses: [String] {
         guard !gateways.allowsBypass else { return [] }
         return boards.names.filter {
@@ -195,18 +196,19 @@ extension Activations {
         }
     }
 
-    // MARK: What stands before a board
+    // MARK: Barriers before a board
 
-    /// Gateway first, then the board's own (Behaviour A7). A barrier's own board is never held by itself: served behind
-    /// itself, it just runs (Behaviour A8).
+    /// Returns the barriers before a board: the gateway first, then the board's own (Behaviour A7). A board is never
+    /// its own barrier (Behaviour A8).
     func barriers(before board: String, _ serving: BoardServing) -> [ActivationBarrier] {
         let bypasses = serving.bypassesGateway && gateways.allowsBypass
         let gateway = bypasses ? nil : gateways.barrier(before: board)
         return [gateway, serving.fixedBarrier].compactMap(\.self).filter { ExactName($0.board) != ExactName(board) }
     }
 
-    /// The circle that boards would wait in if this one were served so (Behaviour A8). A board that nobody serves waits for
-    /// nothing: whoever serves it later is looked at then.
+    /// Returns the cycle in which boards would wait for each other if this board were served like this, or nil if there
+    /// is none (Behaviour A8). A board that no process serves waits for nothing; it is checked when a process serves
+    /// it.
     private func circle(closedBy board: String, _ serving: BoardServing) -> [String]? {
         BoardCircle.path(from: board) { name in
             guard let serving = ExactName(name) == ExactName(board) ? serving : boards.serving(name) else { return [] }
@@ -215,7 +217,8 @@ extension Activations {
     }
 }
 
-/// An activation's way: it waits for its board to be served, then for each barrier, then for its process, and ends.
+/// The stages of an activation: it waits for its board to be served, then for each barrier, then for its process, and
+/// ends.
 extension Activations {
     private mutating func add(_ request: ActivationRequest, _ purpose: Activation.Purpose, depth: Int) -> Int {
         lastActivation += 1
@@ -255,7 +258,7 @@ extension Activations {
         }
     }
 
-    /// Lets go of all that an activation holds.
+    /// Removes an activation from all tables.
     @discardableResult
     private mutating func remove(_ id: Int) -> Activation? {
         guard let activation = activations.removeValue(forKey: id) else { return nil }
@@ -279,7 +282,8 @@ extension Activations {
 
 /// Barriers before boards (Behaviour A2–A6).
 extension Activations {
-    /// Whether a barrier need not be run for an activation: it just was, or its completion still counts.
+    /// Returns true if a barrier need not be run for an activation: it has completed for it, or a sticky completion is
+    /// still valid.
     private func hasCompleted(
         _ identity: CycleIdentity, _ barrier: ActivationBarrier, for activation: Activation
     ) -> Bool {
@@ -287,7 +291,7 @@ extension Activations {
         return barrier.sticky.map { completed.hasCompleted(identity, within: $0, at: now) } ?? false
     }
 
-    /// Has an activation wait for a barrier: for the cycle under way, or for one that begins with it.
+    /// Makes an activation wait for a barrier: it joins the running cycle, or begins one.
     private mutating func hold(_ id: Int, by barrier: ActivationBarrier, _ identity: CycleIdentity) {
         let cycle = joinable[identity]
         guard let depth = depth(of: id, waitingFor: barrier.board, cycle) else { return }
@@ -298,7 +302,7 @@ extension Activations {
         deepen(cycle, to: depth)
     }
 
-    /// The first waiter starts the barrier, with its input (Behaviour A4).
+    /// Begins a cycle. The barrier gets the input of its first waiter (Behaviour A4).
     private mutating func start(_ identity: CycleIdentity, first waiter: Cycle.Waiter, depth: Int) {
         guard let activation = activations[waiter.activation] else { return }
         var request = ActivationRequest(board: identity.board, mainboard: activation.request.mainboard)
@@ -316,8 +320,8 @@ extension Activations {
 
     // MARK: The end of a cycle
 
-    /// A barrier has ended: all who wait go on, in the order in which they came, or are cancelled. From here on whoever
-    /// comes belongs to the next cycle.
+    /// Ends a cycle: all waiting activations continue in order, or are cancelled. Later activations belong to the next
+    /// cycle.
     private mutating func cycleEnded(_ number: Int, _ outcome: ActivationOutcome) {
         guard let cycle = close(number) else { return }
         let refusal = ActivationOutcome(refusal: outcome, by: cycle.identity.board)
@@ -325,7 +329,7 @@ extension Activations {
         for waiter in cycle.waiters { release(waiter, from: cycle, refusal) }
     }
 
-    /// A barrier took too long (Behaviour A5).
+    /// Ends a cycle that has timed out (Behaviour A5).
     private mutating func timeOut(cycle number: Int) {
         guard let cycle = close(number) else { return }
         remove(number)
@@ -336,15 +340,15 @@ extension Activations {
         }
     }
 
-    /// One who waited is cancelled, or goes on and need not wait for the same again.
+    /// Cancels a waiting activation, or lets it continue without waiting for the same cycle again.
     private mutating func release(_ waiter: Cycle.Waiter, from cycle: Cycle, _ refusal: ActivationOutcome?) {
         if let refusal { return steps.append(.end(waiter.activation, refusal)) }
         activations[waiter.activation]?.completed.insert(cycle.identity)
         steps.append(.proceed(waiter.activation))
     }
 
-    /// One who waited is gone; a cycle that nobody waits for is given up, and with it the one that it waits for, and so on:
-    /// chains are short (Behaviour A8).
+    /// Removes a waiting activation from a cycle. A cycle without waiters is cancelled, and so is the cycle that it
+    /// waits for in turn; chains are short (Behaviour A8).
     private mutating func leave(_ number: Int, _ activation: Int) {
         guard cycles[number]?.leave(activation) == true, close(number) != nil else { return }
         remove(number)
@@ -358,8 +362,8 @@ extension Activations {
 }
 
 extension ActivationOutcome {
-    /// What a barrier's end means to those who wait for it; nil when they may go on. Of barriers before barriers, the one
-    /// that did not complete is told.
+    /// Creates the outcome that a barrier's end has for its waiters; nil if they may continue. In a chain of barriers,
+    /// the outcome names the barrier that did not complete.
     fileprivate init?(refusal outcome: ActivationOutcome, by board: String) {
         switch outcome {
         case .completed(done: true, _): return nil
@@ -371,14 +375,14 @@ extension ActivationOutcome {
     }
 }
 
-/// How a board's process answered.
+/// The answer of a board's process.
 public typealias BoardAnswer = Result<BoardResult, ActivationFault>
 
-/// What a board's process says when it has run the board.
+/// The result of running a board.
 public struct BoardResult: Sendable, Equatable {
-    /// Whether the board did what it is for.
+    /// True if the board completed its task.
     public var done: Bool
-    /// What it puts out.
+    /// The output of the board.
     public var output: DataItem?
 
     public init(done: Bool, output: DataItem? = nil) {
@@ -388,8 +392,7 @@ public struct BoardResult: Sendable, Equatable {
 }
 
 extension Activations {
-    /// A process has answered. An answer to nothing, or to what nobody waits for any more, changes nothing
-    /// (Behaviour A5).
+    /// Processes the answer of a process. An answer that is no longer expected is ignored (Behaviour A5).
     public mutating func answered(
         _ run: Int, by provider: Int, with answer: BoardAnswer, at now: Instant
     ) -> [ActivationOrder] {
@@ -399,8 +402,8 @@ extension Activations {
         return carryOut(at: now)
     }
 
-    /// A process has chosen the barrier of an activation, or answered with an error, which ends the activation. A late
-    /// choice, or one of another process, changes nothing (Behaviour A2, A5).
+    /// Processes a process's choice of a barrier. An error ends the activation. A late choice, or one of another
+    /// process, is ignored (Behaviour A2, A5).
     public mutating func chose(
         _ run: Int, by provider: Int, _ choice: Result<ActivationBarrier?, ActivationFault>, at now: Instant
     ) -> [ActivationOrder] {
@@ -413,7 +416,7 @@ extension Activations {
         return carryOut(at: now)
     }
 
-    /// The time of the choice is over. The barrier has a time of its own, and the run begins another.
+    /// Applies a choice. The time limit of the choice ends; the barrier and the run have their own.
     private mutating func chose(_ id: Int, _ barrier: ActivationBarrier?) {
         guard let request = activations[id]?.request else { return }
         if request.timeout != nil { deadlines.remove(id) }
@@ -423,21 +426,22 @@ extension Activations {
         steps.append(.proceed(id))
     }
 
-    /// Has a process choose the activation's barrier: its gateway is out of the way.
+    /// Asks a process to choose the activation's barrier, after the gateway has completed.
     private mutating func choose(_ id: Int) {
         guard let run = ask(id) else { return }
         activations[id]?.stage = .choosing(run: run.run, provider: run.provider)
         orders.append(.choose(run))
     }
 
-    /// Has a process run the board: everything before it is out of the way.
+    /// Asks a process to run the board, after all barriers have completed.
     private mutating func run(_ id: Int) {
         guard let run = ask(id) else { return }
         activations[id]?.stage = .running(run: run.run, provider: run.provider)
         orders.append(.run(run))
     }
 
-    /// Finds the process to ask, and begins its time. Ends the activation, and returns nil, if nobody serves the board.
+    /// Selects the process to ask, and starts its time limit. If no process serves the board, the activation ends and
+    /// the result is nil.
     private mutating func ask(_ id: Int) -> BoardRun? {
         guard let activation = activations[id] else { return nil }
         let chosen = boards.choose(for: activation.request.board) { [peers] in peers[$0]?.runs.count ?? 0 }
@@ -452,8 +456,8 @@ extension Activations {
         return BoardRun(lastRun, of: activation, by: provider)
     }
 
-    /// Nobody waits for an answer any more.
-    /// - Returns: the activation that it was for; nil when nobody did before.
+    /// Removes a run whose answer is no longer expected.
+    /// - Returns: the activation of the run; nil if there was none.
     private mutating func finish(_ run: Int, of provider: Int) -> Int? {
         guard let id = runs.removeValue(forKey: run) else { return nil }
         changePeer(provider) { $0.runs.remove(run) }
@@ -479,15 +483,18 @@ extension ActivationOutcome {
     }
 }
 
-/// How deep boards wait for each other (Behaviour A8). That is each activation's own matter: one that would wait too deep, or
-/// for itself, fails alone, and the cycles that it shares with others go on for these.
+/// The depth of chains of waiting boards (Behaviour A8). An activation that would wait too deep, or for itself, fails
+/// alone; the cycles that it shares continue for the others.
 extension Activations {
     private var chains: WaitingChains { WaitingChains(activations: activations, cycles: cycles, peers: peers) }
 
-    /// The depth at which a barrier stands when an activation waits for it. Those who wait for the activation, and for whom
-    /// that is too deep, end.
-    /// - Parameter cycle: the barrier's cycle under way; nil where one is about to begin.
-    /// - Returns: nil when nobody is left who wants the barrier.
+    /// Returns the depth at which a barrier runs when an activation waits for it. Requested activations that would be
+    /// too deep are ended.
+    /// - Parameters:
+    ///   - id: the activation that waits.
+    ///   - board: the barrier's board.
+    ///   - cycle: the barrier's running cycle; nil if one is about to begin.
+    /// - Returns: the depth, or nil if no requested activation is left that waits for the barrier.
     private mutating func depth(of id: Int, waitingFor board: String, _ cycle: Int?) -> Int? {
         let ahead = cycle.map { chains.chain(from: $0, to: id) } ?? []
         endThoseWithinRun(of: ahead, at: id)
@@ -503,7 +510,7 @@ extension Activations {
         return depth
     }
 
-    /// Somebody waits at this depth for a cycle, and so for all that it waits for.
+    /// Increases the depth of a cycle, and of all cycles that it waits for, when an activation at this depth joins it.
     private mutating func deepen(_ cycle: Int, to depth: Int) {
         for (place, id) in chains.chain(from: cycle).enumerated() {
             guard let known = activations[id]?.depth, known < depth + place else { continue }
@@ -511,8 +518,8 @@ extension Activations {
         }
     }
 
-    /// Ends the activations that wait at `id` for a run that waits for them: the code of a barrier has activated a board that
-    /// is held by this very barrier (Behaviour A8).
+    /// Ends the activations that wait at `id` for a run that waits for them: the code of a barrier has activated a
+    /// board that this barrier holds (Behaviour A8).
     private mutating func endThoseWithinRun(of ahead: [Int], at id: Int) {
         guard !ahead.isEmpty else { return }
         for way in chains.ways(to: id) where chains.isWithinRun(way[0], of: ahead) {
@@ -521,7 +528,7 @@ extension Activations {
         }
     }
 
-    /// Tells the boards from the activated one to the first that is too deep, or comes again.
+    /// Ends an activation with the list of boards up to the first that is too deep or repeats.
     private mutating func fail(_ way: [Int], before ahead: [String]) {
         let boards = chains.boards(of: way)
         let count = ahead.firstIndex(where: boards.contains).map { $0 + 1 } ?? ahead.count

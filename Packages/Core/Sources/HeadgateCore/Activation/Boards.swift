@@ -1,26 +1,26 @@
 import HeadgateData
 
-/// The boards that are served, and by which processes.
+/// The served boards with the processes that serve them.
 struct Boards {
     private var served = NameTable<Board>()
     private var chosen = 0
 
     private struct Board {
         var serving: BoardServing
-        /// By the processes' connections: when each was chosen last.
+        /// The number of the last choice of each process, by its connection.
         var providers: [Int: Int]
     }
 
     var isEmpty: Bool { served.isEmpty }
-    /// The names, in alphabetical order.
+    /// The names in alphabetical order.
     var names: [String] { served.keys.sorted() }
 
-    /// How a board is served; nil when it is not.
+    /// Returns how a board is served, or nil if it is not served.
     func serving(_ board: String) -> BoardServing? {
         served[board]?.serving
     }
 
-    /// Whether somebody else than this process serves a board otherwise.
+    /// Returns true if another process serves the board with different settings.
     func differs(_ board: String, from serving: BoardServing, besides provider: Int) -> Bool {
         guard let present = served[board], present.serving != serving else { return false }
         return present.providers.keys.contains { $0 != provider }
@@ -36,8 +36,9 @@ struct Boards {
         if served[board]?.providers.isEmpty == true { served[board] = nil }
     }
 
-    /// The process to ask next: one with the least to do, of these the one that was asked longest ago.
-    /// - Parameter load: how many answers a process owes.
+    /// Returns the process to ask next: the one with the fewest open runs, and of several the one that was asked
+    /// longest ago.
+    /// - Parameter load: returns the number of a process's open runs.
     mutating func choose(for board: String, load: (Int) -> Int) -> Int? {
         let ranked = served[board]?.providers.min { left, right in
             (load(left.key), left.value, left.key) < (load(right.key), right.value, right.key)
@@ -49,12 +50,12 @@ struct Boards {
     }
 }
 
-/// What may name a board.
+/// The rules for names of boards.
 public enum BoardName {
-    /// The most bytes that a name may have.
+    /// The longest name in bytes.
     public static let longest = 128
 
-    /// What is wrong with a name; nil when it will do. The `*` is left to the gateways' patterns.
+    /// Returns the problem with a name, or nil if the name is valid. The `*` is reserved for gateway patterns.
     public static func complaint(about name: String) -> String? {
         let isAllowed = name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && $0 != "*" }
         if (1...longest).contains(name.utf8.count), isAllowed { return nil }
@@ -62,7 +63,7 @@ public enum BoardName {
     }
 }
 
-/// How a process serves a board.
+/// The settings with which a process serves a board.
 public struct BoardServing: Sendable, Equatable {
     /// The activation barrier of the board (Behaviour A2).
     public var barrier: OwnBarrier
@@ -92,20 +93,20 @@ public struct BoardServing: Sendable, Equatable {
     }
 }
 
-/// Why a process may not serve a board.
+/// The reason why a process may not serve a board.
 public enum ServingRefusal: Error, Sendable, Equatable {
-    /// Others serve the board, and said something else of its barrier or its gateway.
+    /// Other processes serve the board with another barrier or bypass setting.
     case differs
-    /// The boards would wait for each other in this circle (Behaviour A8).
+    /// Boards would wait for each other in this cycle (Behaviour A8).
     case circle([String])
-    /// The connection serves as many boards as it may.
+    /// The connection serves the most boards that it may.
     case tooMany(Int)
 }
 
-/// Finds boards that wait for each other in a circle (Behaviour A8).
+/// Finds cycles of boards that wait for each other (Behaviour A8).
 enum BoardCircle {
-    /// The shortest way from a board back to itself, it being first and last; nil when there is none.
-    /// - Parameter following: the boards that one board waits for.
+    /// Returns the shortest path from a board back to itself, with the board at both ends, or nil if there is none.
+    /// - Parameter following: returns the boards that a board waits for.
     static func path(from start: String, following next: (String) -> [String]) -> [String]? {
         var origins = NameTable<String>()
         var frontier = [start]
@@ -135,14 +136,14 @@ enum BoardCircle {
 
 /// Activates boards for dispatchers (Behaviour A9). It lives on the scheduler.
 public protocol BoardActivator: AnyObject {
-    /// Activates a board, waiting for it to be served as long as it takes.
-    /// - Parameter then: told once what came of it, never before this returns, and not at all once the result is disposed
-    ///   of, which gives the activation up.
+    /// Activates a board. There is no time limit for a process to serve it.
+    /// - Parameter then: gets the outcome, after the function has returned. It is not called after the result is
+    ///   disposed, which cancels the activation.
     func activate(
         _ board: String, for dispatcherId: String, then: @escaping (ActivationOutcome) -> Void
     ) -> any Disposable
-    /// Whether anybody serves a board.
+    /// Returns true if a process serves the board.
     func isServed(_ board: String) -> Bool
-    /// Tells each time that a process begins or ends to serve a board.
+    /// Emits each time that a process begins or ceases to serve a board.
     var servingChanges: Observable<Void> { get }
 }

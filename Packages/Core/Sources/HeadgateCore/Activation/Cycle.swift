@@ -1,10 +1,10 @@
-/// One run of a barrier and all who wait for it (Behaviour A4). A cycle has the number of its barrier's activation: so each
-/// cycle is a generation of its own, and an answer to an earlier one is no answer to it (Behaviour A5).
+/// A run of a barrier with the activations that wait for it (Behaviour A4). A cycle has the number of its barrier's
+/// activation, which is also its generation: an answer to an earlier cycle never applies to it (Behaviour A5).
 struct Cycle {
     let identity: CycleIdentity
     private var queue = WaitingLine()
 
-    /// One who waits, and under which terms.
+    /// A waiting activation with its barrier settings.
     struct Waiter {
         let activation: Int
         let barrier: ActivationBarrier
@@ -15,28 +15,27 @@ struct Cycle {
         queue.append(first)
     }
 
-    /// All who wait, in the order in which they came.
+    /// The waiting activations in order of arrival.
     var waiters: [Waiter] { queue.all }
 
     mutating func join(_ waiter: Waiter) {
         queue.append(waiter)
     }
 
-    /// One who waited is gone, and nothing is kept of it.
-    /// - Returns: whether nobody waits any more.
+    /// Removes a waiting activation.
+    /// - Returns: true if none is left.
     mutating func leave(_ activation: Int) -> Bool {
         queue.remove(activation)
         return queue.isEmpty
     }
 
-    /// How long its completion counts at most for those who wait for it; nil: not at all.
+    /// The longest time for which the completion is valid for the waiting activations; nil for none.
     var sticky: Duration? {
         identity.isShared ? waiters.lazy.compactMap(\.barrier.sticky).max() : nil
     }
 }
 
-/// Waiters in the order in which they came, each linked to the next: anybody can go out of the middle at a cost that does
-/// not grow with how many wait.
+/// A linked list of waiters in order of arrival. Removing a waiter takes constant time.
 private struct WaitingLine {
     private var places: [Int: Place] = [:]
     private var first: Int?
@@ -73,8 +72,8 @@ private struct WaitingLine {
     }
 }
 
-/// Barriers whose completion still counts (`sticky_ms`, Behaviour A4). Bounded: when there are too many, those that would
-/// count for the shortest time are forgotten, and are run again.
+/// The completed barriers that are still valid (`sticky_ms`, Behaviour A4). Memory is bounded: if there are too many,
+/// those that expire first are forgotten, and run again.
 struct CompletedBarriers {
     private var completions: [CycleIdentity: Instant] = [:]
     private var ends = Deadlines<CycleIdentity>()
@@ -96,7 +95,7 @@ struct CompletedBarriers {
         while weight > mostWeight, let first = ends.popFirst() { forget(first) }
     }
 
-    /// Whether a barrier has completed no longer ago than this.
+    /// Returns true if a barrier has completed within the last `sticky`.
     func hasCompleted(_ identity: CycleIdentity, within sticky: Duration, at now: Instant) -> Bool {
         completions[identity].map { now < $0 + sticky } ?? false
     }

@@ -1,12 +1,12 @@
 import HeadgateData
 
-/// Which cycle of a barrier somebody belongs to (Behaviour A3): of those who come with the same identity, the first starts
-/// the barrier and the others join it.
+/// The identity of a barrier's cycle (Behaviour A3). Of the activations with the same identity, the first starts the
+/// barrier and the others join it.
 struct CycleIdentity: Hashable {
     private let name: ExactName
     var board: String { name.text }
     private let variant: Variant
-    /// Nil where the cycle is the whole service's.
+    /// The mainboard; nil if the cycle is global.
     private let mainboard: ExactName?
 
     private enum Variant: Hashable {
@@ -15,7 +15,7 @@ struct CycleIdentity: Hashable {
         case own(activation: Int)
     }
 
-    /// The identity of a barrier before one activation.
+    /// Creates the identity of a barrier for one activation.
     init(_ barrier: ActivationBarrier, before activation: Activation) {
         name = ExactName(barrier.board)
         mainboard = barrier.scope == .main ? ExactName(activation.request.mainboard) : nil
@@ -26,13 +26,13 @@ struct CycleIdentity: Hashable {
         }
     }
 
-    /// Roughly the bytes that it takes to remember it.
+    /// The approximate memory for remembering the identity, in bytes.
     var weight: Int {
         guard case .input(let input) = variant else { return CycleIdentity.usualWeight }
         return CycleIdentity.usualWeight + input.bytes.count
     }
 
-    /// Whether it means anything to others: a cycle of one activation's own does not.
+    /// True if other activations can have the same identity. A cycle with the option `each` is never shared.
     var isShared: Bool {
         if case .own = variant { false } else { true }
     }
@@ -40,8 +40,8 @@ struct CycleIdentity: Hashable {
     private static let usualWeight = 256
 }
 
-/// One form for all ways to write the same JSON value: members sorted by their names' bytes, numbers by their value
-/// (Behaviour A3). It is for comparing only: numbers are not written as JSON has them.
+/// A canonical form of a JSON value for comparisons: members sorted by the bytes of their names, numbers by value
+/// (Behaviour A3). The numbers are not in JSON's form.
 struct CanonicalJSON: Hashable {
     let bytes: [UInt8]
 
@@ -82,7 +82,7 @@ extension JSONWriter {
 }
 
 extension ExactDecimal {
-    /// The same bytes for the same value, however it was written: `-25e3` is −0.25 · 10³.
+    /// The same bytes for equal values, whatever their notation: `-25e3` is −0.25 · 10³.
     fileprivate var canonical: [UInt8] {
         guard !digits.isEmpty else { return [UInt8(ascii: "0")] }
         let sign = isNegative ? [UInt8(ascii: "-")] : []

@@ -1,7 +1,7 @@
-/// What is due when, the earliest first; of those due together, the one that was set first.
+/// A priority queue of deadlines, the earliest first. Of equal deadlines, the one that was set first comes first.
 struct Deadlines<Key: Hashable> {
     private var live: [Key: Entry] = [:]
-    /// A heap. What was removed or set anew stays in it until it comes up or there is too much of it.
+    /// A binary heap. Removed and replaced entries stay in it until they come to the top, or until there are too many.
     private var heap: [Entry] = []
     private var order = 0
 
@@ -17,7 +17,7 @@ struct Deadlines<Key: Hashable> {
 
     var isEmpty: Bool { live.isEmpty }
 
-    /// The earliest.
+    /// The earliest deadline.
     var next: Instant? { heap.first?.instant }
 
     func contains(_ key: Key) -> Bool { live[key] != nil }
@@ -35,13 +35,13 @@ struct Deadlines<Key: Hashable> {
         if live.removeValue(forKey: key) != nil { tidy() }
     }
 
-    /// Takes out the earliest, if it is due.
+    /// Removes and returns the earliest key if it is due.
     mutating func popDue(at now: Instant) -> Key? {
         guard let next, next <= now else { return nil }
         return popFirst()
     }
 
-    /// Takes out the earliest.
+    /// Removes and returns the earliest key.
     mutating func popFirst() -> Key? {
         guard let key = heap.first?.key else { return nil }
         live[key] = nil
@@ -49,11 +49,11 @@ struct Deadlines<Key: Hashable> {
         return key
     }
 
-    /// Has something live in front, and not much in the heap that is not.
+    /// Removes replaced entries at the top, and rebuilds the heap if there are too many of them.
     private mutating func tidy() {
         while let first = heap.first, !isLive(first) { removeFirst() }
         guard heap.count > 2 * live.count + 64 else { return }
-        // Sorted, it is a heap.
+        // A sorted array is a heap.
         heap = live.values.sorted { $0.precedes($1) }
     }
 

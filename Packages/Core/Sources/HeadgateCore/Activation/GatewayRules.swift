@@ -1,19 +1,19 @@
 import HeadgateData
 
-/// The barriers that settings put before boards, whatever these say of themselves (Behaviour A7).
+/// The barriers that settings put before boards, independent of how the boards are served (Behaviour A7).
 public struct GatewayRules: Sendable, Equatable {
-    /// Whether a board may ask that none stand before it.
+    /// True if a board may request to bypass its gateway.
     public var allowsBypass = true
-    /// Exact names.
+    /// The rules for exact names.
     private var names = NameTable<Rule>()
-    /// Prefixes, the longest first.
+    /// The rules for prefixes, the longest first.
     private var prefixes: [(pattern: GatewayPattern, rule: Rule)] = []
 
-    /// What is before the boards of a pattern.
+    /// The rule for the boards of a pattern.
     public enum Rule: Sendable, Equatable {
-        /// This barrier.
+        /// The boards have this barrier.
         case barrier(ActivationBarrier)
-        /// None.
+        /// The boards have no gateway.
         case exempt
 
         fileprivate var barrier: ActivationBarrier? {
@@ -29,15 +29,15 @@ public struct GatewayRules: Sendable, Equatable {
         prefixes.sort { GatewayRules.precedes($0.pattern, $1.pattern) }
     }
 
-    /// The gateway before a board; nil when there is none. A barrier's own board is never held by itself (Behaviour A8).
+    /// Returns the gateway before a board, or nil if there is none. A board is never its own barrier (Behaviour A8).
     public func barrier(before board: String) -> ActivationBarrier? {
         let rule = names[board] ?? prefixes.first { $0.pattern.matches(board) }?.rule
         guard let barrier = rule?.barrier, ExactName(barrier.board) != ExactName(board) else { return nil }
         return barrier
     }
 
-    /// Gateways that are before each other in a circle, whatever boards there are (Behaviour A8): the boards, the first
-    /// one again at the end; nil when there are none.
+    /// A cycle of gateways that wait for each other, independent of the served boards (Behaviour A8): the boards, with
+    /// the first one repeated at the end; nil if there is none.
     public var circle: [String]? {
         for board in barriers.map(\.board).sorted() {
             let next: (String) -> [String] = { barrier(before: $0).map { [$0.board] } ?? [] }
@@ -61,13 +61,13 @@ public struct GatewayRules: Sendable, Equatable {
     }
 }
 
-/// The boards that a gateway rule is for: a name, or a prefix and `*` (Behaviour A7).
+/// The pattern of a gateway rule: a board's name, or a prefix followed by `*` (Behaviour A7).
 public struct GatewayPattern: Hashable, Sendable {
     private let name: ExactName
-    /// As it was written: `auth`, `shop.*`, `*`.
+    /// The pattern as written: `auth`, `shop.*`, `*`.
     public var text: String { name.text }
 
-    /// Nil when it is neither a board's name nor a prefix of one with a `*` behind it.
+    /// Creates a pattern; nil if the text is neither a board's name nor a prefix followed by `*`.
     public init?(_ text: String) {
         let name = text.hasSuffix("*") ? String(text.dropLast()) : text
         guard name.isEmpty ? text == "*" : BoardName.complaint(about: name) == nil else { return nil }

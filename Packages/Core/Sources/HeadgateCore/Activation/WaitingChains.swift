@@ -1,4 +1,5 @@
-/// The chains in which activations and cycles wait for each other (Behaviour A8), read from the tables of ``Activations``.
+/// The chains of activations and cycles that wait for each other (Behaviour A8), read from the tables of
+/// ``Activations``.
 struct WaitingChains {
     let activations: [Int: Activation]
     let cycles: [Int: Cycle]
@@ -8,14 +9,14 @@ struct WaitingChains {
     func chain(from cycle: Int, to end: Int? = nil) -> [Int] {
         var chain = [cycle]
         while let last = chain.last, last != end, case .held(let next)? = activations[last]?.stage {
-            // The waiters of a cycle that has just ended may not have gone on yet.
+            // The waiters of a cycle that has just ended may not have continued yet.
             guard cycles[next] != nil else { break }
             chain.append(next)
         }
         return chain
     }
 
-    /// Returns the ways to an activation: each begins with one that a caller requested, and leads over cycles to `id`.
+    /// Returns the paths to an activation. Each path begins with a requested activation and leads over cycles to `id`.
     func ways(to id: Int, and on: [Int] = []) -> [[Int]] {
         guard let activation = activations[id] else { return [] }
         guard activation.purpose == .cycle else { return [[id] + on] }
@@ -27,12 +28,12 @@ struct WaitingChains {
         ids.compactMap { activations[$0]?.request.board }
     }
 
-    /// True if the code that runs the last barrier of `ahead` requested an activation.
+    /// Returns true if the code that runs the last barrier of `ahead` requested an activation.
     ///
-    /// A program that embeds the server names the run itself (`within`). Of a client only the connection is known: a process
-    /// that runs a barrier for others and activates a board behind it is taken to do so within that run. If the process
-    /// already waits for the run with another activation, it does several things at once, and joins like any other
-    /// (Behaviour A4).
+    /// A program that embeds the server names the run itself (`within`). Of a client only the connection is known. A
+    /// process that runs a barrier and activates a board behind it is assumed to do so within that run. If another
+    /// activation of the process already waits for the run, the process does several things at once, and its activation
+    /// joins like any other (Behaviour A4).
     func isWithinRun(_ root: Int, of ahead: [Int]) -> Bool {
         guard let request = activations[root]?.request, let last = ahead.last else { return false }
         if let within = request.within { return ahead.contains(within) }

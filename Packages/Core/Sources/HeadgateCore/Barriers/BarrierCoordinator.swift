@@ -1,20 +1,22 @@
 import HeadgateData
 
-/// Knows every barrier, the dispatchers it stands before, and so the way to each dispatcher.
+/// Combines the states of all barriers: knows which barriers are in scope of each dispatcher, and whether the
+/// dispatcher is open or blocked.
 ///
-/// Barriers push their changes in; the coordinator tells which dispatcher's way changed. Nothing is asked again for an
-/// event, so an event does not pay for barriers that did not change.
+/// Barriers report changes, and the coordinator reports the affected dispatchers. No barrier is asked for each event,
+/// so an event costs nothing for barriers that did not change.
 public final class BarrierCoordinator {
     private let scheduler: any Scheduler
     private var entries: [BarrierKey: BarrierEntry] = [:]
     private var ways: [String: Way] = [:] {
         didSet { version += 1 }
     }
-    /// Counts on whenever something that is told of ways may have changed: who remembers an answer can see whether it still holds.
+    /// A number that increases whenever an answer about a dispatcher may have changed. Callers use it to check cached
+    /// answers.
     @exclusivity(unchecked) private(set) var version = 0
     private var nextKey = 0
-    /// Is told each time that a way may have changed; each time that a barrier comes, goes or is described anew, also when
-    /// that changes no way; and of each barrier whose code threw (Behaviour B9).
+    /// Gets each dispatcher that may have become open or blocked, each change in the list or descriptions of barriers,
+    /// and each barrier whose code threw (Behaviour B9).
     private let turn: TurnRecord
 
     init(scheduler: any Scheduler, turn: TurnRecord) {
@@ -24,14 +26,14 @@ public final class BarrierCoordinator {
 
     // MARK: Dispatchers
 
-    /// A dispatcher exists now: barriers in whose scope it is stand before it.
+    /// Adds a dispatcher. The barriers in whose scope it is apply to it.
     func addDispatcher(_ id: String) {
         guard ways[id] == nil else { return }
         ways[id] = Way()
         for (key, entry) in entries where entry.scopes.cover(id) { observe(key, for: id) }
     }
 
-    /// A dispatcher is gone.
+    /// Removes a dispatcher.
     func removeDispatcher(_ id: String) {
         for entry in entries.values { entry.forget(id) }
         ways[id] = nil
@@ -41,16 +43,16 @@ public final class BarrierCoordinator {
         ways[id] != nil
     }
 
-    /// The way to a dispatcher; without barriers it is open (Behaviour B1).
+    /// Returns the combined barriers of a dispatcher. Without barriers it is open (Behaviour B1).
     func way(to dispatcherId: String) -> Way {
         ways[dispatcherId] ?? Way()
     }
 
     // MARK: Barriers
 
-    /// Puts a barrier before the dispatchers in its scopes; the same instance again replaces its scopes and identity
-    /// (Behaviour B8).
-    /// - Parameter stateOnError: its state when it fails (Behaviour B9).
+    /// Registers a barrier for the dispatchers in its scopes. Registering the same instance again replaces its scopes
+    /// and identity (Behaviour B8).
+    /// - Parameter stateOnError: the barrier's state when it fails (Behaviour B9).
     func register(
         _ barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope], stateOnError: BarrierState = .open
     ) {
@@ -70,18 +72,18 @@ public final class BarrierCoordinator {
         entry.flushability = barrier.isFlushable.subscribe { [weak self, weak entry] isFlushable in
             guard let self, let entry else { return }
             self.scheduler.preconditionOnScheduler()
-            // What it says while it is registered is told with that.
+            // A value during the registration is reported with it.
             let isNews = entry.flushability != nil && entry.isFlushable != isFlushable
             entry.isFlushable = isFlushable
             for id in entry.observations.keys { self.report(key, for: id) { $0.isFlushable = isFlushable } }
-            // It may stand before nobody, so that no way tells.
+            // Report it also for a barrier whose scope contains no dispatcher.
             if isNews { self.turn.barriersChanged() }
         }
         for id in ways.keys where scopes.cover(id) { observe(key, for: id) }
     }
 
-    /// Takes a barrier away; an unknown one changes nothing (Behaviour B8).
-    /// - Returns: whether it stood anywhere.
+    /// Unregisters a barrier. Does nothing for an unknown one (Behaviour B8).
+    /// - Returns: true if the barrier was registered.
     @discardableResult
     func unregister(_ barrier: any Barrier) -> Bool {
         scheduler.preconditionOnScheduler()
@@ -92,19 +94,19 @@ public final class BarrierCoordinator {
         return true
     }
 
-    /// Notes the settings that a barrier works with.
+    /// Records the settings that a barrier uses.
     func setConfiguration(_ configuration: DataObject, of barrier: any Barrier) {
         guard let key = key(of: barrier) else { return }
         entries[key]?.configuration = configuration
         turn.barriersChanged()
     }
 
-    /// Who a registered barrier is.
+    /// Returns the identity of a registered barrier.
     func identity(of barrier: any Barrier) -> BarrierIdentity? {
         key(of: barrier).flatMap { entries[$0]?.identity }
     }
 
-    /// Whether a barrier of this name stands anywhere.
+    /// Returns true if a barrier with this id is registered.
     func isTaken(_ id: String) -> Bool {
         entries.values.contains { ExactName($0.identity.id) == ExactName(id) }
     }
@@ -127,7 +129,7 @@ public final class BarrierCoordinator {
         guard let entry = entries[key] else { return }
         entry.observations[id] = DisposeAction {}
         report(key, for: id, isChange: false) { $0.isFlushable = entry.isFlushable }
-        // What a barrier says of a dispatcher that comes is news for that one, and no change of the barrier.
+        // The first state for a new dispatcher is not a change of the barrier.
         var isComing = true
         defer { isComing = false }
         let subscription = findings(of: entry.barrier, for: id).subscribe { [weak self, weak entry] finding in
@@ -144,7 +146,8 @@ public final class BarrierCoordinator {
         (barrier as? any UncertainBarrier)?.onFinding(for: id) ?? barrier.onState(for: id).map { .state($0) }
     }
 
-    /// A barrier that fails already has the new state at once: it may not say anything any more.
+    /// Sets the state for failures. A barrier that has failed gets the new state at once, since it may not report
+    /// again.
     private func setStateOnError(_ state: BarrierState, of key: BarrierKey) {
         guard let entry = entries[key], entry.stateOnError != state else { return }
         entry.stateOnError = state
@@ -167,8 +170,8 @@ public final class BarrierCoordinator {
         turn.wayChanged(id)
     }
 
-    /// Takes in what a barrier says now about one way.
-    /// - Parameter isChange: false when it says how things have been all the time.
+    /// Records the state of a barrier for one dispatcher.
+    /// - Parameter isChange: false if the state is the barrier's first one for the dispatcher.
     private func report(
         _ key: BarrierKey, for id: String, isChange: Bool = true, _ change: (inout Way.Report) -> Void
     ) {
@@ -187,24 +190,24 @@ public final class BarrierCoordinator {
 }
 
 extension BarrierCoordinator {
-    /// Every barrier, those registered first in front.
+    /// All barriers in the order of their registration.
     public var summaries: [BarrierSummary] {
         entries.sorted { $0.key < $1.key }.map { key, entry in summary(of: entry, key: key) }
     }
 
-    /// For how long each barrier has held each dispatcher that it stands before (Behaviour O1): the barriers registered first
-    /// in front, their dispatchers in this order.
+    /// Reports the time for which each barrier has blocked each dispatcher in its scope (Behaviour O1), in the order of
+    /// the barriers' registration and of `dispatchers`.
     func closedTimes(of dispatchers: [String], _ tell: (_ barrier: String, _ dispatcher: String, ClosedTime) -> Void) {
         var names = NameSet()
         for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
-            // A program may have two of one id, but who is told of both has to tell them apart.
+            // A program may register two barriers with one id. The report has to tell them apart.
             let isFirst = names.insert(entry.identity.id)
             let name = isFirst ? entry.identity.id : "\(entry.identity.id)#\(key)"
             for id in dispatchers { if let time = entry.closedTime(for: id) { tell(name, id, time) } }
         }
     }
 
-    /// The ids of the barriers that hold a dispatcher now.
+    /// Returns the barriers that block a dispatcher now.
     func blockers(of dispatcherId: String, flushing: Bool) -> [BarrierIdentity] {
         way(to: dispatcherId).blockers(flushing: flushing).compactMap { entries[$0]?.identity }
     }
@@ -224,25 +227,25 @@ extension BarrierCoordinator {
     }
 }
 
-/// A registered barrier with all that the coordinator keeps of it.
+/// A registered barrier with its state in the coordinator.
 final class BarrierEntry {
     let barrier: any Barrier
     var identity: BarrierIdentity
     var scopes: [BarrierScope]
-    /// The settings that it was made with or told last, for a configured one.
+    /// The present settings of a configured barrier; nil for others.
     var configuration: DataObject?
-    /// Its state when it fails (Behaviour B9).
+    /// The barrier's state when it fails (Behaviour B9).
     var stateOnError = BarrierState.open
-    /// What it failed of, by the dispatchers for which it has not recovered.
+    /// The errors of the barrier, by dispatcher, until it recovers.
     var failures: [String: String] = [:]
-    /// Its last word on being flushable; nil until it has given one.
+    /// The last value of the barrier's flushability; nil until it has given one.
     var isFlushable: Bool?
-    /// When its state last changed.
+    /// The time of the last change of state.
     var since: Timestamp
     var flushability: (any Disposable)?
-    /// Subscriptions to its state, by the dispatchers that it stands before.
+    /// The subscriptions to the barrier's state, by dispatcher in its scope.
     var observations: [String: any Disposable] = [:]
-    /// For how long it has held each of them.
+    /// The time for which the barrier has blocked each dispatcher.
     private var closedTimes: [String: ClosedTime] = [:]
 
     init(barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope], since: Timestamp) {
@@ -252,15 +255,15 @@ final class BarrierEntry {
         self.since = since
     }
 
-    /// For how long it has held a dispatcher; nil where it does not stand.
+    /// Returns the time for which the barrier has blocked a dispatcher, or nil if the dispatcher is not in its scope.
     func closedTime(for dispatcherId: String) -> ClosedTime? { closedTimes[dispatcherId] }
 
-    /// It holds a dispatcher from now on, or does not.
+    /// Records that the barrier blocks a dispatcher from now on, or does not.
     func note(closed: Bool, for dispatcherId: String, at now: Instant) {
         closedTimes[dispatcherId, default: ClosedTime()].set(closed: closed, at: now)
     }
 
-    /// Stops listening for one dispatcher.
+    /// Unsubscribes for one dispatcher.
     func forget(_ dispatcherId: String) {
         failures[dispatcherId] = nil
         closedTimes[dispatcherId] = nil

@@ -1,16 +1,17 @@
 import HeadgateData
 
-/// Makes the barriers of one configurable kind.
+/// Creates the barriers of one configurable kind.
 public protocol BarrierFactory<BarrierType> {
     associatedtype BarrierType: ConfigurableBarrier
 
-    /// Reads a configuration and notes what is wrong with it, before settings that hold it are in force (Behaviour S2). A
-    /// kind that has nothing to say here takes any key, and is asked when the barrier is made.
-    /// - Parameter timeZone: finds a time zone by its name, or the machine's for nil.
+    /// Checks a configuration before it is applied, and reports its faults to the reader (Behaviour S2). The default
+    /// accepts every key, and faults are found when the barrier is created.
+    /// - Parameter timeZone: returns the time zone with a name, or the machine's for nil.
     func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?)
-    /// Makes a barrier with its first settings; throws what is wrong with them.
+    /// Creates a barrier with its first settings. Throws the fault if the settings are wrong.
     func create(context: BarrierContext, configuration: DataObject) throws -> BarrierType
-    /// The scopes of a barrier whose settings name none (Behaviour B5). They are asked for again when dispatchers come.
+    /// Returns the scopes of a barrier whose settings have none (Behaviour B5). It is called again when dispatchers are
+    /// added.
     func defaultScopes() -> [BarrierScope]
 }
 
@@ -21,18 +22,18 @@ extension BarrierFactory {
 
     public func defaultScopes() -> [BarrierScope] { [.all] }
 
-    /// The name under which settings know the kind.
+    /// The name of the kind in settings.
     public var kind: String { BarrierType.id }
 }
 
-/// What the barriers of one kind can be told, as a value.
+/// The configuration of one kind of barrier, as a value.
 public protocol BarrierConfiguration: Sendable {
-    /// Reads what there is. What is wrong is noted with the reader and stands at its default.
+    /// Reads a configuration. Faults are reported to the reader, and the defaults apply.
     init(reading reader: SettingsReader)
 }
 
 extension BarrierConfiguration {
-    /// Reads a configuration, or throws what is wrong with it first.
+    /// Reads a configuration, or throws its first fault.
     public init(_ configuration: DataObject) throws(BarrierConfigurationFault) {
         let reader = SettingsReader(configuration)
         self.init(reading: reader)
@@ -42,11 +43,11 @@ extension BarrierConfiguration {
     }
 }
 
-/// Settings that a barrier cannot use.
+/// A fault in a barrier's settings.
 public struct BarrierConfigurationFault: Error, Equatable, Sendable {
-    /// The key that is wrong, relative to the barrier's configuration.
+    /// The wrong key, relative to the barrier's configuration.
     public var key: String
-    /// What is wrong, for people. It does not repeat the value.
+    /// The problem, for people. It does not contain the value.
     public var message: String
 
     public init(key: String, message: String) {
@@ -55,19 +56,19 @@ public struct BarrierConfigurationFault: Error, Equatable, Sendable {
     }
 }
 
-/// What a barrier may look at and use.
+/// The services that a barrier may use.
 public struct BarrierContext {
-    /// The executor that the barrier lives on, and its clock.
+    /// The barrier's executor and its clock.
     public let scheduler: any Scheduler
     /// The queues of all dispatchers.
     public let queues: any QueueObserving
     /// The machine's network connection (Behaviour B21).
     public let network: Observable<NetworkState>
-    /// The status of all clients that announced one, taken together; nil while there is none (Behaviour B26).
+    /// The combined status of all clients that have reported one; nil while there is none (Behaviour B26).
     public let applicationStatus: Observable<ApplicationStatus?>
-    /// Finds a time zone by its name (`Europe/Berlin`), or the machine's for nil; nil when there is none of that name.
+    /// Returns the time zone with a name (`Europe/Berlin`), or the machine's for nil. Returns nil for an unknown name.
     public let timeZone: (String?) -> TimeZoneRules?
-    /// Where barriers may be registered that get no settings.
+    /// The registrar for barriers without settings.
     public let barrierRegistrar: any BarrierRegistrar
 
     public init(
@@ -85,19 +86,19 @@ public struct BarrierContext {
         self.barrierRegistrar = RegistrarLink(barrierRegistrar)
     }
 
-    /// The scheduler's queue: for timers, and for those who change a barrier's state from other threads.
+    /// The scheduler's queue: for timers, and for changing a barrier's state from other threads.
     public var queue: SchedulerQueue { SchedulerQueue(scheduler) }
 }
 
-/// Takes barriers that come and go while the service runs (Behaviour B8). They get no settings.
+/// Registers and unregisters barriers while the service runs (Behaviour B8). These barriers get no settings.
 public protocol BarrierRegistrar: AnyObject {
-    /// Puts a barrier before the dispatchers in these scopes; the same instance again replaces its scopes.
+    /// Registers a barrier for the dispatchers in the scopes. Registering the same instance again replaces its scopes.
     func registerScopedBarrier(_ barrier: any Barrier, scopes: [BarrierScope])
-    /// Takes a barrier away; one that is not there changes nothing.
+    /// Unregisters a barrier. Does nothing for an unknown one.
     func unregisterScopedBarrier(_ barrier: any Barrier)
 }
 
-/// The way to a registrar for those that it outlives, or that hold each other up. Does nothing once it is gone.
+/// A weak reference to a registrar, which avoids a retain cycle. It does nothing once the registrar is gone.
 final class RegistrarLink: BarrierRegistrar {
     private weak var registrar: (any BarrierRegistrar)?
 

@@ -1,15 +1,15 @@
 import HeadgateData
 
-/// A barrier as people see it (Behaviour B10).
+/// The state of a barrier, for people (Behaviour B10).
 public struct BarrierSummary: Sendable, Equatable {
     public var identity: BarrierIdentity
     public var scopes: [BarrierScope]
-    /// The state for each dispatcher in scope; nil where it has not given one yet (`waiting`, Behaviour B3).
+    /// The state for each dispatcher in scope; nil if the barrier has given none yet (`waiting`, Behaviour B3).
     public var states: [(dispatcher: String, state: BarrierState?)]
     public var isFlushable: Bool
-    /// When its state last changed.
+    /// The time of the last change of state.
     public var since: Timestamp
-    /// An operator's or owner's words, or the cause.
+    /// The reason: a text of the operator or owner, or the cause.
     public var reason: String?
     public var configuration: DataObject?
 
@@ -20,11 +20,11 @@ public struct BarrierSummary: Sendable, Equatable {
     }
 }
 
-/// The dispatchers that a barrier stands before (Behaviour B4). As a string it is `all`, or a dispatcher's id.
+/// The dispatchers that a barrier applies to (Behaviour B4). As a string it is `all` or a dispatcher's id.
 public enum BarrierScope: RawRepresentable, Hashable, Sendable {
-    /// All dispatchers, also those yet to come.
+    /// All dispatchers, including later ones.
     case all
-    /// One dispatcher. It need not exist yet.
+    /// One dispatcher, which need not exist yet.
     case dispatcher(id: String)
 
     public init(rawValue: String) {
@@ -40,12 +40,12 @@ public enum BarrierScope: RawRepresentable, Hashable, Sendable {
 }
 
 extension BarrierScope {
-    /// The scope as settings have it: a string.
+    /// The scope in the form of settings: a string.
     public var dataItem: DataItem { .string(rawValue) }
 }
 
 extension BarrierScope: DataItemConvertible {
-    /// Reads a scope of settings; nil if it is no string.
+    /// Reads a scope from settings; nil if it is not a string.
     public init?(dataItem: DataItem) {
         guard case .string(let text) = dataItem else { return nil }
         self.init(rawValue: text)
@@ -54,15 +54,15 @@ extension BarrierScope: DataItemConvertible {
 
 /// The names of modules that settings and programs share.
 public enum Modules {
-    /// The ids under which modules are known.
+    /// The ids of modules.
     public enum Types {
-        /// The usual dispatcher: the one that there is without any settings, and the default scope of the BatchingBarrier.
+        /// The usual dispatcher: the only one without settings, and the default scope of the BatchingBarrier.
         public static let collect = "collect"
     }
 }
 
 extension Sequence<BarrierScope> {
-    /// Whether a dispatcher is in one of these scopes.
+    /// Returns true if a dispatcher is in one of the scopes.
     public func cover(_ dispatcherId: String) -> Bool {
         contains { $0 == .all || $0 == .dispatcher(id: dispatcherId) }
     }

@@ -1,10 +1,10 @@
 import HeadgateData
 
-/// The barriers that settings configure, or a program adds by their factories, under their ids (Behaviour B5, B7).
+/// The barriers that settings configure, or that a program adds through factories, by id (Behaviour B5, B7).
 final class ConfiguredBarriers {
-    /// How barriers of each kind are made.
+    /// The factories of barriers, by kind.
     var factories: [String: any BarrierFactory] = [:]
-    /// Its host is told of each barrier whose code threw, or that refused its configuration.
+    /// The record whose host gets each barrier whose code threw or that refused its configuration.
     private let turn: TurnRecord
     private let coordinator: BarrierCoordinator
     private var entries = NameTable<Entry>()
@@ -12,12 +12,12 @@ final class ConfiguredBarriers {
     private struct Entry {
         var barrier: any Barrier
         var kind: String
-        /// Nil: the factory's default.
+        /// The scopes; nil for the factory's default.
         var scopes: [BarrierScope]?
         var stateOnError: BarrierState
     }
 
-    /// - Parameter dispatchers: those that a ConnectivityBarrier may stand before.
+    /// - Parameter dispatchers: the dispatchers from which a ConnectivityBarrier gets its default scopes.
     init(coordinator: BarrierCoordinator, turn: TurnRecord, dispatchers: Dispatchers) {
         self.coordinator = coordinator
         self.turn = turn
@@ -27,22 +27,23 @@ final class ConfiguredBarriers {
         }
     }
 
-    /// Kinds of barriers that stand before each dispatcher, under their names and the dispatcher's id.
+    /// The kinds of barriers of which each dispatcher has its own. Their ids end with the dispatcher's id.
     private static let ownKinds = [
         ManualBarrier.kind, BackoffBarrier.kind, DeadLettersBarrier.kind, ActivationGate.kind,
     ]
 
-    /// Whether an id is kept for the service's own barriers, or for one of a kind that settings may name later.
+    /// Returns true if an id is reserved for the service's own barriers, or for a kind that settings may name later.
     func isReserved(_ id: String) -> Bool {
         factories[id] != nil || ConfiguredBarriers.ownKinds.contains { id == $0 || id.hasPrefix($0 + ":") }
     }
 
-    /// Whether an instance is one of these.
+    /// Returns true if a barrier is one of these.
     func contains(_ barrier: any Barrier) -> Bool {
         entries.contains { $0.value.barrier === barrier }
     }
 
-    /// Makes a barrier, or configures the one of this id anew. One that is of another kind is replaced.
+    /// Creates a barrier, or applies a configuration to the existing one. An existing barrier of another kind is
+    /// replaced.
     func configure(
         _ id: String, kind: String, scopes: [BarrierScope]?, configuration: DataObject, stateOnError: BarrierState,
         in context: BarrierContext
@@ -61,7 +62,7 @@ final class ConfiguredBarriers {
         place(id, configuration)
     }
 
-    /// Configures a barrier anew. A configuration that it refuses leaves everything as it was.
+    /// Applies a new configuration. If the barrier refuses it, nothing changes.
     func update(
         _ id: String, scopes: [BarrierScope]?, configuration: DataObject, stateOnError: BarrierState? = nil,
         in context: BarrierContext
@@ -84,8 +85,8 @@ final class ConfiguredBarriers {
         place(id, configuration)
     }
 
-    /// A barrier's settings are gone: it gets an empty configuration and its default scopes. If it refuses the one, it
-    /// still gets the others.
+    /// Resets a barrier that settings no longer contain: it gets an empty configuration and its default scopes. If it
+    /// refuses the configuration, it still gets the scopes.
     func reset(_ id: String, in context: BarrierContext) throws {
         guard entries[id] != nil else { return }
         entries[id]?.scopes = nil
@@ -93,12 +94,12 @@ final class ConfiguredBarriers {
         try update(id, scopes: nil, configuration: [:], stateOnError: .open, in: context)
     }
 
-    /// Asks the factories of those barriers for their scopes again whose settings name none.
+    /// Updates the scopes of the barriers whose settings have none.
     func refreshDefaultScopes() {
         for (id, entry) in entries where entry.scopes == nil { place(id, nil) }
     }
 
-    /// Puts a barrier where its scopes say.
+    /// Registers a barrier with its scopes.
     private func place(_ id: String, _ configuration: DataObject?) {
         guard let entry = entries[id] else { return }
         let identity = BarrierIdentity(id: id, kind: entry.kind, word: entry.barrier.word)

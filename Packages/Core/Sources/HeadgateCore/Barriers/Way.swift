@@ -1,16 +1,16 @@
-/// The way to one dispatcher: every barrier in scope with its state, counted so that a change costs what it touches.
-/// Pure: told what changed, it knows whether the way is open.
+/// The barriers in scope of one dispatcher with their states. Counts are kept, so that a change costs a constant time.
+/// Pure.
 struct Way {
-    /// What one barrier says about this way.
+    /// The state of one barrier for this dispatcher.
     struct Report: Equatable {
-        /// Nil until the barrier has said something (Behaviour B3).
+        /// The state; nil until the barrier has given one (Behaviour B3).
         var state: BarrierState?
-        /// Nil until the barrier has said something.
+        /// The flushability; nil until the barrier has given it.
         var isFlushable: Bool?
 
-        /// Closed, and closed for flushes too.
+        /// True if the barrier also blocks during a flush.
         var isFirm: Bool { state == nil ? true : state == .closed && isFlushable != true }
-        /// Closed, unless a flush ignores it.
+        /// True if the barrier blocks, unless a flush ignores it.
         var blocks: Bool { state != .open }
     }
 
@@ -18,7 +18,7 @@ struct Way {
     private var blocking = 0
     private var firm = 0
 
-    /// Sets what a barrier says; nil when it no longer stands here.
+    /// Sets the state of a barrier; nil if the dispatcher is no longer in its scope.
     mutating func set(_ report: Report?, of barrier: BarrierKey) {
         let old = reports[barrier]
         reports[barrier] = report
@@ -26,16 +26,17 @@ struct Way {
         firm += (report?.isFirm == true ? 1 : 0) - (old?.isFirm == true ? 1 : 0)
     }
 
-    /// Whether dispatches may go on; during a flush, closed flushable barriers are ignored (Behaviour B1, B2).
+    /// Returns true if dispatches may be sent. During a flush, closed flushable barriers are ignored (Behaviour B1,
+    /// B2).
     func isOpen(flushing: Bool) -> Bool {
         (flushing ? firm : blocking) == 0
     }
 
-    /// The barriers that hold dispatches now.
+    /// Returns the barriers that block the dispatcher.
     func blockers(flushing: Bool) -> [BarrierKey] {
         reports.filter { flushing ? $0.value.isFirm : $0.value.blocks }.keys.sorted()
     }
 }
 
-/// Names a barrier inside the coordinator; younger barriers have higher keys.
+/// The number of a barrier in the coordinator. Later registrations have higher numbers.
 typealias BarrierKey = Int

@@ -55,7 +55,7 @@ final class DeadLetterWork {
         }
     }
 
-    // MARK: One after the other
+    // MARK: One operation at a time
 
     private func inTurn(_ work: @escaping (@escaping () -> Void) -> Void) {
         waiting.append(work)

@@ -69,7 +69,7 @@ struct DeliveryMachine {
         limit = BatchLimit(mostEvents)
     }
 
-    // MARK: How things stand
+    // MARK: Status
 
     var batchesInFlight: Int { flights.count }
 
@@ -150,7 +150,7 @@ struct DeliveryMachine {
         }
     }
 
-    // MARK: A look
+    // MARK: Evaluation
 
     /// Begins an evaluation: removes expired events, sends batches, and records why events are held.
     mutating func beginLook() { look = .freshening(isAll: false) }
@@ -538,7 +538,7 @@ struct DeliveryMachine {
         return .wait(until: moment.now + wait, cause: cause)
     }
 
-    // MARK: Giving up
+    // MARK: Dead letters
 
     /// Dead-letters events before they are sent, because a transformation with `on_error: "drop"` failed (Behaviour
     /// P4).

@@ -91,7 +91,7 @@ final class Dispatcher {
 
     var settings: DispatcherSettings { machine.settings }
 
-    // MARK: What waits
+    // MARK: Pending events
 
     /// The dispatcher's state in the event queue, with its buffer.
     var queue: DispatcherQueue { machine.queue }
@@ -457,7 +457,7 @@ final class Dispatcher {
         }
     }
 
-    // MARK: Telling
+    // MARK: Notifications
 
     private func tellDepth() {
         guard surroundings.depths.isWatched(id) else { return }
@@ -471,7 +471,7 @@ final class Dispatcher {
         machine.held(for: isFlushing ? way.wordsForFlushes : way.words, stretch)
     }
 
-    // MARK: The board before it
+    // MARK: The activation barrier
 
     /// Registers the activation barrier that the settings ask for, or removes it (Behaviour A9).
     func placeActivationGate() {

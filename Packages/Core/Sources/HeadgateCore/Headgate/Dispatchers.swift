@@ -23,7 +23,7 @@ final class Dispatchers {
             stored, events: surroundings.events, settlements: surroundings.settlements, trace: surroundings.trace)
     }
 
-    // MARK: Which there are
+    // MARK: Lists
 
     /// The ids of the configured dispatchers in alphabetical order.
     var ids: [String] { present.map(\.id) }
@@ -139,7 +139,7 @@ final class Dispatchers {
         routeToAll = surroundings.events.routes.number(of: present.map(\.number))
     }
 
-    // MARK: The turn
+    // MARK: End of the turn
 
     /// Evaluates all dispatchers at the end of the turn.
     func lookAll() {
@@ -220,7 +220,7 @@ final class Dispatchers {
         return true
     }
 
-    // MARK: Those that are gone
+    // MARK: Removed dispatchers
 
     /// Returns a copy of a removed dispatcher's queue for reading, or nil if none is kept.
     func keptQueue(of id: String) -> DispatcherQueue? {
@@ -284,7 +284,7 @@ final class Dispatchers {
         surroundings.events.offered(to: orphan.number) > 0
     }
 
-    // MARK: Where they stand
+    // MARK: Positions
 
     /// Returns the sequence number up to which no dispatcher needs events.
     func trimPoint() -> SequenceNumber { known.trimPoint { there($0)?.queue.position } }

@@ -299,7 +299,7 @@ public final class Headgate {
     }
 }
 
-// MARK: - The turn
+// MARK: - End of the turn
 
 extension Headgate: GateHost {
     func turnEnded(toLook ids: [String]) {

@@ -34,7 +34,7 @@ final class OrderlyStop {
         perform(machine.looked(isStuck: isStuck, inFlight: batchesInFlight))
     }
 
-    // MARK: How things stand
+    // MARK: Status
 
     /// True if the flush can only wait: barriers that a flush does not ignore hold all remaining events.
     private var isStuck: Bool {

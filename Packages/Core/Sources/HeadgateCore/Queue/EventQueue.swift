@@ -389,7 +389,7 @@ public final class EventQueue {
         recent.trim(through: sequenceNumber)
     }
 
-    // MARK: Growing old
+    // MARK: Ages
 
     /// The age limit at the present time (Behaviour Q4).
     var ageLimit: AgeLimit {

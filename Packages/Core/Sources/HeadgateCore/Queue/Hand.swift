@@ -57,7 +57,7 @@ struct Hand {
         events[place].map { QueueEntry(event: $0, progress: progress[place]) }
     }
 
-    // MARK: Coming
+    // MARK: Adding
 
     /// Adds an event after all others.
     mutating func append(_ event: consuming StoredEvent) {
@@ -78,7 +78,7 @@ struct Hand {
         }
     }
 
-    // MARK: Going
+    // MARK: Sending and settling
 
     /// Returns the next event that may be sent, or nil if there is none. An event that has to wait for an older one of
     /// its key is put aside (Behaviour Q2). Events in the same batch do not wait for each other.
@@ -234,7 +234,7 @@ struct Hand {
         return min(isNever ? .max : byAge, expiry == 0 ? .max : expiry)
     }
 
-    // MARK: Looking
+    // MARK: Queries
 
     /// Returns the pending events up to `newest`. Linear in their number.
     func waiting(through newest: SequenceNumber) -> SequenceSet {
@@ -271,7 +271,7 @@ struct Hand {
         return ranges
     }
 
-    // MARK: Places
+    // MARK: Indices
 
     /// Returns the first index after an event's.
     private func firstPlace(behind sequenceNumber: SequenceNumber) -> Int {

@@ -72,7 +72,7 @@ public struct RouteTable {
         return newest
     }
 
-    // MARK: Writing down
+    // MARK: Saving
 
     /// Returns the routes that have to be saved with the next group of events.
     mutating func takeUnsaved() -> [RouteNumber: [DispatcherNumber]] {

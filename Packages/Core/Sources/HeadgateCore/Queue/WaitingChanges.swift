@@ -115,7 +115,7 @@ struct WaitingChanges {
     }
 }
 
-// MARK: What may be said before them
+// MARK: Changes that need not wait
 
 extension WaitingChanges {
     /// The most unsettled gaps in a partial settlement. Beyond them it ends, so that it takes little room.

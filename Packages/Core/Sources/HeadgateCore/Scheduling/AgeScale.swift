@@ -137,7 +137,7 @@ public struct ClockPair: Sendable, Equatable {
 
     private static let leastJump: Int64 = 1_000
 
-    // MARK: As it is kept
+    // MARK: Stored form
 
     private static let form: UInt8 = 2
 

@@ -117,7 +117,7 @@ public final class EventTrace {
         failures[dispatcher] = nil
     }
 
-    // MARK: Looking
+    // MARK: Queries
 
     /// Every stored event from this one on is remembered; nil when none is.
     var oldestRemembered: SequenceNumber? { memory.oldest }
@@ -149,7 +149,7 @@ public final class EventTrace {
     /// The namespaces of which something is known, the newest last.
     var knownNamespaces: [String] { namespaces.all }
 
-    // MARK: One round after the other
+    // MARK: One round at a time
 
     /// Answers a query, together with all others that wait by then.
     func ask(_ query: TraceQuery, of gate: Headgate) {

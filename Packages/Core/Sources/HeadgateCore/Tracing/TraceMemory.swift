@@ -133,7 +133,7 @@ struct TraceMemory {
     /// A dispatcher is forgotten; another may get its number.
     mutating func forget(_ dispatcher: DispatcherNumber) { logs[dispatcher] = nil }
 
-    // MARK: Looking
+    // MARK: Queries
 
     /// The events of an id, the oldest first.
     func events(of id: String) -> [Remembered] {

@@ -141,7 +141,7 @@ final class TraceQuery {
         letters[letter.letter.sequenceNumber, default: []].append(letter)
     }
 
-    // MARK: How each stands
+    // MARK: Status of each
 
     /// Puts together what is known of each event. Returns what is to be counted yet; ``counted(_:_:)`` takes the numbers.
     func build() -> [Count] {

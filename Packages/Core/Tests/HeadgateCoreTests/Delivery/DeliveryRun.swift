@@ -76,7 +76,7 @@ struct DeliveryRun {
         DeliveryMoment(now: now, wall: Timestamp(milliseconds: 1), chance: chance)
     }
 
-    // MARK: Carrying out
+    // MARK: Orders
 
     /// A whole look.
     /// - Returns: all that was ordered.

@@ -1,15 +1,16 @@
 import HeadgateData
 
-/// Holds a dispatcher until its board has completed: one stands before each that has an activation barrier, never
-/// flushable (Behaviour A9, B30).
+/// Blocks a dispatcher until its board has completed. Each dispatcher with an activation barrier has one, which is
+/// never flushable (Behaviour A9, B30).
 final class ActivationGate: DescribedBarrier {
     static let kind = "ActivationGate"
     static let word = "activation"
 
     let settings: DispatcherActivation
-    /// Counts its openings: what was sent under an earlier one proves nothing about this one.
+    /// The number of the present opening. The result of a batch sent under an earlier opening says nothing about this
+    /// one.
     private var generation = 0
-    /// What the board put out when it completed last. Secrets (Behaviour X4).
+    /// The output of the board's last completion. It may contain secrets (Behaviour X4).
     private var output = DataObject()
     private let dispatcherId: String
     private let scheduler: any Scheduler
@@ -21,17 +22,17 @@ final class ActivationGate: DescribedBarrier {
     @StateSubject(.closed) private var state: ObservableState<BarrierState>
 
     private enum Phase {
-        /// Closed, and nobody has asked yet.
+        /// Closed. The board has not been requested.
         case idle
-        /// The board was asked for; closed until it completes.
+        /// Closed. The board has been requested and has not completed.
         case asking(any Disposable)
-        /// The board was refused; closed until it may be asked again.
+        /// Closed. The board refused, and is requested again after a wait.
         case resting(cause: String, any Disposable)
-        /// The board has completed; with the end of its `sticky_ms`.
+        /// Open. The board has completed; the timer ends its `sticky_ms`.
         case open((any Disposable)?)
     }
 
-    /// - Parameter backOff: how long to wait after a refusal.
+    /// - Parameter backOff: returns the wait after a refusal.
     init(
         _ settings: DispatcherActivation, dispatcherId: String, scheduler: any Scheduler,
         turn: TurnRecord, backOff: @escaping (inout RetryPolicy) -> Duration
@@ -43,31 +44,33 @@ final class ActivationGate: DescribedBarrier {
         self.backOff = backOff
     }
 
-    /// What batches are sent under, and with.
+    /// The opening under which batches are sent, with the board's output.
     var opening: BoardOpening { BoardOpening(generation: generation, output: output) }
 
     // MARK: Facts
 
-    /// Something waits for it: the board is asked for, unless it was, or may not be yet.
+    /// Requests the board because a dispatch is pending. Does nothing while the board is requested, or after a refusal
+    /// until the wait is over.
     func want() {
         guard case .idle = phase, let activator = turn.host?.boardActivator else { return }
         enter(.asking(activator.activate(settings.board, for: dispatcherId) { [weak self] in self?.ended($0) }))
     }
 
-    /// The destination answered 401 to what was sent under an opening: the board has to complete again, unless it has
-    /// meanwhile.
+    /// Closes the gate because the destination answered 401 to a batch of an opening, unless the board has completed
+    /// again meanwhile.
     func renew(_ sentUnder: Int) {
         guard sentUnder == generation, case .open = phase else { return }
         close()
     }
 
-    /// The dispatcher is gone, or gets another one.
+    /// Ends the gate, because its dispatcher is removed or gets another gate.
     func end() {
         isOver = true
         close()
     }
 
-    /// It does something else than before: it may want to be asked, and says another reason.
+    /// Enters a phase. The dispatcher is evaluated, since the board may have to be requested, and the gate's reason has
+    /// changed.
     private func enter(_ new: Phase) {
         phase = new
         guard !isOver else { return }
@@ -108,7 +111,7 @@ final class ActivationGate: DescribedBarrier {
 
     // MARK: The board's answer
 
-    /// What the board put out, if it completed and left nothing out.
+    /// Returns the board's output if it completed and the output has all required members.
     private func accepted(_ outcome: ActivationOutcome) throws(ActivationRefusal) -> DataObject {
         guard case .completed(done: true, let item) = outcome else { throw ActivationRefusal(outcome, settings.board) }
         let output = item?.get(as: DataObject.self) ?? [:]
@@ -142,7 +145,8 @@ final class ActivationGate: DescribedBarrier {
 }
 
 extension DataObject {
-    /// A member of a board's output as it can stand in a header: a string or a number, on one line, not empty.
+    /// Returns a member of a board's output as a header value: a string or a number that is not empty and has no
+    /// control characters. Returns nil for anything else.
     public func outputText(_ name: String) -> String? {
         let text: String
         switch self[name] {
@@ -154,7 +158,7 @@ extension DataObject {
     }
 }
 
-/// Why a board did not open the way to a dispatcher, in words for people.
+/// The reason why a board did not open its dispatcher, for people.
 struct ActivationRefusal: Error {
     let cause: String
 
@@ -179,6 +183,6 @@ struct ActivationRefusal: Error {
         }
     }
 
-    /// More of another's words is not for one line.
+    /// The longest error message of a board that is included, in bytes.
     private static let longestMessage = 200
 }

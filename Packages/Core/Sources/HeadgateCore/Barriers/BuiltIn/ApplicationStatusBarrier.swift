@@ -1,7 +1,7 @@
 import HeadgateData
 
-/// Holds dispatchers while every client that announced a status is in the background (Behaviour B26). With no such
-/// client it is open. Flushable.
+/// Blocks dispatchers while every client that has reported a status is in the background (Behaviour B26). Without such
+/// a client it is open. It is flushable.
 public final class ApplicationStatusBarrier: ConfigurableBarrier, DescribedBarrier, WordedBarrier {
     public static let id = "ApplicationStatusBarrier"
     static let word = "application_status"
@@ -40,7 +40,7 @@ public final class ApplicationStatusBarrier: ConfigurableBarrier, DescribedBarri
         _state.value = settings.blockInBackground && status == .background ? .closed : .open
     }
 
-    /// Makes application status barriers; by default they stand before all dispatchers.
+    /// Creates application status barriers. By default they apply to all dispatchers.
     public struct Factory: BarrierFactory {
         private let scopes: [BarrierScope]
 
@@ -60,9 +60,9 @@ public final class ApplicationStatusBarrier: ConfigurableBarrier, DescribedBarri
     }
 }
 
-/// What the clients' statuses do.
+/// The settings of an application status barrier.
 public struct ApplicationStatusSettings: BarrierConfiguration, Equatable {
-    /// Whether the background closes the way.
+    /// True if the barrier closes when all clients are in the background.
     public var blockInBackground = true
 
     /// Reads `{block_in_background}`.

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Closed while a dispatcher waits to try again: one stands before each dispatcher, never flushable (Behaviour B28).
+/// Blocks a dispatcher while it is backing off. Each dispatcher has one, which is never flushable (Behaviour B28).
 public final class BackoffBarrier: DescribedBarrier {
     static let kind = "BackoffBarrier"
     static let word = "backoff"
@@ -9,16 +9,17 @@ public final class BackoffBarrier: DescribedBarrier {
     @StateSubject(.open) private var state: ObservableState<BarrierState>
     private var alarm: (any Disposable)?
     private var cause: String?
-    /// When the dispatcher tries again; nil while it does not wait.
+    /// The time of the next attempt; nil while the dispatcher is not backing off.
     private(set) var retryAt: Instant?
-    /// The same as the wall clock stood when the wait began: what people are told does not waver.
+    /// The wall-clock time of the next attempt, computed at the beginning of the wait, so that the displayed time is
+    /// stable.
     private(set) var retryAtWall: Timestamp?
 
     init(scheduler: any Scheduler) {
         self.scheduler = scheduler
     }
 
-    /// Closes until a moment, and says why. A wait under way is never shortened; all waits end by themselves
+    /// Closes the barrier until a time, with a cause. A running wait is never shortened. Every wait ends by itself
     /// (Behaviour D5).
     func close(until instant: Instant, cause: String) {
         let instant = max(instant, retryAt ?? instant)

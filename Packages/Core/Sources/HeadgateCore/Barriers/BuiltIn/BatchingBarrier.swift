@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Holds a dispatcher until enough of its dispatches wait, or the oldest has waited long enough (Behaviour B22).
+/// Blocks a dispatcher until enough of its dispatches are pending, or the oldest is old enough (Behaviour B22).
 public final class BatchingBarrier: ConfigurableBarrier, WordedBarrier {
     public static let id = "BatchingBarrier"
     static let word = "batching"
@@ -25,7 +25,7 @@ public final class BatchingBarrier: ConfigurableBarrier, WordedBarrier {
         settings.value = try BatchingSettings(configuration)
     }
 
-    /// Makes batching barriers; by default they stand before `collect`.
+    /// Creates batching barriers. By default they apply to `collect`.
     public struct Factory: BarrierFactory {
         private let scopes: [BarrierScope]
 
@@ -45,35 +45,36 @@ public final class BatchingBarrier: ConfigurableBarrier, WordedBarrier {
     }
 }
 
-/// How many dispatches make a batch, and how long the first of them may wait.
+/// The settings of a batching barrier: the number of dispatches, and the longest wait of the first.
 public struct BatchingSettings: BarrierConfiguration, Equatable {
     public var batchSize = 1
-    /// Nil: for ever.
+    /// The longest wait of the oldest dispatch; nil for no limit.
     public var maxWait: Duration?
 
     public init() {}
 
-    /// Reads `{batch_size, max_wait_ms}`; a size under 1 is 1.
+    /// Reads `{batch_size, max_wait_ms}`. A size below 1 counts as 1.
     public init(reading reader: SettingsReader) {
         batchSize = max(1, reader.integer("batch_size") ?? batchSize)
         maxWait = reader.milliseconds("max_wait_ms")
     }
 
-    /// Whether the way opens for a queue of this depth.
+    /// Returns true if the barrier is open at a queue depth.
     func isOpen(for depth: QueueDepth, at now: Instant) -> Bool {
         if depth.pending >= min(batchSize, depth.dispatchLimit) { return true }
         guard depth.pending > 0, let deadline = deadline(for: depth) else { return false }
         return deadline <= now
     }
 
-    /// When the oldest dispatch has waited long enough.
+    /// Returns the time at which the oldest dispatch has waited long enough, or nil if there is no limit or no
+    /// dispatch.
     func deadline(for depth: QueueDepth) -> Instant? {
         guard let maxWait, let oldest = depth.oldestSince, depth.pending > 0 else { return nil }
         return oldest + maxWait
     }
 }
 
-/// Follows one dispatcher's queue for one observer of a batching barrier.
+/// Observes one dispatcher's queue for one observer of a batching barrier.
 private final class BatchingWatch: Disposable {
     private let scheduler: any Scheduler
     private let observer: (BarrierState) -> Void

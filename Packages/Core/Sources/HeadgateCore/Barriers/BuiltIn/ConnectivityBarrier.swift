@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Holds dispatchers while the machine has no network connection, or only one of the wrong kind (Behaviour B20).
+/// Blocks dispatchers while the machine has no network connection, or only one of the wrong kind (Behaviour B20).
 public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, DescribedBarrier, WordedBarrier {
     public static let id = "ConnectivityBarrier"
     static let word = "connectivity"
@@ -27,7 +27,7 @@ public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, D
         finding
     }
 
-    /// Flushable exactly while some connection exists.
+    /// The barrier is flushable while there is any connection.
     public var isFlushable: Observable<Bool> {
         flushability
     }
@@ -54,7 +54,7 @@ public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, D
         }
     }
 
-    /// Makes connectivity barriers.
+    /// Creates connectivity barriers.
     public struct Factory: BarrierFactory {
         private let scopes: () -> [BarrierScope]
 
@@ -62,7 +62,7 @@ public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, D
             scopes = { defaultScopes }
         }
 
-        /// Scopes that follow something, like the dispatchers that reach the network.
+        /// Creates a factory whose default scopes change, like those of the dispatchers that reach the network.
         init(following scopes: @escaping () -> [BarrierScope]) {
             self.scopes = scopes
         }
@@ -79,9 +79,9 @@ public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, D
     }
 }
 
-/// Which connections will do.
+/// The settings of a connectivity barrier.
 public struct ConnectivitySettings: BarrierConfiguration, Equatable {
-    /// Whether only Wi-Fi and Ethernet will.
+    /// True if only Wi-Fi and Ethernet are sufficient.
     public var wifiOnly = false
 
     /// Reads `{wifi_only}`.

@@ -1,15 +1,15 @@
-/// Closed while an event of the dispatcher would become a dead letter for which there is no room: one stands before each
-/// dispatcher, never flushable (Behaviour D10).
+/// Blocks a dispatcher while there is no room for the dead letter of one of its events. Each dispatcher has one, which
+/// is never flushable (Behaviour D10).
 public final class DeadLettersBarrier: DescribedBarrier {
     static let kind = "DeadLettersBarrier"
 
     @StateSubject(.open) private var state: ObservableState<BarrierState>
-    /// Bytes of the event that waits for room; nil while the barrier is open.
+    /// The size of the event that needs room, in bytes; nil while the barrier is open.
     private(set) var needed: Int?
 
     init() {}
 
-    /// Closes until there is room for a letter of so many bytes.
+    /// Closes the barrier until there is room for a dead letter of `bytes`.
     func close(needing bytes: Int) {
         needed = bytes
         _state.value = .closed

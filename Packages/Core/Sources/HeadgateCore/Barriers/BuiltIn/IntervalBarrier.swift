@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Opens for a while, again and again (Behaviour B25). Flushable.
+/// Opens periodically for a while (Behaviour B25). It is flushable.
 public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
     public static let id = "IntervalBarrier"
     static let word = "interval"
@@ -24,7 +24,8 @@ public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
         state
     }
 
-    /// Other times count from the same start, so that changes that come often do not keep the barrier closed.
+    /// Applies new settings. The intervals still count from the same start, so that frequent changes do not keep the
+    /// barrier closed.
     public func updateConfiguration(_ configuration: DataObject) throws {
         cycle.settings = try IntervalSettings(configuration)
         look()
@@ -39,7 +40,7 @@ public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
         _state.value = isOpen ? .open : .closed
     }
 
-    /// Makes interval barriers; by default they stand before all dispatchers.
+    /// Creates interval barriers. By default they apply to all dispatchers.
     public struct Factory: BarrierFactory {
         private let scopes: [BarrierScope]
 
@@ -49,7 +50,7 @@ public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
 
         public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
             _ = IntervalSettings(reading: configuration)
-            // A length without an interval is told of above.
+            // `open_ms` without `interval_ms` is reported above.
             if configuration.item("open_ms") == nil { configuration.require("interval_ms") }
         }
 
@@ -61,14 +62,14 @@ public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
     }
 }
 
-/// How often the way opens, and for how long.
+/// The settings of an interval barrier.
 public struct IntervalSettings: BarrierConfiguration, Equatable {
-    /// From one opening to the next; nil: it is always open.
+    /// The time from one opening to the next; nil if the barrier is always open.
     public var interval: Duration?
-    /// How long it stays open.
+    /// The time for which the barrier stays open.
     public var open = Duration.seconds(1)
 
-    /// Reads `{interval_ms, open_ms}`. Without either the barrier holds nothing.
+    /// Reads `{interval_ms, open_ms}`. Without either the barrier is always open.
     public init(reading reader: SettingsReader) {
         open = reader.milliseconds("open_ms") ?? open
         interval = reader.milliseconds("interval_ms")
@@ -80,18 +81,18 @@ public struct IntervalSettings: BarrierConfiguration, Equatable {
     }
 }
 
-/// The openings of an interval barrier, counted from a start: the first comes one interval after it.
+/// The openings of an interval barrier, counted from a start. The first is one interval after the start.
 struct IntervalCycle: Equatable {
     var settings: IntervalSettings
     let start: Instant
 
-    /// Whether the way is open at a moment.
+    /// Returns true if the barrier is open at a moment.
     func isOpen(at now: Instant) -> Bool {
         guard let interval = settings.interval else { return true }
         return now - start >= interval && phase(at: now, interval) < settings.open
     }
 
-    /// When that changes next; nil: never.
+    /// Returns the time of the next change, or nil if there is none.
     func nextChange(after now: Instant) -> Instant? {
         settings.interval.map { interval in
             let phase = phase(at: now, interval)
@@ -99,7 +100,7 @@ struct IntervalCycle: Equatable {
         }
     }
 
-    /// The time since the last whole interval.
+    /// Returns the time since the last whole interval.
     private func phase(at now: Instant, _ interval: Duration) -> Duration {
         .nanoseconds((now - start).wholeNanoseconds % interval.wholeNanoseconds)
     }

@@ -1,14 +1,14 @@
-/// Closed and opened by an operator: one stands before each dispatcher (Behaviour B23).
+/// Closed and opened by an operator. Each dispatcher has one (Behaviour B23).
 public final class ManualBarrier: DescribedBarrier {
     static let kind = "ManualBarrier"
     static let word = "manual"
 
-    /// What an operator set. It survives a restart.
+    /// The operator's setting. It survives a restart.
     public struct Setting: Equatable, Sendable {
         public var isPaused = false
-        /// Whether flushes go through all the same.
+        /// True if flushes ignore the pause.
         public var isFlushable = false
-        /// The operator's words.
+        /// The operator's reason.
         public var reason: String?
 
         public init(isPaused: Bool = false, isFlushable: Bool = false, reason: String? = nil) {
@@ -18,9 +18,9 @@ public final class ManualBarrier: DescribedBarrier {
         }
     }
 
-    /// What is in force.
+    /// The setting in force.
     private let setting: StateSubject<Setting>
-    /// What the operator set last, which is in force again once a hold has ended.
+    /// The operator's last setting, which applies again when a hold ends.
     private var chosen: Setting
 
     init(_ setting: Setting) {
@@ -28,18 +28,20 @@ public final class ManualBarrier: DescribedBarrier {
         chosen = setting
     }
 
-    /// Pauses or resumes, and ends a hold. The flushability is told first, so that a flush never slips through a firm pause.
+    /// Applies an operator's setting, and ends a hold. State and flushability change together, so that no flush passes
+    /// a pause that is not flushable.
     func set(_ new: Setting) {
         chosen = new
         setting.value = new
     }
 
-    /// The destination refuses the dispatcher: closed, whatever the operator set before (Behaviour D7).
+    /// Closes the barrier because the destination refuses the dispatcher, whatever the operator's setting is (Behaviour
+    /// D7).
     func hold(cause: String) {
         setting.value = Setting(isPaused: true, reason: cause)
     }
 
-    /// What the destination said counts no more.
+    /// Ends a hold: the operator's setting applies again.
     func endHold() {
         setting.value = chosen
     }
@@ -58,7 +60,7 @@ public final class ManualBarrier: DescribedBarrier {
 }
 
 extension ManualBarrier.Setting {
-    /// As the store keeps it: `P` or `F` (flushable), then the reason's UTF-8 behind `:` if there is one.
+    /// The saved bytes: `P`, or `F` if flushable, followed by `:` and the reason in UTF-8 if there is one.
     var kept: [UInt8] {
         let letter = UInt8(ascii: isFlushable ? "F" : "P")
         return [letter] + (reason.map { [UInt8(ascii: ":")] + Array($0.utf8) } ?? [])

@@ -1,9 +1,10 @@
 import HeadgateData
 
-/// Holds a dispatcher while more went to it than it may get (Behaviour B27): each has a bucket of tokens of its own.
+/// Limits the rate of a dispatcher (Behaviour B27). Each dispatcher has its own token bucket.
 ///
-/// The way is open while there is a whole token. A batch takes all that Behaviour D1 allows, also more tokens than there
-/// are; the debt is waited for. So the rate holds in the long run, and `dispatch_limit` bounds what goes beyond it.
+/// The barrier is open while there is a whole token. A batch may take more tokens than there are, up to its limits in
+/// Behaviour D1; the barrier then stays closed until the debt is repaid. The rate thus holds in the long run, and
+/// `dispatch_limit` bounds the excess.
 public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBarrier {
     public static let id = "RateBarrier"
     static let word = "rate"
@@ -38,7 +39,8 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBar
         return "more than \(DataNumber(rate).int.map(String.init) ?? String(rate)) a second"
     }
 
-    /// A dispatcher's meter, which stays when it leaves the scope, so that going in and out brings no tokens.
+    /// Returns a dispatcher's meter. It is kept when the dispatcher leaves the scope, so that leaving and returning
+    /// adds no tokens.
     private func meter(of dispatcherId: String) -> RateMeter {
         if let meter = meters[dispatcherId] { return meter }
         let meter = RateMeter(
@@ -47,7 +49,7 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBar
         return meter
     }
 
-    /// Makes rate barriers; by default they stand before all dispatchers.
+    /// Creates rate barriers. By default they apply to all dispatchers.
     public struct Factory: BarrierFactory {
         private let scopes: [BarrierScope]
 
@@ -57,7 +59,7 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBar
 
         public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
             _ = RateSettings(reading: configuration)
-            // A burst without a rate is told of above.
+            // `burst` without `per_second` is reported above.
             if configuration.item("burst") == nil { configuration.require("per_second") }
         }
 
@@ -69,7 +71,7 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBar
     }
 }
 
-/// What one dispatcher takes, and whether it may take more.
+/// The token bucket and barrier state of one dispatcher.
 private final class RateMeter {
     private let scheduler: any Scheduler
     private var bucket: TokenBucket
@@ -107,17 +109,17 @@ private final class RateMeter {
     }
 }
 
-/// How much may go to a dispatcher.
+/// The settings of a rate barrier.
 public struct RateSettings: BarrierConfiguration, Equatable {
-    /// Dispatches a second in the long run; nil: any number.
+    /// The average number of dispatches per second; nil for no limit.
     public var perSecond: Double?
-    /// How many may go at once after a pause.
+    /// The number of dispatches that may be sent at once after a pause.
     public var burst = 1
-    /// Whether a flush goes through all the same.
+    /// True if flushes ignore the barrier.
     public var isFlushable = false
 
-    /// Reads `{per_second, burst, flushable}`. Without a rate the barrier holds nothing; without a burst it is a
-    /// second's worth.
+    /// Reads `{per_second, burst, flushable}`. Without a rate the barrier is always open. Without a burst, the burst is
+    /// the number of dispatches of one second.
     public init(reading reader: SettingsReader) {
         isFlushable = reader.bool("flushable") ?? isFlushable
         let burst = reader.integer("burst", in: 1...RateSettings.most)
@@ -128,50 +130,50 @@ public struct RateSettings: BarrierConfiguration, Equatable {
         self.burst = burst ?? perSecond.map { max(1, Int($0.rounded(.up))) } ?? 1
     }
 
-    /// The time in which one token comes back; nil: at once.
+    /// The time in which one token is added; nil if there is no limit.
     var interval: Duration? {
-        // Inside the limits above this is neither nothing nor too long to say.
+        // The limits above keep the result within the range of `Duration`.
         perSecond.map { .seconds(1 / $0) }
     }
 
     private static let most = 1_000_000_000
 }
 
-/// Tokens that come back one after the other, up to a number. What is missing is kept as the time until all are back, so
-/// that no fraction of a token is lost, and nothing has to be counted while time goes by.
+/// A token bucket. The missing tokens are kept as the time until the bucket is full, so that no fraction of a token is
+/// lost and nothing has to be updated as time passes.
 struct TokenBucket: Equatable {
-    /// The time in which one token comes back; nil: there are always enough.
+    /// The time in which one token is added; nil if there are always enough.
     private(set) var interval: Duration?
     private(set) var size: Int
-    /// How long it took, at `asOf`, until all tokens are back.
+    /// The time until the bucket is full, as of `asOf`.
     private var debt = Duration.zero
     private var asOf: Instant
 
-    /// A full bucket.
+    /// Creates a full bucket.
     init(_ settings: RateSettings, at now: Instant) {
         interval = settings.interval
         size = settings.burst
         asOf = now
     }
 
-    /// Takes tokens out, also more than there are: what is owed has to come back before there is one again.
+    /// Takes tokens. More than there are may be taken; the debt has to be repaid before there is a token again.
     mutating func take(_ count: Int, at now: Instant) {
         guard let interval else { return }
         pass(to: now)
         debt = min(debt + interval * count, TokenBucket.mostDebt)
     }
 
-    /// The moment from which there is a whole token.
+    /// The time from which there is a whole token.
     var readyAt: Instant {
         asOf + (debt - (interval ?? .zero) * (size - 1))
     }
 
-    /// Whether there is a whole token.
+    /// Returns true if there is a whole token.
     func isReady(at now: Instant) -> Bool {
         readyAt <= now
     }
 
-    /// Goes on with another size or speed; as many tokens as were missing are missing still.
+    /// Applies another size or rate. The number of missing tokens stays the same.
     mutating func change(to settings: RateSettings, at now: Instant) {
         pass(to: now)
         let missing = interval.map { debt / $0 } ?? 0
@@ -185,6 +187,6 @@ struct TokenBucket: Equatable {
         asOf = now
     }
 
-    /// More than anybody waits for, and so little that sums of it can be said.
+    /// A limit of the debt that is longer than any wait and keeps sums from overflowing.
     private static let mostDebt = Duration.seconds(1 << 50)
 }

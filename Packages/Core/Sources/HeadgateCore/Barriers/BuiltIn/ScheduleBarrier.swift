@@ -1,9 +1,9 @@
 import HeadgateData
 
-/// Holds dispatchers outside some hours of some days (Behaviour B24).
+/// Blocks dispatchers outside of certain hours on certain days (Behaviour B24).
 ///
-/// It looks at the clock when a minute begins, which is when the window opens and closes; so a clock that is set anew
-/// is noticed within a minute (Behaviour P7).
+/// The barrier checks the clock at the beginning of each minute, when windows open and close. A clock that is set is
+/// thus noticed within a minute (Behaviour P7).
 public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, WordedBarrier {
     public static let id = "ScheduleBarrier"
     static let word = "schedule"
@@ -57,7 +57,7 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Worde
         _state.value = hours.isOpen(at: scheduler.wall) ? .open : .closed
     }
 
-    /// Makes schedule barriers; by default they stand before all dispatchers.
+    /// Creates schedule barriers. By default they apply to all dispatchers.
     public struct Factory: BarrierFactory {
         private let scopes: [BarrierScope]
 
@@ -65,7 +65,7 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Worde
             scopes = defaultScopes
         }
 
-        /// The zone has to be known here (Behaviour B24).
+        /// Reports faults; the time zone must be known on this machine (Behaviour B24).
         public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
             let settings = ScheduleSettings(reading: configuration)
             let unknown = ScheduleSettings.unknownTimeZone
@@ -80,17 +80,17 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Worde
     }
 }
 
-/// The hours and days at which a way is open.
+/// The settings of a schedule barrier: the window in which it is open.
 public struct ScheduleSettings: BarrierConfiguration, Equatable {
     /// The hour at which the window begins, 0 to 23.
     public var startHour = 0
-    /// The hour at which it ends, 0 to 24, itself not in it. One before the start is on the next day.
+    /// The hour at which the window ends, 0 to 24, exclusive. An hour before the start is on the next day.
     public var endHour = 24
     /// The days on which the window begins.
     public var days = Set(Weekday.allCases)
-    /// The zone whose clocks count, by its name; nil: the machine's.
+    /// The name of the time zone; nil for the machine's.
     public var timeZone: String?
-    /// Whether a flush goes through outside the window.
+    /// True if flushes ignore the barrier outside of the window.
     public var isFlushable = false
 
     /// Reads `{start_hour, end_hour, days, time_zone, flushable}`. Without hours the window is the whole day.
@@ -100,33 +100,33 @@ public struct ScheduleSettings: BarrierConfiguration, Equatable {
         days = reader.words("days", of: Weekday.self).map { Set($0) } ?? days
         timeZone = reader.string("time_zone")
         isFlushable = reader.bool("flushable") ?? isFlushable
-        // Nobody can tell whether that is to be a whole day or nothing.
+        // Equal hours are ambiguous: they could mean a whole day or nothing.
         if startHour == endHour {
             reader.fault("end_hour", "", "must not be start_hour; leave both out for the whole day")
         }
     }
 
-    /// The rules of the zone whose clocks count.
-    /// - Parameter lookup: finds zones by their names, and the machine's for nil.
+    /// Returns the rules of the time zone.
+    /// - Parameter lookup: returns the time zone with a name, or the machine's for nil.
     public func rules(_ lookup: (String?) -> TimeZoneRules?) throws(BarrierConfigurationFault) -> TimeZoneRules {
         guard let rules = lookup(timeZone) else { throw ScheduleSettings.unknownTimeZone }
         return rules
     }
 
-    /// What is wrong with a zone that this machine does not know.
+    /// The fault for a time zone that this machine does not know.
     public static let unknownTimeZone = BarrierConfigurationFault(
         key: "time_zone", message: "is no time zone that this machine knows")
 }
 
-/// When a schedule's window is open, by the clocks of its zone.
+/// The window of a schedule in its time zone.
 ///
-/// Every moment is judged by what a clock on the wall shows at it. So an hour that the clocks skip in spring is not
-/// there to be open in, and one that they show twice in autumn is open twice.
+/// A moment is in the window if its local time is. An hour that is skipped in spring is therefore never open, and an
+/// hour that is repeated in autumn is open twice.
 struct OpeningHours {
     let settings: ScheduleSettings
     let rules: TimeZoneRules
 
-    /// Whether the window is open at a moment.
+    /// Returns true if the window is open at a moment.
     func isOpen(at moment: Timestamp) -> Bool {
         let local = rules.local(at: moment)
         guard settings.startHour > settings.endHour else {
@@ -136,15 +136,15 @@ struct OpeningHours {
         return local.hour < settings.endHour && begins(on: local.day - 1)
     }
 
-    /// The next moment at which a minute begins on the clocks of the zone. Hours begin only there, and zones change their
-    /// offsets only there.
+    /// Returns the next beginning of a minute in the time zone. Hours begin, and zones change their offsets, only at
+    /// such moments.
     func nextMinute(after moment: Timestamp) -> Timestamp {
         next(60, after: moment)
     }
 
-    /// When the window opens after a moment; nil when it does not within a week.
+    /// Returns the next opening after a moment, or nil if there is none within a week.
     func nextOpening(after moment: Timestamp) -> Timestamp? {
-        // Clocks are set back and forth by quarters of an hour or more, so that no opening hides between two of them.
+        // Offsets change by a quarter of an hour or more, so checking each quarter misses no opening.
         let quarter: Int64 = 900
         let end = moment.milliseconds + 8 * Timestamp.day
         var candidate = next(quarter, after: moment)
@@ -159,7 +159,7 @@ struct OpeningHours {
         settings.days.contains(Weekday(daysSince1970: day))
     }
 
-    /// The next moment at which so many seconds begin on the clocks of the zone.
+    /// Returns the next moment at which the local time is a multiple of `seconds`.
     private func next(_ seconds: Int64, after moment: Timestamp) -> Timestamp {
         let offset = Int64(rules.offset(at: moment.milliseconds.flooredDividing(by: 1000))) * 1000
         let step = seconds * 1000

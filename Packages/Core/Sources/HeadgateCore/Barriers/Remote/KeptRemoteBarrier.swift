@@ -1,16 +1,16 @@
 import HeadgateData
 
-/// A remote barrier as the store keeps it across a restart (Behaviour B29).
+/// A remote barrier as it is stored, to survive a restart (Behaviour B29).
 struct KeptRemoteBarrier: Equatable {
     var registration: RemoteBarrierRegistration
     var setting: RemoteBarrier.Setting
     /// The owner's name, for people.
     var owner: String
 
-    /// The name under which the store keeps the barrier of an id.
+    /// Returns the name under which the store keeps a barrier.
     static func name(of id: String) -> String { prefix + id }
 
-    /// Returns the id of the barrier that is kept under a name, or nil if the name is another's.
+    /// Returns the id of the barrier that is kept under a name, or nil if the name is not a remote barrier's.
     static func id(of name: String) -> String? {
         name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : nil
     }
@@ -18,8 +18,9 @@ struct KeptRemoteBarrier: Equatable {
     private static let prefix = "remote-barrier:"
     private static let form: UInt8 = 1
 
-    /// The form (1), what becomes of the barrier, whether it is flushable, its general statement, the owner, the scopes, and what was
-    /// said of single dispatchers. A text is its length (2 bytes, little-endian) and its UTF-8; so is a list.
+    /// The stored bytes: the version of the form (1), the action on disconnection, the flushability, the general state,
+    /// the owner, the scopes, and the states for single dispatchers. A text is its length (2 bytes, little-endian)
+    /// followed by its UTF-8. A list is its count followed by its elements.
     var bytes: [UInt8] {
         var bytes: [UInt8] = [KeptRemoteBarrier.form, registration.onDisconnect.code, setting.isFlushable ? 1 : 0]
         bytes.put(setting.general)
@@ -38,7 +39,7 @@ struct KeptRemoteBarrier: Equatable {
         (self.registration, self.setting, self.owner) = (registration, setting, owner)
     }
 
-    /// Reads a barrier that was kept. Returns nil if the bytes are none, or of an unknown form.
+    /// Reads a stored barrier; nil if the bytes are malformed or of an unknown version.
     init?(bytes: [UInt8]) {
         var reader = KeptReader(bytes)
         guard reader.byte() == KeptRemoteBarrier.form,
@@ -59,7 +60,7 @@ struct KeptRemoteBarrier: Equatable {
 }
 
 extension RemoteBarrierRegistration.OnDisconnect {
-    /// True if the barrier stays when its owner is gone, also across a restart of the daemon.
+    /// True if the barrier stays when its owner disconnects, and across a restart of the daemon.
     var stays: Bool { self != .unregister }
 
     fileprivate var code: UInt8 {
@@ -92,7 +93,7 @@ extension [UInt8] {
     }
 }
 
-/// Reads what was kept, byte by byte. Each function returns nil where the bytes end or make no sense.
+/// Reads stored bytes in order. Each function returns nil if its part is missing or malformed.
 private struct KeptReader {
     private var rest: ArraySlice<UInt8>
 

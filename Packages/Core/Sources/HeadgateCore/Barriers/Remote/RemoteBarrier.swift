@@ -1,18 +1,18 @@
-/// A barrier whose states a client sets, for all its scopes or for one dispatcher (Behaviour B29).
+/// A barrier whose state a client sets, for all its scopes or for one dispatcher (Behaviour B29).
 public final class RemoteBarrier: DescribedBarrier {
     /// The kind that lists show.
     public static let kind = "RemoteBarrier"
 
-    /// What was said of the way to a dispatcher.
+    /// A state that the owner has set, with its reason.
     struct Statement: Equatable {
         var state: BarrierState
-        /// The words that came with it.
+        /// The owner's reason.
         var reason: String?
     }
 
-    /// All that was said.
+    /// All states of a barrier.
     struct Setting: Equatable {
-        /// For the dispatchers of which nothing else was said.
+        /// The state for dispatchers without their own.
         var general: Statement
         var exceptions: [String: Statement] = [:]
         var isFlushable: Bool
@@ -28,7 +28,7 @@ public final class RemoteBarrier: DescribedBarrier {
         self.setting = StateSubject(setting)
     }
 
-    /// What is in force; state and flushability change together.
+    /// The present setting. State and flushability change together.
     var current: Setting {
         get { setting.value }
         set { setting.value = newValue }
@@ -48,13 +48,14 @@ public final class RemoteBarrier: DescribedBarrier {
 }
 
 extension RemoteBarrier.Setting {
-    /// What a registration says; it takes back all that was said before.
+    /// Creates the setting of a registration, which replaces all earlier states.
     init(_ registration: RemoteBarrierRegistration) {
         self.init(
             general: RemoteBarrier.Statement(state: registration.state), isFlushable: registration.isFlushable)
     }
 
-    /// Takes in a change. A new state has the reason that comes with it or none: an old one does not explain it.
+    /// Applies a change. A new state gets the reason of the change, or none, because the old reason does not explain
+    /// it.
     mutating func apply(_ change: RemoteBarrierChange) {
         isFlushable = change.isFlushable ?? isFlushable
         guard let dispatcher = change.dispatcher else {
@@ -67,7 +68,7 @@ extension RemoteBarrier.Setting {
         exceptions[dispatcher] = statement
     }
 
-    /// The owner has gone, and left the barrier behind.
+    /// Applies the state for an owner that has disconnected.
     mutating func abandon(to state: BarrierState?, reason: String) {
         if let state {
             general = RemoteBarrier.Statement(state: state)

@@ -1,16 +1,15 @@
 import HeadgateData
 
-/// The barriers that clients registered, and whom they belong to (Behaviour B29).
+/// The barriers that clients have registered, with their owners (Behaviour B29).
 ///
-/// They last as long as their owners are connected. Those that stay behind are kept in the store, and exist again after a restart
-/// before anything is sent.
+/// A barrier lasts as long as its owner is connected, unless it was registered to stay. Barriers that stay are stored,
+/// and exist again after a restart before any event is sent.
 public final class RemoteBarriers {
-    /// The most that there may be at once, so that barriers left behind do not pile up without end, and what is told of
-    /// them all stays readable.
+    /// The most remote barriers at one time, so that abandoned barriers do not accumulate and lists stay readable.
     public static let most = 256
 
     private let coordinator: BarrierCoordinator
-    /// Knows which ids are kept for barriers of the service, there or not.
+    /// Knows which ids are reserved for barriers of the service.
     private let configured: ConfiguredBarriers
     private let turn: TurnRecord
     private let kept: KeptValues
@@ -18,7 +17,7 @@ public final class RemoteBarriers {
 
     private struct Record {
         let barrier: RemoteBarrier
-        /// Nil once the owner has left it behind.
+        /// The owner; nil once it has disconnected.
         var owner: RemoteBarrierOwner?
         var registration: RemoteBarrierRegistration
     }
@@ -31,7 +30,7 @@ public final class RemoteBarriers {
         restore()
     }
 
-    /// Puts the barriers that were kept back in place: without an owner, in the state in which a disconnection leaves them.
+    /// Registers the stored barriers: without an owner, in the state for a disconnection.
     private func restore() {
         for name in kept.names.sorted() {
             guard let id = KeptRemoteBarrier.id(of: name), let barrier = kept[name].flatMap(KeptRemoteBarrier.init)
@@ -44,7 +43,7 @@ public final class RemoteBarriers {
         }
     }
 
-    /// Takes barriers away that have no owner, and whose ids the settings of a start name.
+    /// Removes barriers without an owner whose ids the settings use.
     public func giveWay(to ids: Set<String>) {
         for (id, record) in records where ids.contains(id) && record.owner == nil {
             remove(id, record.barrier) { _ in }
@@ -53,9 +52,9 @@ public final class RemoteBarriers {
 
     // MARK: Changes
 
-    /// Puts a barrier before the dispatchers in its scopes. Its owner may do so again, and anybody may take over one that
-    /// was left behind: what was said of it before is replaced as a whole.
-    /// - Parameter then: called once that survives a restart: at once where it does not have to.
+    /// Registers a barrier for the dispatchers in its scopes. The owner may register it again, and another client may
+    /// take over a barrier without an owner. The new registration replaces all earlier states.
+    /// - Parameter then: is called once the registration survives a restart, or at once if it does not have to.
     public func register(
         _ id: String, _ registration: RemoteBarrierRegistration, by owner: RemoteBarrierOwner,
         then: @escaping (StoreFault?) -> Void = { _ in }
@@ -68,8 +67,8 @@ public final class RemoteBarriers {
         keep(id, then)
     }
 
-    /// Changes what its owner says of a barrier.
-    /// - Parameter then: called once that survives a restart: at once where it does not have to.
+    /// Changes a barrier's state for its owner.
+    /// - Parameter then: is called once the change survives a restart, or at once if it does not have to.
     public func set(
         _ id: String, _ change: RemoteBarrierChange, by owner: RemoteBarrierOwner,
         then: @escaping (StoreFault?) -> Void = { _ in }
@@ -79,22 +78,24 @@ public final class RemoteBarriers {
             throw .unknownDispatcher(dispatcher)
         }
         barrier.current.apply(change)
-        // The words may have changed alone, which no way tells.
+        // The reason may have changed without the state.
         turn.barriersChanged()
         keep(id, then)
     }
 
-    /// Takes a barrier away.
+    /// Unregisters a barrier.
     /// - Parameters:
-    ///   - force: whether it need not belong to the caller.
-    ///   - then: called once that survives a restart: at once where it does not have to.
+    ///   - id: the barrier's id.
+    ///   - owner: the caller.
+    ///   - force: true to unregister a barrier of any owner.
+    ///   - then: is called once the change survives a restart, or at once if it does not have to.
     public func unregister(
         _ id: String, by owner: RemoteBarrierOwner, force: Bool, then: @escaping (StoreFault?) -> Void = { _ in }
     ) throws(RemoteBarrierRefusal) {
         remove(id, force ? try remote(id).barrier : try owned(id, by: owner), then)
     }
 
-    /// Keeps a barrier that stays when its owner is gone, as it is now, and nothing of one that does not.
+    /// Stores a barrier that stays when its owner disconnects. Deletes the stored value of any other barrier.
     private func keep(_ id: String, _ then: @escaping (StoreFault?) -> Void) {
         let name = KeptRemoteBarrier.name(of: id)
         let record = records[id].flatMap { $0.registration.onDisconnect.stays ? $0 : nil }
@@ -107,8 +108,9 @@ public final class RemoteBarriers {
         kept.keep(bytes, as: name, then: then)
     }
 
-    /// An owner has disconnected, or may have none any more: its barriers go, or stay behind as they were registered to.
-    /// - Returns: whether it had any.
+    /// Records that an owner has disconnected or has lost the right to own barriers. Its barriers are unregistered, or
+    /// stay as they were registered to.
+    /// - Returns: true if it had any.
     @discardableResult
     public func ownerLeft(_ number: Int) -> Bool {
         let owned = records.filter { $0.value.owner?.number == number }
@@ -125,9 +127,9 @@ public final class RemoteBarriers {
         }
     }
 
-    // MARK: Looking
+    // MARK: Queries
 
-    /// The scopes that name no dispatcher there is; they take effect when it appears (Behaviour B4).
+    /// The scopes that name no existing dispatcher. They take effect when the dispatcher is added (Behaviour B4).
     public var idleScopes: [(barrier: String, dispatcher: String)] {
         records.sorted { $0.key < $1.key }.flatMap { id, record in
             record.registration.scopes.compactMap { scope in
@@ -139,7 +141,7 @@ public final class RemoteBarriers {
         }
     }
 
-    /// A barrier of this id that the caller may register again or take over; nil when the id is free.
+    /// Returns the barrier with this id that the caller may register again or take over, or nil if the id is free.
     private func registrable(_ id: String, by owner: RemoteBarrierOwner) throws(RemoteBarrierRefusal) -> RemoteBarrier?
     {
         if let record = records[id] {
@@ -184,23 +186,23 @@ public final class RemoteBarriers {
     }
 }
 
-/// What a client says of a barrier when it registers it (Behaviour B29).
+/// A client's registration of a barrier (Behaviour B29).
 public struct RemoteBarrierRegistration: Sendable, Equatable {
     public var scopes: [BarrierScope]
-    /// Its state for all of them.
+    /// The state for all scopes.
     public var state: BarrierState
     public var isFlushable: Bool
     public var onDisconnect: OnDisconnect
 
-    /// What becomes of a barrier when its owner disconnects.
+    /// The action when the owner disconnects.
     public enum OnDisconnect: String, CaseIterable, Sendable {
-        /// It is taken away.
+        /// The barrier is unregistered.
         case unregister
-        /// It stays, open.
+        /// The barrier stays, open.
         case open
-        /// It stays, closed.
+        /// The barrier stays, closed.
         case close
-        /// It stays as it is.
+        /// The barrier stays in its present state.
         case keep
     }
 
@@ -215,15 +217,15 @@ public struct RemoteBarrierRegistration: Sendable, Equatable {
     }
 }
 
-/// What a barrier's owner changes; nil is left as it is (Behaviour B29).
+/// A change of a barrier by its owner; nil members are left unchanged (Behaviour B29).
 public struct RemoteBarrierChange: Sendable, Equatable {
     public var state: BarrierState?
-    /// Holds for the barrier as a whole, also when a dispatcher is named (Behaviour B2).
+    /// The flushability of the whole barrier, also if a dispatcher is named (Behaviour B2).
     public var isFlushable: Bool?
-    /// The one dispatcher that state and reason are said of; nil: all, and what was said of single ones is taken back
-    /// by a state.
+    /// The dispatcher that state and reason apply to; nil for all. A state for all replaces the states for single
+    /// dispatchers.
     public var dispatcher: String?
-    /// Why, for people. A state that comes without one has none.
+    /// The reason, for people. A state without a reason removes the old one.
     public var reason: String?
 
     public init(
@@ -236,11 +238,11 @@ public struct RemoteBarrierChange: Sendable, Equatable {
     }
 }
 
-/// Whom a remote barrier belongs to.
+/// The owner of a remote barrier.
 public struct RemoteBarrierOwner: Sendable, Equatable {
-    /// Tells owners apart.
+    /// A number that identifies the owner.
     public var number: Int
-    /// Who that is, for people: `shop/2.1 (uid 1000, session-7)`.
+    /// The owner's name for people: `shop/2.1 (uid 1000, session-7)`.
     public var name: String
 
     public init(number: Int, name: String) {
@@ -249,18 +251,18 @@ public struct RemoteBarrierOwner: Sendable, Equatable {
     }
 }
 
-/// Why a client may not do something to a barrier.
+/// The reason for refusing an operation on a remote barrier.
 public enum RemoteBarrierRefusal: Error, Sendable, Equatable {
-    /// There is no barrier of this id.
+    /// There is no barrier with this id.
     case unknown
-    /// It is configured or built in, or the id is kept for such a one.
+    /// The barrier is configured or built in, or its id is reserved.
     case notRemote
-    /// It belongs to somebody else, who is named.
+    /// The barrier belongs to another owner with this name.
     case belongs(to: String)
-    /// Its owner left it behind: registering it takes it over.
+    /// The owner has disconnected. Registering the barrier takes it over.
     case abandoned
     /// There is no such dispatcher.
     case unknownDispatcher(String)
-    /// There are as many remote barriers as there may be.
+    /// There are as many remote barriers as are allowed.
     case tooMany(most: Int)
 }
