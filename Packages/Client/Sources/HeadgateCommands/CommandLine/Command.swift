@@ -1,35 +1,34 @@
-/// A command of the tool, from which its help is made.
+/// A command of the tool. The help is made from it.
 struct Command: Sendable {
-    /// The command's name, which may be of two words: `config get`.
+    /// The command's name, which may have two words: `config get`.
     let name: String
-    /// What it does, in one line.
+    /// The effect of the command, in one line.
     let summary: String
-    /// What it is given.
+    /// The operands that the command takes.
     var operands: [Operand] = []
     /// The command's options, without those that every command has.
     var options: [Option] = []
-    /// What more there is to know, for people.
+    /// Further text of the help.
     var notes = ""
-    /// Returns true if the command runs until it is stopped, so that a reader of standard error that stalls must not hold
-    /// it up.
+    /// Returns true if the command runs until it is stopped. Then it must not wait for a slow reader of standard error.
     var runsOn: @Sendable (Arguments) -> Bool = { _ in false }
-    /// Does it.
+    /// Runs the command.
     let run: @Sendable (Invocation) throws -> ExitCode
 }
 
-/// How the tool ends (Protocol, The command line tool).
+/// The exit codes of the tool (Protocol, The command line tool).
 enum ExitCode: Int32, Sendable {
-    /// All is well.
+    /// The command succeeded.
     case success = 0
-    /// The daemon refused, or something failed.
+    /// The daemon refused a request, or something failed.
     case failure = 1
-    /// The command line makes no sense.
+    /// The command line is wrong.
     case usage = 2
-    /// There is no connection to the daemon.
+    /// The tool cannot connect to the daemon.
     case cannotConnect = 3
 }
 
-/// All commands, in the order in which the help shows them.
+/// All commands, in the order of the help.
 enum CommandTable {
     static let all: [Command] = [
         .send, .status, .metrics, .watch, .flush, .barriers, .dispatchers, .clients, .pause, .resume, .retry,
@@ -38,39 +37,39 @@ enum CommandTable {
         .configSet, .configReload, .configCheck, .doctor, .completions,
     ]
 
-    /// The command of a name.
+    /// Returns the command of a name, or nil if there is none.
     static func command(_ name: String) -> Command? {
         all.first { $0.name == name }
     }
 
-    /// The commands whose name begins with this word and has another.
+    /// Returns the commands of two words that begin with this word.
     static func family(_ word: String) -> [Command] {
         all.filter { $0.name.hasPrefix(word + " ") }
     }
 
-    /// What may stand first on the command line.
+    /// The first words of all commands.
     static var firstWords: [String] {
         all.compactMap { $0.name.split(separator: " ").first.map(String.init) }
     }
 }
 
-/// What a command is given besides options.
+/// An operand of a command: an argument that is no option.
 struct Operand: Equatable, Sendable {
-    /// How many there may be.
+    /// The number of arguments that an operand stands for.
     enum Arity: Sendable {
-        /// There has to be one.
+        /// Exactly one.
         case one
-        /// There may be one.
+        /// None or one.
         case optional
-        /// There may be any number of them.
+        /// Any number.
         case any
-        /// There has to be at least one.
+        /// At least one.
         case some
     }
 
-    /// What it is called in the help.
+    /// The operand's name in the help.
     let name: String
-    /// How many there may be.
+    /// The number of arguments that the operand stands for.
     let arity: Arity
 
     init(_ name: String, _ arity: Arity = .one) {
@@ -78,7 +77,7 @@ struct Operand: Equatable, Sendable {
         self.arity = arity
     }
 
-    /// How it is written: `[ID …]`.
+    /// The operand as the help writes it: `[ID …]`.
     var usage: String {
         switch arity {
         case .one: name
@@ -93,9 +92,9 @@ struct Operand: Equatable, Sendable {
 struct Option: Equatable, Sendable {
     /// The option's name, with the dashes.
     let name: String
-    /// What its value is called in the help; nil for one that has none.
+    /// The name of the option's value in the help, or nil if the option has no value.
     let value: String?
-    /// What it does, for people.
+    /// The effect of the option, for the help.
     let summary: String
 
     init(_ name: String, value: String? = nil, _ summary: String) {
@@ -104,7 +103,7 @@ struct Option: Equatable, Sendable {
         self.summary = summary
     }
 
-    /// How it is written: `--timeout S`.
+    /// The option as the help writes it: `--timeout S`.
     var usage: String {
         value.map { "\(name) \($0)" } ?? name
     }
@@ -117,8 +116,8 @@ extension Option {
     static let version = Option("--version", "tell the version")
     static let json = Option("--json", "print the daemon's answer as JSON")
 
-    /// Those that every command has.
+    /// The options of every command.
     static let everywhere = [socket, help]
-    /// Those that may stand before the command.
+    /// The options that may stand before the command.
     static let beforeCommand = [socket, help, version]
 }

@@ -2,13 +2,13 @@ import HeadgateData
 
 /// Reads a command line.
 ///
-/// Options may stand anywhere behind the command, `--socket`, `--help` and `--version` before it, too. `--name VALUE`
-/// and `--name=VALUE` are the same. Behind `--` there are no options.
+/// Options may stand anywhere after the command. `--socket`, `--help` and `--version` may also stand before it. `--name
+/// VALUE` and `--name=VALUE` are equal. There are no options after `--`.
 struct CommandLineParser {
     private var rest: ArraySlice<String>
     private var arguments = Arguments()
 
-    /// Reads what stands behind the program's name.
+    /// Reads the arguments after the program's name.
     static func parse(_ words: [String]) throws(UsageError) -> CommandLineRequest {
         var parser = CommandLineParser(rest: words[...])
         return try parser.parse()
@@ -32,7 +32,7 @@ struct CommandLineParser {
         return try parseCommand(try command(word))
     }
 
-    /// Help is given whatever else is wrong.
+    /// True if `--help` is given, which takes effect even if the rest of the line is wrong.
     private var asksForHelp: Bool {
         rest.prefix { $0 != "--" }.contains(Option.help.name)
     }
@@ -49,7 +49,7 @@ struct CommandLineParser {
             let hint = NearestWord.hint(for: word, among: CommandTable.firstWords)
             throw UsageError(message: "there is no command \(word)\(hint)")
         }
-        // What can be listed is listed when nothing else is said.
+        // A word that has a command `list` means that command if no second word is given.
         if let list = CommandTable.command("\(word) list"), rest.first?.hasPrefix("-") ?? true { return list }
         let seconds = family.map { String($0.name.dropFirst(word.count + 1)) }
         guard let second = rest.popFirst() else {
@@ -112,49 +112,49 @@ struct CommandLineParser {
     }
 }
 
-/// What a command line asks for.
+/// The request of a command line.
 enum CommandLineRequest: Sendable {
-    /// The tool is to be explained, or, with a command's name or first word, that.
+    /// Show the help of a command or of a first word, or of the tool if the text is empty.
     case help(String)
-    /// The manual page is to be printed, for packages.
+    /// Print the manual page, for packages.
     case manual
-    /// The version is to be told.
+    /// Print the version.
     case version
-    /// A command is to be run.
+    /// Run a command.
     case run(Command, Arguments)
 }
 
-/// What a command was given.
+/// The arguments of a command.
 struct Arguments: Equatable, Sendable {
-    /// What is no option, in order.
+    /// The arguments that are no options, in order.
     var operands: [String] = []
-    /// The options that were given, each with its values in order; an empty one if it has none.
+    /// The options and their values, in order. An option without a value has one empty text.
     var options: [String: [String]] = [:]
 
-    /// Whether an option was given.
+    /// Returns true if an option was given.
     func has(_ option: Option) -> Bool {
         options[option.name] != nil
     }
 
-    /// The last value of an option; nil if it was not given.
+    /// Returns the last value of an option, or nil if the option was not given.
     func value(_ option: Option) -> String? {
         options[option.name]?.last
     }
 
-    /// All values of an option that may be repeated; none if it was not given.
+    /// Returns all values of an option, or none if the option was not given.
     func values(_ option: Option) -> [String] {
         options[option.name] ?? []
     }
 }
 
 extension Arguments {
-    /// The value of an option that is a whole number; nil if it was not given.
+    /// Returns the value of an option that is a whole number, or nil if the option was not given.
     func number(_ option: Option, from least: Int, of command: String) throws(UsageError) -> DataItem? {
         guard let text = value(option) else { return nil }
         return try Arguments.number(text, from: least, as: option.name, of: command)
     }
 
-    /// The operands as whole numbers, from 1.
+    /// Returns the operands as whole numbers from 1.
     func numbers(as name: String, of command: String) throws(UsageError) -> [DataItem] {
         var numbers: [DataItem] = []
         for text in operands { numbers.append(try Arguments.number(text, from: 1, as: name, of: command)) }
@@ -172,10 +172,10 @@ extension Arguments {
     }
 }
 
-/// A command line that makes no sense.
+/// The fault of a command line.
 struct UsageError: Error, Equatable {
-    /// What is wrong with it, for people.
+    /// The fault, as a text for people.
     let message: String
-    /// Where to read more: the command's name, or empty for the tool's own help.
+    /// The command whose help says more, or an empty text for the tool's own help.
     var command = ""
 }

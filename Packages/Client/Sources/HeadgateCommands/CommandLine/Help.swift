@@ -1,8 +1,8 @@
 import HeadgateData
 
-/// What the tool says about itself, made from the command table.
+/// The help of the tool, made from the command table.
 enum Help {
-    /// The help about the tool, or about the command, or those that begin with the word, that is named.
+    /// Returns the help of a command, or of all commands with this first word, or of the tool for an empty text.
     static func text(about topic: String) throws(UsageError) -> String {
         if topic.isEmpty { return overview }
         if let command = CommandTable.command(topic) { return text(about: command) }
@@ -45,12 +45,12 @@ enum Help {
     private static func usage(of command: Command) -> String {
         let operands = command.operands.map(\.usage)
         let named = command.options.filter { $0 != .json }.map { "[\($0.usage)]" }
-        // Many options would not fit a line; they are listed below.
+        // More options would not fit the line. They are listed below it.
         let options = named.count > 5 ? ["[OPTION …]"] : named
         return ([command.name] + operands + options).joined(separator: " ")
     }
 
-    /// A longer term has its summary in the line below, so that it does not push away those of all others.
+    /// The longest term with its summary in the same line. The summary of a longer term is in the next line.
     private static let longestTerm = 40
 
     private static func listed(_ entries: [(term: String, summary: String)]) -> String {
@@ -67,21 +67,21 @@ enum Help {
     }
 }
 
-/// Finds what somebody may have meant.
+/// Finds the word that a user probably meant.
 enum NearestWord {
-    /// The candidate that takes the fewest changes to become `word`; nil if none is near.
+    /// Returns the candidate with the fewest changes from `word`, or nil if none is near.
     static func to(_ word: String, among candidates: [String]) -> String? {
         let distances = candidates.map { (distance(word, $0), $0) }
         guard let (distance, nearest) = distances.min(by: { $0.0 < $1.0 }) else { return nil }
         return distance <= max(2, word.count / 2) ? nearest : nil
     }
 
-    /// `did you mean X?`, or nothing.
+    /// Returns `; did you mean X?`, or an empty text if no candidate is near.
     static func hint(for word: String, among candidates: [String]) -> String {
         to(word, among: candidates).map { "; did you mean \($0)?" } ?? ""
     }
 
-    /// How many characters to insert, remove or replace (Levenshtein distance).
+    /// Returns the Levenshtein distance: the number of characters to insert, remove or replace.
     private static func distance(_ left: String, _ right: String) -> Int {
         let right = Array(right)
         var above = Array(0...right.count)
@@ -97,7 +97,7 @@ enum NearestWord {
     }
 }
 
-/// The manual page headgate(1), made from the command table like the help.
+/// The manual page headgate(1), made from the command table.
 enum ManualPage {
     static var text: String {
         """
@@ -150,7 +150,7 @@ enum ManualPage {
         options.map { ".TP\n\\fB\(escaped($0.name))\\fR \(escaped($0.value ?? ""))\n\(escaped($0.summary))\n" }.joined()
     }
 
-    /// Text in which nothing is taken for a request: hyphens stay hyphens, and no line begins with a dot.
+    /// Returns the text with roff's special characters escaped: hyphens stay hyphens, and no line begins with a dot.
     private static func escaped(_ text: String) -> String {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             let escaped = line.reduce(into: "") { $0 += ["\\": "\\e", "-": "\\-"][$1] ?? String($1) }

@@ -1,11 +1,11 @@
 import HeadgateData
 
-/// A moment as people give it on the command line: a time, or how long ago it was.
+/// A past time in the form of the command line: a timestamp, or the time since then.
 enum PastMoment {
-    /// What it has to look like.
+    /// The accepted forms, for error messages.
     static let examples = "a time like 2026-03-01T10:00:00Z nor how long ago like 90s, 15m, 1h, 2d or 1h30m"
 
-    /// Reads it; nil when it is neither, or before the first moment that can be told.
+    /// Reads a past time. Returns nil if the text has neither form, or if the time is before 1970.
     static func parse(_ text: String, now: Timestamp) -> Timestamp? {
         if let time = Timestamp(rfc3339: text) { return time }
         guard let length = TimeSpan.milliseconds(text), length <= now.milliseconds else { return nil }
@@ -13,12 +13,13 @@ enum PastMoment {
     }
 }
 
-/// A length of time as people give it on the command line: `90s`, `15m`, `1h30m`.
+/// A time span in the form of the command line: `90s`, `15m`, `1h30m`.
 enum TimeSpan {
-    /// What it has to look like.
+    /// The accepted forms, for error messages.
     static let examples = "a length of time like 500ms, 90s, 15m, 1h, 2d or 1h30m"
 
-    /// Reads whole numbers with their units, one behind the other. Returns nil if it is nothing of the kind, or too much.
+    /// Reads whole numbers with units, one after the other. Returns nil if the text is malformed or the span is too
+    /// long.
     static func milliseconds(_ text: String) -> Int64? {
         var rest = text[...]
         var sum: Int64 = 0

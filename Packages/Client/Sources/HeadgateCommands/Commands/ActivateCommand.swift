@@ -10,7 +10,7 @@ extension Command {
     private static let timeout = Option(
         "--timeout", value: "MS", "give the board so many milliseconds once it runs (default: 30000)")
 
-    /// `headgate activate`.
+    /// The command `headgate activate`.
     static let activate = Command(
         name: "activate", summary: "Activate a board, and print what it puts out; exit 1 unless it is done.",
         operands: [Operand("BOARD")], options: [input, mainboard, wait, timeout, .json],
@@ -37,7 +37,7 @@ extension Command {
         return params
     }
 
-    /// A text stands for itself, so that a shell can use it; everything else is JSON.
+    /// Returns the output of a board: a string without quotes, so that a shell can use it, and any other value as JSON.
     private static func words(for output: DataItem?) -> String {
         switch output {
         case nil, .null: ""

@@ -6,7 +6,7 @@ extension Command {
     private static let layer = Option(
         "--layer", value: "LAYER", "only those of one layer: file, remote or programmatic")
 
-    /// `headgate config get`.
+    /// The command `headgate config get`.
     static let configGet = Command(
         name: "config get", summary: "Print the settings in force, secrets blanked.", options: [layer, .json]
     ) { invocation in
@@ -20,7 +20,7 @@ extension Command {
 
     private static let persist = Option("--persist", "keep it over a restart of the daemon")
 
-    /// `headgate config set`.
+    /// The command `headgate config set`.
     static let configSet = Command(
         name: "config set", summary: "Change settings while the daemon runs.",
         operands: [Operand("PATH=JSON", .some)], options: [persist, .json],
@@ -41,7 +41,7 @@ extension Command {
         return .success
     }
 
-    /// `headgate config reload`.
+    /// The command `headgate config reload`.
     static let configReload = Command(
         name: "config reload", summary: "Have the daemon read its configuration file again.",
         options: [.json],
@@ -55,7 +55,7 @@ extension Command {
         return .success
     }
 
-    /// `headgate config check`.
+    /// The command `headgate config check`.
     static let configCheck = Command(
         name: "config check", summary: "Tell what is wrong with a configuration file; exit 1 if anything is.",
         operands: [Operand("FILE")],
@@ -65,15 +65,15 @@ extension Command {
     }
 }
 
-/// The daemon's program, `headgated`.
+/// The program of the daemon, `headgated`.
 enum DaemonProgram {
     static let name = "headgated"
 
-    /// Becomes the daemon's program with these arguments: its output and its exit code are then this process's.
-    /// Returns only to say why that is not possible.
+    /// Replaces this process by the daemon's program, which then gives output and exit code.
+    /// - Returns: the reason, if that is not possible.
     static func become(_ arguments: [String]) -> Failure {
         guard let path = find() else { return .notFound }
-        // What is ignored stays so in the new program.
+        // A new program inherits ignored signals.
         signal(SIGPIPE, SIG_DFL)
         var words = ([path] + arguments).map { strdup($0) } + [nil]
         execv(path, &words)
@@ -82,7 +82,7 @@ enum DaemonProgram {
         return .cannotRun(path: path, code: code)
     }
 
-    /// Runs it with these arguments, and gives its exit code and what it wrote; nil where it cannot be run.
+    /// Runs the daemon's program. Returns its exit code and output, or nil if it cannot be run.
     static func output(_ arguments: [String]) -> (code: Int32, text: String)? {
         guard let path = find() else { return nil }
         let words = ([path] + arguments).map {
@@ -94,11 +94,11 @@ enum DaemonProgram {
         return (pclose(pipe) >> 8 & 0xFF, String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Why the daemon's program does not run.
+    /// The reason why the daemon's program does not run.
     enum Failure: Error, Equatable, CustomStringConvertible {
-        /// The program is nowhere.
+        /// The program was not found.
         case notFound
-        /// The program is there and does not run.
+        /// The program exists but cannot be run.
         case cannotRun(path: String, code: Int32)
 
         var description: String {
@@ -109,7 +109,7 @@ enum DaemonProgram {
         }
     }
 
-    /// Where it may be: beside this program, then in the directories of `searchPath`.
+    /// Returns the possible paths of the program: beside this program, then in the directories of `searchPath`.
     static func candidates(beside executable: String?, searchPath: String?) -> [String] {
         let own = executable.flatMap { path in path.lastIndex(of: "/").map { String(path[..<$0]) } }
         let others = (searchPath ?? "").split(separator: ":").map(String.init)
@@ -121,7 +121,7 @@ enum DaemonProgram {
             .first { access($0, X_OK) == 0 }
     }
 
-    /// The path of this process's program; nil if the kernel does not tell.
+    /// The path of this process's program, or nil if the kernel does not report it.
     private static var executable: String? {
         guard let path = realpath("/proc/self/exe", nil) else { return nil }
         defer { free(path) }
@@ -129,7 +129,7 @@ enum DaemonProgram {
     }
 }
 
-/// What `config set` is given, as the patch that the daemon takes (Behaviour S1).
+/// Makes the daemon's patch (Behaviour S1) from the operands of `config set`.
 enum SettingsPatch {
     /// Makes one patch of `PATH=JSON` words.
     static func parse(_ words: [String]) throws(UsageError) -> DataObject {
@@ -179,18 +179,18 @@ enum SettingsPatch {
     }
 }
 
-/// A place in the settings: `dispatchers.collect.endpoint`.
+/// A key path in the settings: `dispatchers.collect.endpoint`.
 private struct SettingsPath {
-    /// The keys on the way, at least one.
+    /// The keys of the path, at least one.
     let keys: [String]
 
-    /// Why a text is no path.
+    /// The reason why a text is no path.
     struct Fault: Error {
         let message: String
     }
 
-    /// Reads a path up to a `=` or the end. A key with dots or `=` in it stands in double quotes: `a."b.c"`.
-    /// - Returns: the path and what stands behind the `=`; nil in place of that without one.
+    /// Reads a path up to a `=` or the end. A key with dots or `=` is in double quotes: `a."b.c"`.
+    /// - Returns: the path, and the text after the `=`, or nil without a `=`.
     static func parse(_ text: String) throws(Fault) -> (path: SettingsPath, value: String?) {
         var rest = Substring(text)
         var keys: [String] = []
@@ -203,7 +203,7 @@ private struct SettingsPath {
         return (path, nil)
     }
 
-    /// Whether one of them is inside the other, or the same.
+    /// Returns true if the paths are equal or one is inside the other.
     func overlaps(_ other: SettingsPath) -> Bool {
         zip(keys, other.keys).allSatisfy(==)
     }
@@ -234,9 +234,9 @@ private struct SettingsPath {
     }
 }
 
-/// JSON with a line for each member, for people.
+/// Prints JSON with one line for each member, for people.
 enum IndentedJSON {
-    /// A value, with LF at its end.
+    /// Returns a value as text, with a LF at the end.
     static func text(_ item: DataItem) -> String {
         text(item, indent: "") + "\n"
     }

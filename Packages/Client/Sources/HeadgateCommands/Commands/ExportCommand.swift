@@ -7,7 +7,7 @@ extension Command {
         "--since", value: "TIME", "only what was received since: a time (RFC 3339), or how long ago (90s, 15m, 1h, 2d)")
     private static let format = Option("--format", value: "FORMAT", "ndjson (default): one event a line")
 
-    /// `headgate export`.
+    /// The command `headgate export`.
     static let export = Command(
         name: "export", summary: "Write what waits for a dispatcher, and what it gave up, to keep it.",
         operands: [Operand("ID")], options: [since, format],
@@ -31,7 +31,7 @@ extension Command {
     }
 }
 
-/// Writes a dispatcher's events, of which only a page is in memory at a time.
+/// Writes a dispatcher's events page by page, so that only one page is in memory.
 private final class Export {
     private let dispatcher: String
     private let since: Timestamp?
@@ -40,7 +40,7 @@ private final class Export {
     private let connection: ClientConnection
     private var fault: (any Error)?
 
-    /// A list of the daemon's that is read page by page: the name of its method, and what a page says.
+    /// A list that the daemon returns page by page: the method, the size of a page, and the reader of a page.
     private struct List: Sendable {
         let method: String
         let limit: Int
@@ -65,7 +65,7 @@ private final class Export {
     }
 
     func run() throws -> ExitCode {
-        // What dies while those that wait are read is a dead letter later: twice is better than not at all.
+        // An event that dies during the first list appears in the second one, too. That is better than missing it.
         read(.waiting, after: 0) { [self] in read(.dead, after: 0) { [self] in stop(nil) } }
         loop.run()
         if let fault { throw fault }
@@ -97,7 +97,7 @@ private final class Export {
         if !lines.isEmpty { try terminal.write(json: lines.joined()) }
     }
 
-    /// What does not tell its time, since it is damaged, is wanted.
+    /// Returns true if the event is new enough. A damaged event without a time is exported, too.
     private func isWanted(_ event: DataObject) -> Bool {
         guard let since, let text: String = event.get(key: "received_at"), let time = Timestamp(rfc3339: text) else {
             return true
@@ -112,9 +112,9 @@ private final class Export {
     }
 }
 
-/// A dead letter as it is exported.
+/// Makes the exported form of a dead letter.
 enum ExportedLetter {
-    /// The event, and behind its members what the letter says. Of a damaged event only that is left.
+    /// Returns the event with the member `dead_letter`. If the event is damaged, only that member is left.
     static func event(_ letter: DataObject) -> DataObject {
         var event: DataObject = letter.get(key: "event") ?? [:]
         var rest = letter

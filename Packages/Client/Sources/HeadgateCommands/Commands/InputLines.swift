@@ -1,31 +1,31 @@
 import Glibc
 import HeadgateTransport
 
-/// Cuts what is read into lines, and counts them, also the blank ones, so that people find a line by its number.
+/// Cuts input into lines and counts them, including blank ones, so that people find a line by its number.
 struct InputLines {
     /// A line of the input.
     struct Line: Equatable {
-        /// The line's number, from 1 on.
+        /// The line's number, counted from 1.
         let number: Int
-        /// What is on it, without its end; nil if it is too long to be kept.
+        /// The line without its end, or nil if it is too long.
         let bytes: [UInt8]?
     }
 
     private let longest: Int
     private var bytes: [UInt8] = []
     private var start = 0
-    /// How far there is known to be no LF.
+    /// The index up to which there is no LF.
     private var searched = 0
     private var number = 0
     private var skips = false
     private(set) var isAtEnd = false
 
-    /// A reader of lines of up to so many bytes.
+    /// Makes a reader of lines with at most this many bytes.
     init(longest: Int = 16 << 20) {
         self.longest = longest
     }
 
-    /// Adds what was read; nothing is the end.
+    /// Adds bytes of the input. An empty array marks the end.
     mutating func append(_ read: [UInt8]) {
         guard !read.isEmpty else {
             isAtEnd = true
@@ -37,7 +37,7 @@ struct InputLines {
         bytes += read
     }
 
-    /// The next line that is not blank; nil when there is no whole one.
+    /// Returns the next line that is not blank, or nil if no complete line is left.
     mutating func next() -> Line? {
         while let line = nextLine() {
             guard let bytes = line.bytes else { return line }
@@ -73,15 +73,15 @@ struct InputLines {
         number += 1
         defer { skips = false }
         guard !skips, line.count <= longest else { return Line(number: number, bytes: nil) }
-        // Some programs write a byte order mark at the beginning of a file.
+        // Some programs write a byte order mark at the start of a file.
         let hasMark = number == 1 && line.starts(with: [0xEF, 0xBB, 0xBF])
         return Line(number: number, bytes: Array(hasMark ? line.dropFirst(3) : line))
     }
 }
 
-/// Reads a descriptor on a thread of its own: a file, a pipe or a person may each keep its reader waiting.
+/// Reads a descriptor on a thread of its own, because a read may block for long.
 final class InputReader: Sendable {
-    /// Why reading failed.
+    /// The reason why a read failed.
     struct Failure: Error, CustomStringConvertible {
         let code: Int32
 
@@ -100,7 +100,7 @@ final class InputReader: Sendable {
         thread.stop()
     }
 
-    /// Reads what is there, at least one byte unless it is the end, and hands it out on the reader's thread.
+    /// Reads the next bytes, or none at the end. Calls `completion` on the reader's thread.
     func read(_ completion: @escaping @Sendable (Result<[UInt8], Failure>) -> Void) {
         thread.submit { [descriptor] in completion(InputReader.read(descriptor)) }
     }
@@ -122,7 +122,7 @@ final class InputReader: Sendable {
         }
     }
 
-    /// Somebody who shares the descriptor may have made it non-blocking.
+    /// Waits until the descriptor is readable. A process that shares it may have made it non-blocking.
     private static func waitUntilReadable(_ descriptor: Int32) {
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         poll(&state, 1, -1)

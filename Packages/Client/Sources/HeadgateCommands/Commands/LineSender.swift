@@ -2,8 +2,8 @@ import HeadgateClient
 import HeadgateTransport
 import HeadgateWire
 
-/// Tracks the events of standard input, one a line, many unanswered at once, in order. Those that the daemon refuses for the
-/// moment are sent again, before any more is sent.
+/// Tracks the events of standard input, one for each line and in order, with many requests in flight. Events that the
+/// daemon refuses for now are sent again before any further line.
 final class LineSender {
     private let terminal: Terminal
     private let printsAnswers: Bool
@@ -17,20 +17,20 @@ final class LineSender {
     private var isReading = false
     private var waitsForRoom = false
     private var nextProgress: Int64 = 0
-    /// The events that are sent and not answered, by their lines' numbers.
+    /// The events in flight, by line number.
     private var sent: [Int: EventText] = [:]
-    /// The events that were refused for the moment, by their lines' numbers.
+    /// The events that the daemon refused for now, by line number.
     private var refused: [Int: EventText] = [:]
     private var retry: LoopTimer?
     private var complaints = Complaints()
-    /// The number of times in a row that it was tried in vain to send what was refused.
+    /// The number of consecutive attempts to send the refused events.
     private var tries = 0
 
-    /// How long a daemon that went away is waited for.
+    /// The time to wait for a daemon that has gone away.
     private static let patience = Duration.seconds(60)
-    /// Nanoseconds between two tellings of the progress.
+    /// The time between two progress messages, in nanoseconds.
     private static let progressInterval: Int64 = 100_000_000
-    /// The most seconds after which what was refused is sent again.
+    /// The longest time until refused events are sent again, in seconds.
     private static let longestDelay = 5
 
     init(_ invocation: Invocation) throws {
@@ -41,7 +41,7 @@ final class LineSender {
         reader = try InputReader(terminal.input)
     }
 
-    /// Sends everything, and tells what became of it.
+    /// Sends all lines and reports the outcome.
     func run() throws -> ExitCode {
         retry = LoopTimer(on: loop) { [self] in sendRefused() }
         read()
@@ -56,7 +56,7 @@ final class LineSender {
 
     private func read() {
         isReading = true
-        // Handed back on the loop's thread, which alone touches it.
+        // The result returns to the loop's thread, which alone uses the sender.
         nonisolated(unsafe) let sender = self
         reader.read { [loop] result in loop.submit { sender.take(result) } }
     }
@@ -71,7 +71,7 @@ final class LineSender {
         }
     }
 
-    /// Sends what there is room for; then reads on, waits, or comes to the end.
+    /// Sends as many lines as the connection takes. Then reads on, waits, or stops.
     private func proceed() {
         while fault == nil, refused.isEmpty, connection.hasRoom, let line = lines.next() { send(line) }
         guard fault == nil else { return }
@@ -131,9 +131,9 @@ final class LineSender {
         if lines.isAtEnd || !refused.isEmpty || sent.isEmpty { proceed() }
     }
 
-    // MARK: Refused for the moment
+    // MARK: Refused for now
 
-    /// Waits for the answers that are still to come, and then for better times.
+    /// Waits for the outstanding answers, and then for some seconds before the refused events are sent again.
     private func waitWithRefused() {
         guard sent.isEmpty, let retry, retry.deadline == nil else { return }
         retry.arm(after: .seconds(min(Self.longestDelay, 1 << min(tries, 3))))
@@ -167,7 +167,7 @@ final class LineSender {
 }
 
 extension EventText.Fault {
-    /// What is wrong with a line, for people.
+    /// The fault of a line, as a text for people.
     var text: String {
         switch self {
         case .noObject: "not an object"
@@ -176,13 +176,13 @@ extension EventText.Fault {
     }
 }
 
-/// What became of the lines that were sent.
+/// Counts the outcomes of the lines.
 private struct SendReport {
     private(set) var acknowledged = 0
     private(set) var duplicates = 0
     private(set) var unrouted = 0
     private(set) var bad = 0
-    /// The lines that are sent and not answered.
+    /// The numbers of the lines in flight.
     private var unanswered: Set<Int> = []
 
     var isAllAnswered: Bool { unanswered.isEmpty }
@@ -203,7 +203,7 @@ private struct SendReport {
         bad += 1
     }
 
-    /// `2 events acknowledged (1 duplicate), 1 bad line`.
+    /// The counts as text: `2 events acknowledged (1 duplicate), 1 bad line`.
     var summary: String {
         var remarks: [String] = []
         if duplicates > 0 { remarks.append(Quantity.counted(duplicates, "duplicate")) }
@@ -213,7 +213,7 @@ private struct SendReport {
         return Quantity.counted(acknowledged, "event") + " acknowledged" + remark + end
     }
 
-    /// Which lines were not answered when all came to an early end; nil if all were.
+    /// A text about the lines without an answer after an early end, or nil if all were answered.
     var remainder: String? {
         guard let first = unanswered.min() else { return nil }
         return "\(Quantity.counted(unanswered.count, "line")) not acknowledged, the first is line \(first)"

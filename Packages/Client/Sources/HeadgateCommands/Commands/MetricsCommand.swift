@@ -2,7 +2,7 @@ import HeadgateClient
 import HeadgateData
 
 extension Command {
-    /// `headgate metrics`.
+    /// The command `headgate metrics`.
     static let metrics = Command(
         name: "metrics", summary: "Print what the daemon counts and measures, as Prometheus reads it.",
         options: [.json],

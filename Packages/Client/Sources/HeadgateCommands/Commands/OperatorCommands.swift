@@ -2,7 +2,7 @@ import HeadgateClient
 import HeadgateData
 
 extension Command {
-    /// `headgate status`.
+    /// The command `headgate status`.
     static let status = Command(
         name: "status", summary: "Tell how the daemon is and what it has done.", options: [.json]
     ) { invocation in
@@ -12,7 +12,7 @@ extension Command {
         return .success
     }
 
-    /// `headgate dispatchers`.
+    /// The command `headgate dispatchers`.
     static let dispatchers = Command(
         name: "dispatchers", summary: "Tell what waits for each dispatcher, what it has done, what holds it.",
         options: [.json]
@@ -25,7 +25,7 @@ extension Command {
         return .success
     }
 
-    /// `headgate barriers`.
+    /// The command `headgate barriers`.
     static let barriers = Command(
         name: "barriers", summary: "Tell what each barrier holds, since when, and what would open it.",
         options: [.json]
@@ -38,7 +38,7 @@ extension Command {
         return .success
     }
 
-    /// `headgate clients`.
+    /// The command `headgate clients`.
     static let clients = Command(
         name: "clients", summary: "Tell who is connected, what each has sent, and why one is not read.",
         options: [.json]
@@ -52,7 +52,7 @@ extension Command {
     private static let reason = Option("--reason", value: "TEXT", "why, for those who look at the barriers")
     private static let flushable = Option("--flushable", "let flushes through all the same")
 
-    /// `headgate pause`.
+    /// The command `headgate pause`.
     static let pause = Command(
         name: "pause", summary: "Hold a dispatcher until it is resumed, also over a restart.",
         operands: [Operand("ID")], options: [reason, flushable, .json],
@@ -67,7 +67,7 @@ extension Command {
         return .success
     }
 
-    /// `headgate resume`.
+    /// The command `headgate resume`.
     static let resume = Command(
         name: "resume", summary: "Open the way to a dispatcher that was paused.", operands: [Operand("ID")],
         options: [.json]
@@ -78,7 +78,7 @@ extension Command {
         return .success
     }
 
-    /// `headgate retry`.
+    /// The command `headgate retry`.
     static let retry = Command(
         name: "retry", summary: "End a dispatcher's wait after a failure: its next attempt begins now.",
         operands: [Operand("ID")], options: [.json], notes: "Without such a wait nothing happens."
@@ -93,7 +93,7 @@ extension Command {
     private static let timeout = Option(
         "--timeout", value: "S", "give up after so many seconds; 0 is never (default: 30)")
 
-    /// `headgate flush`.
+    /// The command `headgate flush`.
     static let flush = Command(
         name: "flush", summary: "Send what is queued now, through barriers that are flushable.",
         operands: [Operand("ID", .any)], options: [wait, timeout, .json],

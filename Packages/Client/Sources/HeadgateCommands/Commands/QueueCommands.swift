@@ -5,7 +5,7 @@ extension Command {
     private static let peekLimit = Option("--limit", value: "N", "how many events (default: 10)")
     private static let peekAfter = Option("--after", value: "SEQ", "only those behind this sequence number")
 
-    /// `headgate peek`.
+    /// The command `headgate peek`.
     static let peek = Command(
         name: "peek", summary: "Show the next events of a dispatcher, which stay where they are.",
         operands: [Operand("ID")], options: [peekLimit, peekAfter, .json],
@@ -27,7 +27,7 @@ extension Command {
     private static let selectionNote =
         "Without letters' numbers and without a dispatcher all are meant. What is not there is not counted."
 
-    /// `headgate dead-letters list`, or without the second word.
+    /// The command `headgate dead-letters list`, whose second word may be left out.
     static let deadLettersList = Command(
         name: "dead-letters list", summary: "Show the events that dispatchers gave up, the oldest first.",
         options: [dispatcher, limit, after, .json], notes: "`list` may be left out."
@@ -42,7 +42,7 @@ extension Command {
         return .success
     }
 
-    /// `headgate dead-letters requeue`.
+    /// The command `headgate dead-letters requeue`.
     static let deadLettersRequeue = Command(
         name: "dead-letters requeue", summary: "Send dead letters again, to the dispatchers that gave them up.",
         operands: [Operand("LETTER", .any)], options: [dispatcher, .json], notes: selectionNote
@@ -52,7 +52,7 @@ extension Command {
         return .success
     }
 
-    /// `headgate dead-letters purge`.
+    /// The command `headgate dead-letters purge`.
     static let deadLettersPurge = Command(
         name: "dead-letters purge", summary: "Delete dead letters for good.",
         operands: [Operand("LETTER", .any)], options: [dispatcher, .json], notes: selectionNote
@@ -70,22 +70,22 @@ extension Command {
         return try invocation.ask([Question(method: method, params: params)])[0]
     }
 
-    /// `1 dead letter is`, `2 dead letters are`.
+    /// Returns the count with a verb: `1 dead letter is`, `2 dead letters are`.
     private static func counted(_ answer: DataObject) -> String {
         let count: Int = answer.get(key: "count") ?? 0
         return Quantity.counted(count, "dead letter") + (count == 1 ? " is" : " are")
     }
 }
 
-/// Shows events that wait.
+/// Shows pending events.
 struct QueueText {
     let clock: WallClock
     let style: Style
 
-    /// No more of an event's data is shown in a line.
+    /// The most columns of an event's data in a line.
     static let dataWidth = 60
 
-    /// A dispatcher's events in a table, in their order.
+    /// Returns a dispatcher's events as a table, in order.
     func list(_ page: PeekedEvents, of dispatcher: String) -> String {
         guard !page.events.isEmpty else { return "Nothing waits.\n" }
         var table = Table([
@@ -108,12 +108,12 @@ struct QueueText {
     }
 }
 
-/// Shows the events that dispatchers gave up, and why.
+/// Shows dead letters and their reasons.
 struct DeadLetterText {
     let clock: WallClock
     let style: Style
 
-    /// The letters in a table, the oldest first, and how to see those behind them.
+    /// Returns the letters as a table, oldest first, and the command that shows the next ones.
     func list(_ page: DeadLetterPage) -> String {
         guard !page.letters.isEmpty else { return "There are no dead letters.\n" }
         var table = Table([

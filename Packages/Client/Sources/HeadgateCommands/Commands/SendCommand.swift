@@ -9,7 +9,7 @@ extension Command {
 
     private static let follows: @Sendable (Arguments) -> Bool = { $0.has(follow) }
 
-    /// `headgate send`.
+    /// The command `headgate send`.
     static let send = Command(
         name: "send", summary: "Track an event, or many from standard input.",
         operands: [Operand("EVENT", .optional), Operand("KEY=VALUE", .any)],
@@ -69,7 +69,7 @@ extension Command {
     }
 }
 
-/// The options of `headgate send` that are members of one event.
+/// The options of `headgate send` that set members of one event.
 enum EventOptions {
     private static let id = Option(
         "--id", value: "EVENT-ID", "the event's id: it is stored once, however often it is sent")
@@ -82,7 +82,7 @@ enum EventOptions {
 
     static let all = [id, key, time, timeToLive, dispatcher]
 
-    /// Returns the first of them that was given, or nil.
+    /// Returns the first of these options that was given, or nil.
     static func given(in arguments: Arguments) -> Option? {
         all.first(where: arguments.has)
     }
@@ -116,9 +116,9 @@ enum EventOptions {
     }
 }
 
-/// The data of an event as it is given on the command line.
+/// Reads the data of an event from the command line.
 enum EventData {
-    /// Reads `key=value` pairs. Of several with one key the last counts.
+    /// Reads `key=value` pairs. If several pairs have one key, the last one counts.
     static func parse(_ pairs: some Sequence<String>) throws(UsageError) -> DataObject {
         var data = DataObject()
         for pair in pairs {
@@ -131,7 +131,7 @@ enum EventData {
         return data
     }
 
-    /// What is JSON is taken as that, with all its digits (Behaviour P6); the rest is text.
+    /// Reads JSON with all its digits (Behaviour P6), and any other text as a string.
     private static func value(_ text: String) -> DataItem {
         do throws(JSONFault) {
             return try DataItem(parsing: Array(text.utf8))

@@ -5,7 +5,7 @@ extension Command {
     private static let namespace = Option(
         "--namespace", value: "NAME", "in which the id was given (default: any)")
 
-    /// `headgate trace`.
+    /// The command `headgate trace`.
     static let trace = Command(
         name: "trace", summary: "Tell what has become of one event, and what holds it.", operands: [Operand("ID")],
         options: [namespace, .json],

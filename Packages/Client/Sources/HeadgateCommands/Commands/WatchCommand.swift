@@ -5,7 +5,7 @@ import HeadgateWire
 extension Command {
     private static let json = Option("--json", "print the notifications, a line of JSON each, also on a terminal")
 
-    /// `headgate watch`.
+    /// The command `headgate watch`.
     static let watch = Command(
         name: "watch", summary: "Show what happens in the daemon, as it happens.",
         operands: [Operand("TOPIC", .any)], options: [json],
@@ -36,7 +36,7 @@ extension Command {
     }
 }
 
-/// A watch for programs: the params of each notification, a line each, as they come.
+/// A watch for programs, which prints the params of each notification as one line.
 private final class WatchLines {
     private let terminal: Terminal
     private let topics: [WatchTopic]?
@@ -46,10 +46,10 @@ private final class WatchLines {
     private var isOver = false
     private var fault: (any Error)?
 
-    /// How often it looks whether anybody reads yet: between two notifications nothing else would tell.
+    /// The time between two checks for a reader of the output. Without notifications nothing else would find out.
     private static let patrolInterval = Duration.seconds(1)
 
-    /// - Parameter topics: what to watch; nil is everything.
+    /// - Parameter topics: the topics to watch, or nil for all.
     init(_ invocation: Invocation, topics: [WatchTopic]?) throws {
         terminal = invocation.terminal
         self.topics = topics
@@ -57,7 +57,7 @@ private final class WatchLines {
         connection = invocation.connection(on: loop, reconnectingFor: nil)
     }
 
-    /// Goes on until nobody reads any more, or the daemon refuses.
+    /// Runs until the output has no reader, or the daemon refuses.
     func run() throws -> ExitCode {
         connection.watch(topics) { [self] in take($0) }
         patrol.arm(after: WatchLines.patrolInterval)

@@ -9,7 +9,7 @@ extension Command {
 
     private static let always: @Sendable (Arguments) -> Bool = { _ in true }
 
-    /// `headgate worker`.
+    /// The command `headgate worker`.
     static let worker = Command(
         name: "worker", summary: "Run a command for each batch of a dispatcher of kind worker.",
         operands: [Operand("ID"), Operand("-- COMMAND", .some)], options: [credit, limit],
@@ -39,37 +39,37 @@ extension Command {
     }
 }
 
-/// What a worker is to do.
+/// The options of a worker.
 private struct WorkOrder {
-    /// The dispatcher whose batches it takes.
+    /// The dispatcher whose batches the worker takes.
     let dispatcher: String
     /// The program and its arguments.
     let command: [String]
-    /// How many batches it takes at once.
+    /// The most batches at a time.
     let credit: Int
-    /// The most events of a batch; nil is as many as the dispatcher sends.
+    /// The most events of a batch, or nil for no limit.
     let limit: Int?
 }
 
-/// The signals that a worker follows.
+/// The signals that a worker handles.
 private enum WorkerSignals {
     enum Action {
-        /// The worker ends, once its commands have.
+        /// The worker ends after its commands have ended.
         case end
         /// The commands get the signal.
         case passOn
-        /// Both.
+        /// The commands get the signal, and the worker ends after they have ended.
         case passOnAndEnd
     }
 
-    /// What each does. Signals that the kernel sends for a fault of this process are not among them.
+    /// The action of each signal. Signals that the kernel sends for a fault of this process are left out.
     private static let actions: [(Int32, Action)] = [
         (SIGTERM, .end), (SIGINT, .end), (SIGHUP, .passOnAndEnd), (SIGQUIT, .passOnAndEnd), (SIGUSR1, .passOn),
         (SIGUSR2, .passOn), (SIGALRM, .passOn), (SIGWINCH, .passOn), (SIGCONT, .passOn), (SIGURG, .passOn),
         (SIGIO, .passOn), (SIGPWR, .passOn),
     ]
 
-    /// Those that were not ignored when the process started, each with what is called when it comes.
+    /// Returns the signals that were not ignored when the process started, each with its handler.
     static func followed(
         _ take: @escaping (Action, Int32) -> Void
     ) -> [(number: Int32, action: () -> Void)] {
@@ -77,22 +77,22 @@ private enum WorkerSignals {
     }
 }
 
-/// A run of `headgate worker` is a subscription, and a command for each batch.
+/// One run of `headgate worker`: a subscription, and a command for each batch.
 private final class WorkerRun {
     private let order: WorkOrder
     private let terminal: Terminal
     private let loop: EventLoop
     private let connection: ClientConnection
     private var signals: [LoopSignal] = []
-    /// The commands that run, by the order in which they were started.
+    /// The running commands, by the order of their start.
     private var running: [Int: LoopProgram] = [:]
     private var started = 0
-    /// Batches that came while as many commands run as may. The daemon keeps to the credit, but knows nothing of commands
-    /// that were started for a connection before this one.
+    /// Batches that wait for a command to end. The daemon keeps to the credit, but it does not know of commands that
+    /// were started over an earlier connection.
     private var waiting: [(batch: DeliveredBatch, request: DaemonRequest)] = []
-    /// Whether no more batches are wanted.
+    /// True if the worker wants no more batches.
     private var isEnding = false
-    /// Whether no more batches come.
+    /// True if the daemon sends no more batches.
     private var isUnsubscribed = false
     private var fault: (any Error)?
 
@@ -103,7 +103,7 @@ private final class WorkerRun {
         connection = invocation.connection(on: loop, reconnectingFor: nil)
     }
 
-    /// Goes on until it is told to end, or the daemon refuses.
+    /// Runs until the worker is stopped, or the daemon refuses.
     func run() throws -> ExitCode {
         signals = try WorkerSignals.followed { [unowned self] action, number in take(action, number) }
             .map { try LoopSignal($0.number, on: loop, $0.action) }
@@ -121,7 +121,7 @@ private final class WorkerRun {
             waiting.append((batch, request))
             workOn()
         case .interrupted:
-            // The batches come again, over the next connection.
+            // The daemon sends the batches again over the next connection.
             waiting = []
             if !isEnding { terminal.complain("the connection is lost: waiting for the daemon") }
         case .ended(let error):
@@ -132,7 +132,7 @@ private final class WorkerRun {
 
     // MARK: Batches
 
-    /// Starts commands for what waits, as many as may run.
+    /// Starts commands for waiting batches, as many as the credit allows.
     private func workOn() {
         while running.count < order.credit, !waiting.isEmpty {
             let next = waiting.removeFirst()
@@ -153,7 +153,7 @@ private final class WorkerRun {
                 stopIfDone()
             }
         } catch {
-            // The batch is not answered: it comes again, and no attempt is charged for what is not its fault.
+            // The batch gets no answer, so the daemon sends it again and charges no attempt.
             fail(error)
         }
     }
@@ -194,7 +194,7 @@ private final class WorkerRun {
         for program in running.values { program.signal(signal) }
     }
 
-    /// The first signal lets what runs finish, the second ends it.
+    /// Handles a stop signal. The first one lets running commands finish, and the second one ends them.
     private func interrupted(_ signal: Int32) {
         guard !isEnding else {
             for (_, request) in waiting { request.giveBack("the worker is ending") }
@@ -212,7 +212,7 @@ private final class WorkerRun {
         if isUnsubscribed, running.isEmpty { stop() }
     }
 
-    /// Goes no further. What runs is ended, since nobody would hear of it.
+    /// Ends the worker because of an error. Running commands get SIGTERM, because their results could not be reported.
     private func fail(_ error: any Error) {
         fault = fault ?? error
         waiting = []

@@ -1,4 +1,4 @@
-/// `headgate completions bash`.
+/// The script of `headgate completions bash`.
 enum BashCompletions {
     static var script: String {
         let commands = CommandTable.all.map(offer(of:)).joined()

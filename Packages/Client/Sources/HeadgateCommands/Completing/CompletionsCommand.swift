@@ -1,7 +1,7 @@
 import HeadgateClient
 
 extension Command {
-    /// `headgate completions`.
+    /// The command `headgate completions`.
     static let completions = Command(
         name: "completions", summary: "Print a script that teaches a shell to complete headgate's commands.",
         operands: [Operand("SHELL")],
@@ -20,15 +20,15 @@ extension Command {
     }
 }
 
-/// What may stand in the place of an operand or of an option's value, as far as a shell can offer it.
+/// The candidates that a shell can offer for an operand or for the value of an option.
 enum Candidates: Equatable {
     case nothing
     case files
-    /// The dispatchers that the daemon has now.
+    /// The IDs of the daemon's dispatchers at that time.
     case dispatchers
     case words([String])
 
-    /// - Parameter placeholder: what the help calls it: `ID`.
+    /// - Parameter placeholder: the name in the help, like `ID`.
     init(for placeholder: String) {
         self =
             switch placeholder {
@@ -42,11 +42,11 @@ enum Candidates: Equatable {
     }
 }
 
-/// The shells that there are completions for.
+/// The shells with completions.
 enum Shell: String, CaseIterable {
     case bash, zsh, fish
 
-    /// A script that teaches the shell what may follow `headgate`, made from the command table.
+    /// A script that completes the arguments of `headgate`, made from the command table.
     var completions: String {
         switch self {
         case .bash: BashCompletions.script
@@ -57,7 +57,7 @@ enum Shell: String, CaseIterable {
 }
 
 extension CommandTable {
-    /// The first words of commands with what they are for, each once.
+    /// The first words of commands, each once, with a summary.
     static var firstWordsWithSummaries: [(word: String, summary: String)] {
         var seen: Set<String> = []
         return firstWords.filter { seen.insert($0).inserted }.map { word in
@@ -74,7 +74,7 @@ extension CommandTable {
 }
 
 extension Command {
-    /// What its operands may be: the first that a shell can offer something for.
+    /// The candidates for the command's operands: those of the first operand that has any.
     var candidates: Candidates {
         operands.map { Candidates(for: $0.name) }.first { $0 != .nothing } ?? .nothing
     }

@@ -1,4 +1,4 @@
-/// `headgate completions fish`.
+/// The script of `headgate completions fish`.
 enum FishCompletions {
     static var script: String {
         let first = CommandTable.firstWordsWithSummaries.map { line(.after(""), "-a \($0.word)", $0.summary) }
@@ -13,7 +13,7 @@ enum FishCompletions {
             """
     }
 
-    /// What the conditions ask: fish's own would take an option's value for a command.
+    /// The functions that the conditions call. fish's own ones would take an option's value for a command.
     private static var functions: String {
         """
         # The words so far that are neither options nor values of options.
@@ -60,9 +60,9 @@ enum FishCompletions {
         """
     }
 
-    /// When a line of the script counts.
+    /// The condition under which a line of the script applies.
     private enum Condition {
-        /// The words so far are these.
+        /// The words so far are exactly these.
         case after(String)
         /// The words so far begin with these.
         case `in`(String)
@@ -87,7 +87,7 @@ enum FishCompletions {
         let name = "-l \(option.name.dropFirst(2))"
         guard let value = option.value else { return name }
         let candidates = Candidates(for: value)
-        // Without -x fish would offer files besides.
+        // Without -x fish would offer files, too.
         let isRequired = candidates == .files ? "-r" : "-x"
         return candidates == .nothing ? "\(name) \(isRequired)" : "\(name) \(isRequired) \(list(candidates))"
     }

@@ -1,4 +1,4 @@
-/// `headgate completions zsh`.
+/// The script of `headgate completions zsh`.
 enum ZshCompletions {
     static var script: String {
         let values = CommandTable.optionsWithValues
@@ -82,7 +82,7 @@ enum ZshCompletions {
         described(options.map { ($0.name, $0.summary) })
     }
 
-    /// What `_describe` takes: words, each with what it is for behind a colon, in quotes.
+    /// Returns the argument of `_describe`: words in quotes, each with a colon and a summary.
     private static func described(_ entries: [(word: String, summary: String)]) -> String {
         entries.map { entry in
             let summary = entry.summary.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "’")

@@ -1,13 +1,13 @@
-/// What the daemon counts that somebody may have to do something about, in words, with what that is.
+/// A counter of the daemon that may need action, with a description and advice.
 public struct CountedTrouble: Sendable {
-    /// The counter's name, as `status` has it.
+    /// The counter's name in `status`.
     public let counter: String
-    /// What it counts, to stand behind the number.
+    /// The text behind the number.
     public let words: String
-    /// What to do.
+    /// The advice to the operator.
     public let advice: String
 
-    /// What became of events that were not delivered: counted of the whole service and of each dispatcher.
+    /// Counters of events that were not delivered. The service and each dispatcher have them.
     public static let ofEvents = [
         CountedTrouble(
             counter: "dead", words: "given up",
@@ -20,7 +20,7 @@ public struct CountedTrouble: Sendable {
             advice: "Raise `store.max_events` or `store.max_bytes`, or let it reject instead."),
     ]
 
-    /// What is counted of the whole service alone.
+    /// Counters that only the service has.
     public static let ofService = [
         CountedTrouble(
             counter: "dropped_letters", words: "dead letters had to make room for newer ones",

@@ -1,12 +1,13 @@
 import HeadgateClient
 import HeadgateData
 
-/// What the daemon says of itself, judged.
+/// Judges the daemon's status.
 enum DaemonExamination {
+    /// Returns the findings about a status.
     /// - Parameters:
     ///   - status: the result of `status`.
-    ///   - version: the tool's own.
-    ///   - clock: the present moment.
+    ///   - version: the version of this tool.
+    ///   - clock: the clock that gives the present time.
     static func findings(
         _ status: DataObject, version: String = Version.current, clock: WallClock = .local
     ) -> [Finding] {
@@ -30,7 +31,7 @@ enum DaemonExamination {
         (status.get(key: "warnings", as: [String].self) ?? []).map { .doubtful("daemon", $0) }
     }
 
-    /// What clients or an operator would not otherwise notice.
+    /// Returns the findings about losses that neither clients nor an operator would otherwise notice.
     private static func losses(_ status: DataObject) -> [Finding] {
         let counters = status.get(key: "counters", as: DataObject.self) ?? [:]
         func told(_ trouble: CountedTrouble, _ what: (Int) -> String) -> Finding? {

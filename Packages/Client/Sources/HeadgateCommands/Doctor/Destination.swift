@@ -1,15 +1,15 @@
 import HeadgateData
 
-/// Where a dispatcher sends to, as its settings say.
+/// A destination of a dispatcher, by the dispatcher's settings.
 struct Destination: Equatable, Sendable {
     let dispatcher: String
-    /// What is connected to.
+    /// The URL to connect to.
     var url: String
     var unixSocket: String?
     var caFile: String?
     var certFile: String?
     var keyFile: String?
-    /// A batch of no events, and what it is; nil where there can be none.
+    /// An empty batch in the destination's format, or nil if the format has none.
     var emptyBatch: EmptyBatch?
 
     struct EmptyBatch: Equatable, Sendable {
@@ -17,18 +17,18 @@ struct Destination: Equatable, Sendable {
         var contentType: String
     }
 
-    /// What came of trying it.
+    /// The outcome of a connection test.
     enum Outcome: Equatable, Sendable {
-        /// It was reached; with the status that it answered an empty batch with.
+        /// The destination was reached. The status answers an empty batch, or is nil if none was sent.
         case reached(status: Int?)
         case failed(String)
-        /// There is no libcurl on this machine.
+        /// This machine has no libcurl.
         case cannotTry
     }
 }
 
 extension Destination {
-    /// All destinations that can be tried from here, by their dispatchers' ids.
+    /// Returns all destinations that can be tested, in the order of their dispatchers' IDs.
     static func all(in settings: DataObject) -> [Destination] {
         let dispatchers = settings.get(key: "dispatchers", as: DataObject.self) ?? [:]
         return dispatchers.sorted { $0.key < $1.key }.flatMap { id, value -> [Destination] in
@@ -71,7 +71,7 @@ extension Destination {
         }
     }
 
-    /// Of a server of NATS or a broker of Kafka only that it can be reached is tried.
+    /// Returns the NATS servers or Kafka brokers of a dispatcher. The test only connects to them.
     private static func servers(
         _ id: String, _ settings: DataObject, _ key: String, usualPort: Int
     ) -> [Destination] {
@@ -80,13 +80,13 @@ extension Destination {
         return servers.map { server in
             let address = server.split(separator: "/").last.map(String.init) ?? server
             let host = address.split(separator: "@").last.map(String.init) ?? address
-            // The colons of an IPv6 address stand in brackets.
+            // The colons of an IPv6 address are in brackets.
             let hasPort = host[(host.lastIndex(of: "]") ?? host.startIndex)...].contains(":")
             return Destination(dispatcher: id, url: "http://" + host + (hasPort ? "" : ":\(usualPort)"))
         }
     }
 
-    /// How it is with the destination.
+    /// Returns the finding for an outcome.
     func finding(_ outcome: Outcome) -> Finding {
         switch outcome {
         case .reached(nil): return .fine(dispatcher, "\(shownURL) can be reached")
@@ -105,7 +105,7 @@ extension Destination {
         }
     }
 
-    /// The URL without what stands before the host's name: it may be a secret.
+    /// The URL without user info, which may be a secret.
     private var shownURL: String {
         guard let start = url.firstRange(of: "://")?.upperBound else { return url }
         let rest = url[start...]
@@ -116,8 +116,8 @@ extension Destination {
         return url[..<start] + "***@" + rest[rest.index(after: at)...]
     }
 
-    /// A password with a slash, a question mark or a number sign in it ends the authority too early: what then stands in the
-    /// place of the port is no number. It is hidden up to the last `@` of the URL.
+    /// Returns the last `@` of the URL if a password contains a slash, a question mark or a number sign. Such a
+    /// password ends the authority too early, so that its port is no number.
     private static func endOfBrokenSecret(_ authority: Substring, _ rest: Substring) -> Substring.Index? {
         let host = authority[(authority.lastIndex(of: "]") ?? authority.startIndex)...]
         guard let colon = host.lastIndex(of: ":"), !host[colon...].dropFirst().allSatisfy(\.isNumber) else {

@@ -9,7 +9,7 @@ extension Command {
         "the configuration to look at when the daemon does not run (default: that of the package)")
     private static let sends = Option("--send", "send each collector an empty batch, and see what it answers")
 
-    /// `headgate doctor`.
+    /// The command `headgate doctor`.
     static let doctor = Command(
         name: "doctor", summary: "Look for what is wrong here, and tell what to do; exit 1 if anything is.",
         options: [config, sends, .json],
@@ -35,14 +35,14 @@ extension Command {
     }
 }
 
-/// Looks at one thing after the other. What is found is judged elsewhere, by what was found alone.
+/// Collects facts about the machine and the daemon. Other types judge them, by the facts alone.
 private struct Doctor {
     private let invocation: Invocation
     private let file: String
     private let isFileAsked: Bool
     private let sends: Bool
 
-    /// Where the package has its configuration.
+    /// The path of the configuration in the package.
     private static let usualFile = "/etc/headgate/headgate.json"
     private static let patience: Int = 5_000
 
@@ -65,7 +65,7 @@ private struct Doctor {
         return findings + MachineFacts.ofMachine(daemon, settings).findings
     }
 
-    /// What the daemon answers, or why it does not.
+    /// Returns the daemon's status and settings, or the finding that it does not answer.
     private func daemon() -> (answers: (status: DataObject, settings: DataObject)?, fault: Finding?) {
         do {
             let answers = try invocation.ask([Question(method: "status"), Question(method: "config.get")])
@@ -79,7 +79,7 @@ private struct Doctor {
         }
     }
 
-    /// The settings in force, or those of the file.
+    /// Returns the settings in force, or those of the file, with the findings about the file.
     private func settings(_ inForce: DataObject?) -> (DataObject, [Finding]) {
         if let inForce, !isFileAsked { return (inForce, []) }
         guard let text = TextFile.bytes(of: file) else {

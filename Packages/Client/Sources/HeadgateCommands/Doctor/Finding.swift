@@ -1,22 +1,22 @@
-/// Something that was looked at, and how it is.
+/// The finding about one subject.
 struct Finding: Equatable, Sendable {
-    /// How it is.
+    /// The verdict on a subject.
     enum Verdict: String, Sendable {
         case fine
-        /// It works, and may not for long, or not as one would think.
+        /// The subject works, but perhaps not for long, or not as expected.
         case doubtful
-        /// It does not work.
+        /// The subject does not work.
         case wrong
-        /// It could not be looked at.
+        /// The subject could not be examined.
         case unknown
     }
 
-    /// What was looked at: `socket`, `collect`.
+    /// The subject: `socket`, `collect`.
     let subject: String
     let verdict: Verdict
-    /// How it is, in words.
+    /// The finding, as a text for people.
     let words: String
-    /// What to do about it.
+    /// The advice to the operator, or nil.
     var advice: String?
 
     static func fine(_ subject: String, _ words: String) -> Finding {
@@ -36,7 +36,7 @@ struct Finding: Equatable, Sendable {
     }
 }
 
-/// All that was found, on one screen.
+/// Shows all findings.
 struct FindingsText {
     let style: Style
 

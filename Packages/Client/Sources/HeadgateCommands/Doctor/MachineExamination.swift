@@ -1,14 +1,14 @@
 import HeadgateData
 
-/// What the machine has for a daemon. What could not be found out is nil.
+/// Facts about the machine. A fact that could not be found is nil.
 struct MachineFacts: Equatable, Sendable {
-    /// The file system with the data directory.
+    /// The file system of the data directory.
     struct Disk: Equatable, Sendable {
         var directory: String
         var freeBytes: Int
         var totalBytes: Int
         var freeFiles: Int
-        /// The number that the kernel gives its kind.
+        /// The kernel's number for the kind of file system.
         var kind: Int
         var isReadOnly: Bool
 
@@ -16,14 +16,14 @@ struct MachineFacts: Equatable, Sendable {
     }
 
     var disk: Disk?
-    /// How many descriptors the daemon may have, and how many connections it is to take.
+    /// The most descriptors and the most connections of the daemon.
     var descriptors: Int?
     var connections: Int?
-    /// Whether something keeps the wall clock right.
+    /// True if a service keeps the wall clock right.
     var isClockKept: Bool?
-    /// Years since 0 by the wall clock.
+    /// The year of the wall clock.
     var year: Int?
-    /// Memory that programs could have, in bytes.
+    /// The memory that programs could use, in bytes.
     var freeMemory: Int?
 }
 
@@ -31,10 +31,10 @@ extension MachineFacts {
     private static let temporaryFileSystem = 0x0102_1994
     private static let networkFileSystem = 0x6969
     private static let leastMemory = 64 << 20
-    /// A daemon has some descriptors beside those of its connections.
+    /// The number of descriptors that a daemon needs besides those of its connections.
     private static let otherDescriptors = 64
 
-    /// How it is with the machine.
+    /// The findings about the machine.
     var findings: [Finding] { [diskFinding, descriptorFinding, clockFinding, memoryFinding].compactMap { $0 } }
 
     private var diskFinding: Finding? {

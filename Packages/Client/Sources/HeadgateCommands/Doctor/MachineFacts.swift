@@ -3,7 +3,7 @@ import Glibc
 import HeadgateData
 
 extension SocketFacts {
-    /// What this machine has at a path, for the user who asks.
+    /// Returns the facts about a path on this machine, for the user of this process.
     static func ofMachine(_ path: String) -> SocketFacts {
         var facts = SocketFacts(path: path, place: .nothing, user: Names.user(geteuid()))
         var status = stat()
@@ -19,23 +19,23 @@ extension SocketFacts {
     }
 }
 
-/// The process that listens at a socket.
+/// The process that listens on a socket.
 struct RunningDaemon {
     let process: pid_t
 
-    /// Nil where nobody listens.
+    /// Finds the process. Returns nil if no process listens.
     init?(listeningAt path: String) {
         process = hg_probe_listener(path)
         guard process > 0 else { return nil }
     }
 
-    /// How many descriptors it may have.
+    /// The most descriptors that the process may have.
     var descriptors: Int? {
         TextFile.lines(of: "/proc/\(process)/limits").first { $0.hasPrefix("Max open files") }
             .flatMap { $0.split(separator: " ").dropFirst(3).first }.flatMap { Int($0) }
     }
 
-    /// Its data directory: it holds a lock there. Only its own user and root may know.
+    /// The process's data directory, found by the daemon's lock file. Only the daemon's user and root can read it.
     var dataDirectory: String? {
         guard let entries = opendir("/proc/\(process)/fd") else { return nil }
         defer { closedir(entries) }
@@ -78,7 +78,7 @@ extension MachineFacts {
 }
 
 extension MachineFacts.Disk {
-    /// Nil where there is no such directory.
+    /// Reads the facts. Returns nil if there is no such directory.
     fileprivate init?(ofMachine directory: String) {
         var disk = hg_probe_disk()
         guard hg_probe_find_disk(directory, &disk) == 1 else { return nil }
@@ -89,7 +89,7 @@ extension MachineFacts.Disk {
 }
 
 extension Destination {
-    /// Tries to reach it.
+    /// Tries to connect to the destination.
     func tried(sending: Bool, for milliseconds: Int) -> Outcome {
         let words = [
             url, unixSocket, caFile, certFile, keyFile, sending ? emptyBatch?.body : nil, emptyBatch?.contentType,
@@ -111,11 +111,11 @@ extension Destination {
     }
 }
 
-/// A small text file, or one of the kernel's.
+/// Reads small text files, also those of the kernel.
 enum TextFile {
     private static let most = 4 << 20
 
-    /// Nil for one that cannot be read.
+    /// Returns the contents of a file, or nil if it cannot be read.
     static func bytes(of path: String) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -136,7 +136,7 @@ enum TextFile {
     }
 }
 
-/// What users and groups are called.
+/// Finds the names of users and groups.
 private enum Names {
     static func user(_ id: uid_t) -> String { getpwuid(id).map { String(cString: $0.pointee.pw_name) } ?? "user \(id)" }
     static func group(_ id: gid_t) -> String { getgrgid(id).map { String(cString: $0.pointee.gr_name) } ?? "\(id)" }

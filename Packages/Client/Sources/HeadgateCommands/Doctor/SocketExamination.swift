@@ -1,21 +1,21 @@
 import HeadgateData
 
-/// Where the daemon listens, as the user who asks sees it.
+/// Facts about the daemon's socket, as the current user sees it.
 struct SocketFacts: Equatable, Sendable {
-    /// What is at the path.
+    /// The kind of file at the path.
     enum Place: Equatable, Sendable {
         case socket
         case somethingElse
         case nothing
-        /// A directory on the way may not be entered, or is not there.
+        /// A directory of the path is missing or may not be entered.
         case unreachable(why: String)
     }
 
     var path: String
     var place: Place
-    /// Whether the user may connect, as far as the file says.
+    /// True if the permissions of the file let the user connect.
     var mayConnect = false
-    /// The group that the socket belongs to.
+    /// The group of the socket's file.
     var group = ""
     var user = ""
 }
@@ -23,7 +23,7 @@ struct SocketFacts: Equatable, Sendable {
 extension SocketFacts {
     private static let subject = "socket"
 
-    /// How it is with the socket.
+    /// The finding about the socket.
     var finding: Finding {
         switch place {
         case .nothing:

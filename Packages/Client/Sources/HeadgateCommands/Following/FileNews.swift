@@ -1,17 +1,17 @@
 import Glibc
 import HeadgateTransport
 
-/// Reports at once that a file, or the names in its folder, have changed (inotify). It lives on the loop's thread.
+/// Reports changes of a file, or of the names in its folder, at once (inotify). It lives on the loop's thread.
 ///
-/// Where the kernel offers no more such watches, or does not know of changes, as on a network's file system, it reports
-/// nothing: the caller looks from time to time anyway.
+/// It reports nothing if the kernel has no watches left, or if it does not see changes, as on a network file system. So
+/// the caller must also check at intervals.
 final class FileNews {
     private let descriptor: OwnedDescriptor
     private var watch: DescriptorWatch?
     private var file: Int32 = -1
     private var folder: Int32 = -1
 
-    /// Calls `action` when something has changed. Nil where there is no inotify.
+    /// Starts without a watch. Calls `action` after changes. Returns nil without inotify.
     init?(on loop: EventLoop, _ action: @escaping () -> Void) {
         let descriptor = OwnedDescriptor(inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC)))
         guard descriptor.number >= 0 else { return nil }
@@ -35,7 +35,7 @@ final class FileNews {
             UInt32(IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE))
     }
 
-    /// Watches an open file in place of the one before.
+    /// Watches an open file instead of the former one.
     func watchFile(_ open: FollowedFile) {
         if file >= 0 { inotify_rm_watch(descriptor.number, file) }
         file = inotify_add_watch(descriptor.number, open.pathOfDescriptor, UInt32(IN_MODIFY | IN_ATTRIB))

@@ -1,31 +1,30 @@
-/// The size and the time of a file at one moment: enough to see that it was emptied. Pure.
+/// The size and the modification time of a file at one moment, from which a truncation can be seen. A pure value.
 struct FileShape: Equatable {
     /// The file's length in bytes.
     var size: Int
-    /// The time at which the file was written to last, in nanoseconds since 1970.
+    /// The time of the last write, in nanoseconds since 1970.
     var modified: Int
 
-    /// Returns true if the file has changed in another way than by growing: it was emptied, or written anew, even if the same
-    /// text stands in it now.
-    /// - Parameter trustsTimes: false if the time alone proves nothing, as on a network's file system.
+    /// Returns true if the file did not only grow: it was truncated or rewritten, even with the same text.
+    /// - Parameter trustsTimes: false if the time alone proves nothing, as on a network file system.
     func isRewritten(since earlier: FileShape, trustsTimes: Bool = true) -> Bool {
         guard size == earlier.size else { return size < earlier.size }
         return trustsTimes && size > 0 && modified > earlier.modified
     }
 }
 
-/// Finds out when a file that has lost its name is over: it has not grown for a while. Its writer may keep it open after a
-/// rotation. Pure.
+/// Decides when a renamed file is complete: when it has not grown for a while. Its writer may keep it open after the
+/// rotation. A pure value.
 struct RenamedFile {
     private var quiet: (since: Int64, size: Int)?
 
-    /// The time without growth after which the file is over, in nanoseconds.
+    /// The time without growth after which the file is complete, in nanoseconds.
     static let patience: Int64 = 2_000_000_000
 
-    /// Returns true if the file is over.
+    /// Returns true if the file is complete.
     /// - Parameters:
-    ///   - size: the file's length now.
-    ///   - now: a moment of the monotonic clock, in nanoseconds.
+    ///   - size: the file's present length.
+    ///   - now: the present time of the monotonic clock, in nanoseconds.
     mutating func isOver(size: Int, at now: Int64) -> Bool {
         guard let quiet, quiet.size == size else {
             quiet = (now, size)
@@ -35,12 +34,12 @@ struct RenamedFile {
     }
 }
 
-/// Finds out whether a file holds something else than events: none of its first lines is one. Pure.
+/// Decides whether a file has another format: none of its first lines is an event. A pure value.
 struct FileFormat: Equatable {
-    /// The number of lines from the file's beginning, none of which is an event. Nil once one was.
+    /// The number of lines from the start of the file that are no events. Nil once a line was an event.
     private(set) var strangers: Int?
 
-    /// The number of lines after which the file is taken for one of another format.
+    /// The number of lines without an event after which the file has another format.
     static let patience = 100
 
     init(strangers: Int? = 0) {
@@ -50,10 +49,10 @@ struct FileFormat: Equatable {
     /// True if the file has another format.
     var isForeign: Bool { (strangers ?? 0) >= FileFormat.patience }
 
-    /// True until a line was an event, or the file is known to have another format.
+    /// True until a line was an event, or the file has another format.
     var isOpen: Bool { strangers != nil && !isForeign }
 
-    /// Takes the next line of the file into account.
+    /// Notes the next line of the file.
     mutating func note(isEvent: Bool) {
         strangers = isEvent ? nil : strangers.map { $0 + 1 }
     }

@@ -1,14 +1,14 @@
 import Glibc
 import HeadgateWire
 
-/// Why a file cannot be followed.
+/// The reason why a file cannot be followed.
 struct FollowFault: Error, CustomStringConvertible {
     let description: String
-    /// Whether it is worth to wait until it is over; else it is the end of following.
+    /// True if the fault may pass, so that the follower waits. False if it ends the follower.
     let isPassing: Bool
 
-    /// What a call of the system failed with.
-    /// - Parameter passing: the codes that may be over later.
+    /// Makes the fault of a failed system call.
+    /// - Parameter passing: the error codes that may pass.
     init(_ what: String, _ path: String, _ code: Int32 = errno, passing: Set<Int32> = FollowFault.shortages) {
         description = "cannot \(what) \(path): \(String(cString: strerror(code)))"
         isPassing = passing.contains(code)
@@ -18,8 +18,8 @@ struct FollowFault: Error, CustomStringConvertible {
         (self.description, isPassing) = (description, false)
     }
 
-    /// The file holds something else than events (Behaviour L5).
-    /// - Parameter line: one of its lines.
+    /// Makes the fault of a file that contains no events (Behaviour L5).
+    /// - Parameter line: one of the file's lines, to show.
     init(foreign name: String, like line: [UInt8]) {
         self.init(
             """
@@ -30,32 +30,32 @@ struct FollowFault: Error, CustomStringConvertible {
             """)
     }
 
-    /// The beginning of a line, to be shown.
+    /// Returns the beginning of a line, to show.
     static func beginning(of line: [UInt8]) -> String {
         String(decoding: line.prefix(shown), as: UTF8.self) + (line.count > shown ? "…" : "")
     }
 
     private static let shown = 80
 
-    /// There is no room, or too little of what all processes share.
+    /// The error codes for a lack of space or of shared resources.
     static let shortages: Set<Int32> = [ENOSPC, EDQUOT, ENOMEM, EMFILE, ENFILE]
 }
 
 extension RPCError {
-    /// What becomes of a line that the daemon refuses.
+    /// The consequence of the daemon's refusal of a line.
     enum FateOfLine {
-        /// The daemon may take the line later.
+        /// The line is sent again, because the daemon may accept it later.
         case goesAgain
-        /// The line itself is at fault.
+        /// The line is skipped, because it is wrong itself.
         case isSkipped
-        /// Neither is certain: the line is not given up.
+        /// The follower ends and keeps its place before the line, because neither is certain.
         case endsFollowing
     }
 
     var fateOfLine: FateOfLine {
         switch reason {
         case .queueFull, .storage, .shuttingDown: .goesAgain
-        // The nesting is the line's own. Other limits concern what the daemon has to keep at the moment.
+        // A limit on nesting concerns the line itself. Other limits concern the daemon's present state.
         case .limit: data["max_depth"] == nil ? .goesAgain : .isSkipped
         case .eventTooLarge, .lineTooLong: .isSkipped
         case nil where code == RPCError.invalidParamsCode || code == RPCError.parseErrorCode: .isSkipped
@@ -64,14 +64,14 @@ extension RPCError {
     }
 }
 
-/// What was complained of, so that what goes on is not told again and again. Pure.
+/// Remembers the messages that were printed, so that a lasting problem is not reported all the time. A pure value.
 struct Complaints {
     private var told: [String: ContinuousClock.Instant] = [:]
 
-    /// After how long the same is told again.
+    /// The time after which an equal message is printed again.
     static let interval = Duration.seconds(600)
 
-    /// Whether this is to be told now.
+    /// Returns true if the message must be printed now.
     mutating func isNews(_ text: String, at now: ContinuousClock.Instant = .now) -> Bool {
         told = told.filter { now - $0.value < Self.interval }
         guard told[text] == nil else { return false }

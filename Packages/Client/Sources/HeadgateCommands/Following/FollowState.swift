@@ -1,10 +1,11 @@
 import Glibc
 import HeadgateData
 
-/// Where a place is kept: it is replaced as a whole, and on the disk when `save` returns. One process has it at a time.
+/// The file that stores a place. It is replaced as a whole, and is on the disk when `save` returns. One process uses it
+/// at a time.
 final class FollowState {
     let path: String
-    /// The file that has the name: whoever has it locked has the state.
+    /// The open file of the path. The process that has locked it owns the state.
     private var held: OwnedDescriptor?
 
     init(path: String) {
@@ -12,12 +13,13 @@ final class FollowState {
     }
 
     deinit {
-        // Closing alone would leave the lock to a program that another thread is just starting.
+        // The file is unlocked first: a program that another thread is starting may hold a copy of the descriptor, and
+        // with it the lock.
         if let held { flock(held.number, LOCK_UN) }
     }
 
-    /// Takes the state, unless that was done before.
-    /// - Returns: what was kept; nil when nothing was.
+    /// Locks the file, unless that was done, and reads it.
+    /// - Returns: the stored place, or nil if there is none.
     func load() throws(FollowFault) -> FollowedPlace? {
         let held = if let held { held } else { try take() }
         self.held = held
@@ -38,7 +40,7 @@ final class FollowState {
         let found = OwnedDescriptor(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
         guard found.number >= 0 else { throw FollowFault("open", path) }
         try lock(found)
-        // Whoever replaced it before it was locked has another one locked.
+        // A process that replaced the file before it was locked here has locked the new file.
         guard FollowedFile.identity(of: path) == found.identity else { throw inUse }
         return found
     }
@@ -53,7 +55,7 @@ final class FollowState {
         FollowFault("another process follows with \(path): give each its own --state")
     }
 
-    /// Keeps a place. The new file is locked before it has the name.
+    /// Stores a place. The new file is locked before it gets the name.
     func save(_ place: FollowedPlace) throws(FollowFault) {
         let name = path + ".new"
         let new = OwnedDescriptor(open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600))
@@ -71,18 +73,19 @@ final class FollowState {
         try syncFolder()
     }
 
-    /// Else the old name could be back after a power failure, and with it an older place: no harm, but for a first one.
+    /// Syncs the folder. Otherwise the old file could return after a power failure, with an older place. That does harm
+    /// only if there was no place before.
     private func syncFolder() throws(FollowFault) {
         let end = path.lastIndex(of: "/")
         let folder = OwnedDescriptor(open(end.map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
         guard folder.number >= 0, fsync(folder.number) == 0 else { throw FollowFault("write", path) }
     }
 
-    /// A place may name many lines that are settled before others.
+    /// The most bytes of a stored place, which may list many settled ranges.
     private static let longest = 256 << 10
 }
 
-/// A descriptor that is closed when nobody has it any more.
+/// A descriptor that is closed with its last reference.
 final class OwnedDescriptor: Sendable {
     let number: Int32
 

@@ -1,15 +1,15 @@
 import CPipe
 import Glibc
 
-/// An open file that others write to. It stays the same when it is renamed.
+/// An open file that other programs write. It remains the same file when it is renamed.
 final class FollowedFile {
     let identity: FollowedPlace.File
     private let descriptor: Int32
     private let path: String
-    /// The file's first page. Nil while it is not held.
+    /// The first page of the file, or nil while it is not held.
     private var page: UnsafeMutableRawPointer?
 
-    /// Opens a file; nil when there is none. One that must not be read yet may be readable soon.
+    /// Opens a file. Returns nil if there is none. A file that may not be read now may become readable soon.
     init?(_ path: String) throws(FollowFault) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -19,7 +19,7 @@ final class FollowedFile {
         var status = stat()
         fstat(descriptor, &status)
         (self.descriptor, self.path, identity) = (descriptor, path, FollowedPlace.File(status))
-        // Only what can be read again can be followed without loss.
+        // Only a file that can be read again can be followed without loss.
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw FollowFault("\(path) is neither a file nor a named pipe")
         }
@@ -30,15 +30,15 @@ final class FollowedFile {
         if let page { cpipe_release_page(page) }
     }
 
-    /// Notes how the file is now, so that ``wasEmptied`` tells of what happens from here on.
+    /// Holds the first page, so that ``wasEmptied()`` notices a truncation from now on.
     func watchBeginning() {
         guard page == nil, hasLocalTimes, shape.size > 0 else { return }
         page = cpipe_hold_page(descriptor)
     }
 
-    /// Returns true if the file was emptied since it was noted. It is known from the file's first page, which the kernel takes
-    /// away at that moment, even if the same text was written at once. A file whose first byte is NUL proves nothing: somebody
-    /// may have freed the room of its beginning.
+    /// Returns true if the file was truncated since ``watchBeginning()``. The kernel drops the file's first page at
+    /// that moment, even if the same text is written at once. If the first byte is NUL, nothing is certain, because the
+    /// space of the beginning may have been freed.
     func wasEmptied() throws(FollowFault) -> Bool {
         guard let held = page, cpipe_is_page_gone(held) == 1 else { return false }
         cpipe_release_page(held)
@@ -46,7 +46,7 @@ final class FollowedFile {
         return try bytes(at: 0, upTo: 1) != [0]
     }
 
-    /// Up to so many bytes from an offset on.
+    /// Returns at most this many bytes from an offset on.
     func bytes(at offset: Int, upTo most: Int) throws(FollowFault) -> [UInt8] {
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
@@ -58,24 +58,24 @@ final class FollowedFile {
         return bytes
     }
 
-    /// The time at which the file was made, in nanoseconds since 1970; zero if it is not known.
+    /// The creation time of the file, in nanoseconds since 1970, or 0 if it is not known.
     var birth: Int { Int(cpipe_birth(descriptor)) }
 
-    /// True if a later time of the file means that it was written to.
+    /// True if a later modification time means that the file was written to.
     var hasLocalTimes: Bool { cpipe_has_local_times(descriptor) == 1 }
 
-    /// A path by which the kernel finds this file, whatever its name is.
+    /// A path that leads to this file, whatever its name is.
     var pathOfDescriptor: String { "/proc/self/fd/\(descriptor)" }
 
-    /// The file's size and time now.
+    /// The present size and modification time of the file.
     var shape: FileShape {
         var status = stat()
         fstat(descriptor, &status)
         return FileShape(size: Int(status.st_size), modified: status.modified)
     }
 
-    /// The same at a moment at which nobody is just writing: a write sets the time before it sets the size. The kernel lets
-    /// neither of these calls happen in the middle of a write, depending on the file system.
+    /// The shape at a moment without a write. A write sets the time before the size. Depending on the file system, one
+    /// of the two calls waits for a write to finish.
     var shapeBetweenWrites: FileShape {
         var byte: UInt8 = 0
         cpipe_seek_hole(descriptor)
@@ -83,19 +83,19 @@ final class FollowedFile {
         return shape
     }
 
-    /// The offset of the first data behind an offset: a file may have a hole there, which reads as NUL bytes. The same offset
-    /// if that is not known.
+    /// Returns the offset of the first data at or after an offset, past a hole, which would read as NUL bytes. Returns
+    /// the same offset if that is not known.
     func nextData(from offset: Int) -> Int {
         max(offset, Int(cpipe_seek_data(descriptor, Int64(offset))))
     }
 
-    /// Whether the file has only grown since a place was noted: it is as long, and what stands before is what stood there.
+    /// Returns true if the file has only grown since a place was stored: the bytes before the place are the same.
     func isStill(_ place: FollowedPlace) throws(FollowFault) -> Bool {
         guard !place.before.isEmpty else { return place.offset == 0 }
         return try bytes(at: place.offset - place.before.count, upTo: place.before.count) == place.before
     }
 
-    /// Which file has a name now; nil when none has.
+    /// Returns the file that has a name now, or nil if there is none.
     static func identity(of path: String) -> FollowedPlace.File? {
         var status = stat()
         return stat(path, &status) == 0 ? FollowedPlace.File(status) : nil

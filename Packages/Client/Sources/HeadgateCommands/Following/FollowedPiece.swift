@@ -1,8 +1,8 @@
-/// Lines of a followed file that are sent together, and what became of each. Pure.
+/// Lines of a followed file that are sent together, and the state of each. A pure value.
 struct FollowedPiece {
-    /// What became of a line.
+    /// The state of a line.
     enum State: Equatable {
-        /// The line has to be sent, for the first time or again.
+        /// The line must be sent, for the first time or again.
         case open
         /// The line is sent and not answered.
         case sent
@@ -15,22 +15,22 @@ struct FollowedPiece {
         var state = State.open
     }
 
-    /// The prefix of the lines' ids.
+    /// The prefix of the lines' IDs.
     let prefix: String
     /// The offset of the piece in the file.
     let start: Int
-    /// The file's format as the piece's lines show it.
+    /// The format of the file, by the lines so far.
     let format: FileFormat
-    /// True if the piece ends inside of a line that is too long.
+    /// True if the piece ends inside a line that is too long.
     let endsInLongLine: Bool
     private(set) var lines: [Line]
     private let bytes: [UInt8]
     private var unanswered = 0
 
-    /// A piece at a place.
+    /// Makes the piece at a place.
     /// - Parameters:
-    ///   - lines: its lines. Those that are settled by the place are not sent again.
-    ///   - bytes: all of the piece.
+    ///   - lines: the lines of the piece. Lines that the place lists as settled are not sent again.
+    ///   - bytes: all bytes of the piece.
     init(
         _ lines: [FollowedLines.Line], of bytes: [UInt8], at place: FollowedPlace, format: FileFormat,
         endsInLongLine: Bool = false
@@ -42,18 +42,18 @@ struct FollowedPiece {
         }
     }
 
-    /// The offset behind the piece.
+    /// The offset after the piece.
     var end: Int { start + bytes.count }
 
-    /// True if every line that was sent is answered.
+    /// True if every sent line is answered.
     var isAnswered: Bool { unanswered == 0 }
 
     var isAllSettled: Bool { lines.allSatisfy { $0.state == .settled } }
 
-    /// The offset in the file of the line at an index.
+    /// Returns the offset of a line in the file.
     func offset(of index: Int) -> Int { start + lines[index].line.start }
 
-    /// Takes the lines that have to be sent, as their indices: they are under way from now on.
+    /// Takes the indices of the lines that must be sent, and marks these lines as sent.
     mutating func takeOpen() -> [Int] {
         let open = lines.indices.filter { lines[$0].state == .open }
         for index in open { lines[index].state = .sent }
@@ -61,10 +61,10 @@ struct FollowedPiece {
         return open
     }
 
-    /// A line that was sent is done with.
+    /// Marks a sent line as settled.
     mutating func settle(_ index: Int) { answer(index, .settled) }
 
-    /// A line that was sent may be stored later: it has to be sent again.
+    /// Marks a sent line as open, because the daemon may store it later.
     mutating func reopen(_ index: Int) { answer(index, .open) }
 
     private mutating func answer(_ index: Int, _ state: State) {
@@ -73,9 +73,9 @@ struct FollowedPiece {
         unanswered -= 1
     }
 
-    // MARK: For the place
+    // MARK: Place
 
-    /// The offset of the first line that is not settled. The end if all are.
+    /// The offset of the first line that is not settled, or the end if all are.
     var firstOpen: Int {
         lines.firstIndex { $0.state != .settled }.map(offset(of:)) ?? end
     }
@@ -85,7 +85,7 @@ struct FollowedPiece {
         bytes[max(0, low - start)..<max(0, low - start, high - start)]
     }
 
-    /// Returns the settled lines that begin at an offset or later, neighbours put together.
+    /// Returns the ranges of settled lines from an offset on. Adjacent lines form one range.
     func settled(from offset: Int) -> [Range<Int>] {
         var ranges: [Range<Int>] = []
         for entry in lines where entry.state == .settled && start + entry.line.start >= offset {

@@ -1,33 +1,33 @@
 import HeadgateData
 
-/// How far a file was followed: which file it is, and which of its lines are done with. Pure.
+/// The place that a follower has reached: which file it follows, and which lines are settled. A pure value.
 ///
-/// A line is done with once it is stored, or refused for good.
+/// A line is settled once it is stored, or refused for good.
 struct FollowedPlace: Equatable {
-    /// The file itself, whatever its name.
+    /// A file, whatever its name.
     struct File: Hashable {
         var device: Int
         var inode: Int
     }
 
     var file: File
-    /// The beginning of the ids of the file's lines. It is never used for another file, nor for the same one after it was
-    /// emptied, so that a line always has one id, and no other line has it.
+    /// The prefix of the lines' IDs. It is never used for another file, nor for the same file after a truncation. So a
+    /// line always has the same ID, and no other line has it.
     var prefix: String
-    /// The time at which the file was made, in nanoseconds since 1970. Zero if it is not known. Another file may get the inode
-    /// of one that was deleted.
+    /// The creation time of the file, in nanoseconds since 1970, or 0 if it is not known. It distinguishes the file
+    /// from a later one with the same inode.
     var birth = 0
-    /// The offset of the first line that may not be done with.
+    /// The offset of the first line that may not be settled.
     private(set) var offset = 0
-    /// The last bytes before the offset: if others stand there, the file was written anew.
+    /// The last bytes before the offset. If the file has others there, it was rewritten.
     private(set) var before: [UInt8] = []
-    /// The lines behind the offset that are done with, as ranges of offsets from the beginning of a line to the end of one.
+    /// The settled lines after the offset, as ranges from the start of a line to the end of a line.
     private(set) var settled: [Range<Int>] = []
-    /// True if the offset is inside of a line that is too long. The rest of that line is passed over.
+    /// True if the offset is inside a line that is too long. The rest of that line is skipped.
     var isInLongLine = false
-    /// What the file's first lines are.
+    /// The format of the file, by its first lines.
     var format = FileFormat()
-    /// The file's size and time when it was last looked at. Nil if it has not been.
+    /// The file's size and time at the last check, or nil before the first.
     var seen: FileShape?
 
     /// The number of bytes before the offset that are remembered.
@@ -37,19 +37,19 @@ struct FollowedPlace: Equatable {
         (self.file, self.prefix) = (file, prefix)
     }
 
-    /// Returns the id of the line that begins at an offset of the file.
+    /// Returns the ID of the line that begins at an offset.
     func id(at offset: Int) -> String {
         "\(prefix)-\(offset)"
     }
 
-    /// Moves past bytes that stand at the offset, with which all is done.
+    /// Moves the offset over settled bytes.
     mutating func advance(over bytes: some Collection<UInt8>) {
         offset += bytes.count
         before = Array((before + bytes.suffix(FollowedPlace.remembered)).suffix(FollowedPlace.remembered))
         settled.removeAll { $0.upperBound <= offset }
     }
 
-    /// Moves to a later offset. Nothing but NUL bytes stands between.
+    /// Moves the offset over NUL bytes.
     mutating func skip(to offset: Int) {
         let count = offset - self.offset
         guard count > 0 else { return }
@@ -57,8 +57,7 @@ struct FollowedPlace: Equatable {
         self.offset = offset
     }
 
-    /// Notes what became of a piece that begins at the offset: moves past its first lines as far as they are done with, and
-    /// remembers which of the others are.
+    /// Notes the state of a piece at the offset: moves over its first settled lines, and lists its other settled lines.
     mutating func note(_ piece: FollowedPiece) {
         guard piece.prefix == prefix, piece.end > offset else { return }
         advance(over: piece.bytes(from: offset, to: piece.firstOpen))
@@ -66,27 +65,27 @@ struct FollowedPlace: Equatable {
         if piece.isAllSettled { (format, isInLongLine) = (piece.format, piece.endsInLongLine) }
     }
 
-    /// Returns true if the line that begins at an offset is done with.
+    /// Returns true if the line that begins at an offset is settled.
     func isSettled(at offset: Int) -> Bool {
         settled.contains { $0.contains(offset) }
     }
 
-    /// Returns true if a file that looks so is not what it was: emptied, written anew, or another one.
+    /// Returns true if a file with this shape is not the same: it was truncated or rewritten, or it is another file.
     func isReplaced(by shape: FileShape, trustsTimes: Bool = true) -> Bool {
         guard let seen else { return shape.size < offset }
         return shape.isRewritten(since: seen, trustsTimes: trustsTimes)
     }
 
-    /// Returns true if another place says the same about the lines, whatever the file looked like.
+    /// Returns true if the places are equal apart from the file's shape.
     func isSame(as other: FollowedPlace?) -> Bool {
         guard var other else { return false }
         other.seen = seen
         return self == other
     }
 
-    // MARK: As it is kept
+    // MARK: Stored form
 
-    /// Reads what was kept; nil when it is nothing of the kind.
+    /// Reads a stored place. Returns nil if the object is none.
     init?(_ kept: DataObject) {
         guard kept.get(key: "version") == 1, let device: Int = kept.get(key: "device"),
             let inode: Int = kept.get(key: "inode"), let prefix: String = kept.get(key: "prefix"),

@@ -1,24 +1,24 @@
-/// What was read of a followed file at its place, taken apart. Pure.
+/// Bytes of a followed file at its place, cut into lines. A pure value.
 struct FollowedRead {
-    /// The next thing to be done with.
+    /// The next bytes to handle.
     struct Next: Equatable {
-        /// All of it.
+        /// All these bytes.
         var bytes: [UInt8]
         var lines: [FollowedLines.Line] = []
-        /// The file's format, with these lines.
+        /// The format of the file, with these lines.
         var format: FileFormat
-        /// True if a line begins here that is too long.
+        /// True if a line that is too long begins here.
         var hasLongLine = false
         /// True if the end of a line that is too long is still to come.
         var endsInLongLine = false
     }
 
-    /// The whole lines, or what is read of a line that is too long. Nil if there is nothing to be done yet.
+    /// The complete lines, or a part of a line that is too long. Nil if there is nothing to handle yet.
     let next: Next?
 
     /// - Parameters:
-    ///   - isLast: true if nothing comes behind, so that the last line needs no end.
-    ///   - longest: the number of bytes of the longest line that is not skipped.
+    ///   - isLast: true if no bytes follow, so that the last line needs no end.
+    ///   - longest: the most bytes of a line that is not skipped.
     ///   - isEvent: returns true if a line can be an event.
     init(
         _ bytes: [UInt8], at place: FollowedPlace, isLast: Bool, longest: Int, isEvent: ([UInt8]) -> Bool
@@ -40,7 +40,7 @@ struct FollowedRead {
         }
     }
 
-    /// What is left of a line that is too long (Behaviour L3).
+    /// Returns the rest of a line that is too long (Behaviour L3).
     private static func rest(_ bytes: [UInt8], of place: FollowedPlace) -> Next? {
         guard !bytes.isEmpty else { return nil }
         guard let end = bytes.lineFeed(from: 0) else {

@@ -4,15 +4,15 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// Tracks the lines of a file as it grows, each once, and keeps how far it came (Behaviour L1–L5).
+/// Tracks the lines of a file as it grows, each once, and stores its place (Behaviour L1–L5).
 ///
-/// It takes one piece of the file after the other. The lines of a piece are sent together; those that the daemon may take
-/// later are sent again, alone. Once all are done with, the place behind them is kept. After a kill the lines of the last
-/// piece are sent again, under the same ids, which the daemon knows. Of a named pipe it follows the spool.
+/// The follower handles one piece of the file after the other. It sends the lines of a piece together, and sends
+/// refused lines again, alone. Once all lines are settled, it stores the place after them. After a kill it sends the
+/// last piece again under the same IDs, which the daemon recognises. For a named pipe it follows the pipe's spool.
 final class Follower {
-    /// As it was given.
+    /// The path from the command line.
     private let name: String
-    /// What is followed: the same, or a pipe's spool.
+    /// The path of the followed file: the same path, or that of a pipe's spool.
     private var path: String
     private var spool: PipeSpool?
     private let terminal: Terminal
@@ -20,42 +20,42 @@ final class Follower {
     private let loop: EventLoop
     private let connection: ClientConnection
     private let scanner = JSONScanner()
-    /// Looks at the file from time to time.
+    /// Checks the file at intervals.
     private var timer: LoopTimer?
-    /// Tries again what did not go.
+    /// Repeats what has failed.
     private var retry: LoopTimer?
     private var news: FileNews?
     private var signals: [LoopSignal] = []
     private var isResumed = false
     private var file: FollowedFile?
-    /// Nil before the first file was there.
+    /// The place in the file, or nil before the first file exists.
     private var place: FollowedPlace?
-    /// The place that is on the disk.
+    /// The place that is stored on the disk.
     private var kept: FollowedPlace?
-    /// The piece that is under way.
+    /// The piece that is being sent, or nil.
     private var piece: FollowedPiece?
-    /// Why lines of the piece have to be sent again.
+    /// The reason why lines of the piece must be sent again, or nil.
     private var refusal: String?
-    /// True while something else than the daemon has to get better first, such as a full disk.
+    /// True while the follower waits for a fault to pass, such as a full disk.
     private var isHeld = false
     private var renamed = RenamedFile()
     private var complaints = Complaints()
-    /// How often in a row it was tried in vain to go on.
+    /// The number of consecutive failed attempts.
     private var tries = 0
     private var ids = UUIDv7()
     private var isStopping = false
     private var fault: (any Error)?
 
     private static let pieceLength = 256 * 1024
-    /// A line of more bytes than this is skipped.
+    /// The most bytes of a line. A longer line is skipped.
     private static let longestLine = 16 << 20
-    /// The time after which it looks whether there is more, if nothing reports it.
+    /// The time between two checks of the file, if changes are not reported.
     private static let interval = Duration.milliseconds(200)
-    /// The same if changes are reported.
+    /// The time between two checks of the file, if changes are reported.
     private static let longInterval = Duration.seconds(1)
-    /// The most seconds after which what did not go is tried again.
+    /// The longest time until a failed step is repeated, in seconds.
     private static let longestDelay = 5
-    /// The time for which answers are waited for at the end.
+    /// The time to wait for outstanding answers at the end.
     private static let endPatience = Duration.seconds(5)
 
     init(_ path: String, state: String?, _ invocation: Invocation) throws {
@@ -66,7 +66,7 @@ final class Follower {
         connection = invocation.connection(on: loop, reconnectingFor: nil)
     }
 
-    /// Goes on until it is told to stop, or cannot go on.
+    /// Runs until the follower is stopped, or cannot go on.
     func run() throws -> ExitCode {
         timer = LoopTimer(on: loop) { [self] in step() }
         retry = LoopTimer(on: loop) { [self] in tryNow() }
@@ -81,9 +81,9 @@ final class Follower {
         return .success
     }
 
-    // MARK: Which file
+    // MARK: Choosing the file
 
-    /// Goes on in the file that was followed last, also under another name.
+    /// Continues in the file of the stored place, even if the file was renamed.
     private func resume() throws(FollowFault) {
         let kept = try state.load()
         try openSpool()
@@ -98,8 +98,8 @@ final class Follower {
         news?.watchFile(found)
     }
 
-    /// The file of a place. Another one may have got its number since: the time at which it was made tells, and of one with
-    /// another name the content.
+    /// Returns the file of a place, or nil if it is gone. Another file may have got its inode since. The creation time
+    /// shows that, and for a renamed file also the content.
     private func lastFollowed(_ kept: FollowedPlace) throws(FollowFault) -> FollowedFile? {
         let hasMoved = spool == nil && FollowedFile.identity(of: path) != kept.file
         let place = hasMoved ? try RotatedFiles(beside: path).path(of: kept.file) : path
@@ -109,15 +109,16 @@ final class Follower {
         return try found.isStill(kept) ? found : nil
     }
 
-    /// Follows the spool instead if it is a pipe.
+    /// Follows the spool instead of the path if the path is a named pipe.
     private func openSpool() throws(FollowFault) {
         let other = state.path + "-lines"
         guard spool == nil, PipeSpool.isNeeded(for: name, spool: other) else { return }
         (spool, path) = (try PipeSpool(other, of: name, terminal), other)
     }
 
-    /// Begins a file of the name, or the same one once it was emptied. Its ids are on the disk before they are used.
-    /// - Parameter format: what is known of its lines already.
+    /// Starts a new file, or the same one after a truncation. The prefix of its IDs is on the disk before an ID is
+    /// used.
+    /// - Parameter format: the format that the earlier lines have shown.
     private func begin(_ found: FollowedFile, format: FileFormat = FileFormat()) throws(FollowFault) {
         var new = FollowedPlace(found.identity, prefix: ids.next(at: loop.wallNow))
         (new.birth, new.format, new.seen) = (found.birth, format, found.shape)
@@ -126,7 +127,7 @@ final class Follower {
         try keep()
     }
 
-    /// Keeps the place, unless it is kept. Nothing is read before that.
+    /// Stores the place, unless it is stored. The follower reads nothing before that.
     private func keep() throws(FollowFault) {
         guard let place, !place.isSame(as: kept) else { return }
         try state.save(place)
@@ -135,7 +136,7 @@ final class Follower {
 
     // MARK: One step
 
-    /// Looks at the file. It is called when the file may have changed, and from time to time.
+    /// Checks the file. It is called when the file may have changed, and at intervals.
     private func step() {
         guard !isStopping, !isHeld else { return }
         do throws(FollowFault) {
@@ -155,11 +156,11 @@ final class Follower {
         }
         guard let file else { return wait() }
         try notice(file)
-        // What is behind the piece is read once the piece is done with.
+        // Bytes after the piece are read when the piece is settled.
         guard piece == nil, let offset = place?.offset else { return wait() }
         place?.skip(to: file.nextData(from: offset))
         guard let place else { return }
-        // Not before: lines that came to stand where the old place is would be taken for what stood there.
+        // The pipe is read only after the checks. Otherwise new lines at the old place could pass for the old ones.
         spool?.read()
         let bytes = try bytes(of: file, at: place)
         let isOver = isOver(file)
@@ -171,8 +172,7 @@ final class Follower {
         take(next)
     }
 
-    /// Begins the file again if it was emptied or written anew (Behaviour L4), also while lines that were read before are
-    /// under way.
+    /// Starts the file again if it was truncated or rewritten (Behaviour L4), even while earlier lines are being sent.
     private func notice(_ file: FollowedFile) throws(FollowFault) {
         guard let place else { return }
         let wasEmptied = try file.wasEmptied()
@@ -184,7 +184,7 @@ final class Follower {
             return
         }
         let text = "\(path) was emptied, or is another file; it is followed from its beginning"
-        // A spool may have been emptied by this program, which was killed before it had kept the new place.
+        // A spool may have been emptied by this program, which was killed before it stored the new place.
         if spool?.isEmpty != true, place.offset > 0, complaints.isNews(text) { terminal.complain(text) }
         try begin(file)
     }
@@ -201,14 +201,14 @@ final class Follower {
         return try !file.isStill(place)
     }
 
-    /// What comes next: more than usual where a line is long.
+    /// Returns the next bytes, more than usual if a line is long.
     private func bytes(of file: FollowedFile, at place: FollowedPlace) throws(FollowFault) -> [UInt8] {
         let bytes = try file.bytes(at: place.offset, upTo: Self.pieceLength)
         guard bytes.count == Self.pieceLength, bytes.lineFeed(from: 0) == nil else { return bytes }
         return try file.bytes(at: place.offset, upTo: Self.longestLine + 1)
     }
 
-    /// Returns true if a file has lost its name, and was not written to for a while.
+    /// Returns true if a file was renamed or deleted, and was not written to for a while.
     private func isOver(_ file: FollowedFile) -> Bool {
         guard spool == nil, FollowedFile.identity(of: path) != file.identity else {
             renamed = RenamedFile()
@@ -217,17 +217,18 @@ final class Follower {
         return renamed.isOver(size: file.shape.size, at: loop.monotonicNow)
     }
 
-    /// All of a file that was renamed is done with: on to the next that was renamed since, or to the one that has the name now.
+    /// Leaves a renamed file whose lines are all settled, for the next file that was renamed since or for the file of
+    /// the name.
     private func leave() throws(FollowFault) {
         guard let file else { return }
-        // Opened first: if it is renamed meanwhile it is among the others.
+        // The file of the name is opened first. If it is renamed meanwhile, the list of renamed files has it.
         let present = try FollowedFile(path)
         let others = try RotatedFiles(beside: path)
         let since = others.since(file.identity, modified: file.shape.modified)
         let renamed = since.first { !$0.isCompressed }
         let elsewhere = renamed.flatMap { $0.file == present?.identity ? nil : path + $0.suffix }
         let next = if let elsewhere { try FollowedFile(elsewhere) } else { present }
-        // Names change while they are read; so it is looked again.
+        // Names may change while they are read. If they disagree, the next step tries again.
         guard let next, renamed == nil || next.identity == renamed?.file else { return wait() }
         for lost in since.prefix(while: \.isCompressed) {
             terminal.complain("\(path)\(lost.suffix) is compressed: what is in it is not sent")
@@ -241,7 +242,7 @@ final class Follower {
         timer?.arm(after: isReported ? Self.longInterval : Self.interval)
     }
 
-    /// What may be over later is waited for, and nothing is read meanwhile.
+    /// Handles a fault. If it may pass, the follower waits and reads nothing meanwhile.
     private func fail(_ fault: FollowFault) {
         guard fault.isPassing, !isStopping else { return end(fault) }
         isHeld = true
@@ -307,7 +308,7 @@ final class Follower {
         if self.piece?.isAnswered == true { finish() }
     }
 
-    /// All lines that were sent are answered: the place moves, and what was refused is sent again later.
+    /// Handles a piece whose sent lines are all answered: moves the place, and sends refused lines again later.
     private func finish() {
         guard let done = piece, done.isAnswered else { return }
         if done.isAllSettled { piece = nil }
@@ -323,12 +324,12 @@ final class Follower {
         guard !isStopping else { return end(nil) }
         guard done.isAllSettled else { return tryAgain(because: refusal ?? "") }
         tries = 0
-        // Not at once: pieces whose lines are all bad would be done one inside the other.
+        // A later turn, because pieces with only bad lines would otherwise nest.
         timer?.arm(after: .zero)
     }
 
     private func tell(_ text: String, _ offset: Int, _ line: [UInt8]) {
-        // Of a pipe nobody could look up a position.
+        // For a pipe the line is shown, because its position cannot be looked up.
         terminal.complain(
             spool == nil
                 ? "\(name), byte \(offset): \(text)" : "\(name): \(text): \(FollowFault.beginning(of: line))")
@@ -336,7 +337,7 @@ final class Follower {
 
     // MARK: The end
 
-    /// What is under way may still be answered.
+    /// Stops the follower. Lines in flight may still be answered.
     private func stop() {
         guard !isStopping else { return end(nil) }
         isStopping = true
@@ -346,7 +347,7 @@ final class Follower {
         timer?.arm(after: Self.endPatience)
     }
 
-    /// Keeps what is done with, and how the file looks now.
+    /// Stores the place and the file's present shape.
     private func leaveOff() {
         do throws(FollowFault) {
             if let file { try notice(file) }
@@ -359,7 +360,7 @@ final class Follower {
 
     private func end(_ fault: (any Error)?) {
         if let piece {
-            // Else they would be sent again, although nothing was killed.
+            // Without this, settled lines would be sent again at the next start.
             place?.note(piece)
             try? keep()
         }

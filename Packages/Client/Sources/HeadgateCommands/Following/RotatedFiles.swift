@@ -1,16 +1,16 @@
 import Glibc
 
-/// The files in a folder whose names begin with one that is followed. Among them are those that had it before.
+/// The files in a folder whose names begin with that of a followed file. Rotated files are among them.
 struct RotatedFiles {
     struct Entry: Equatable {
-        /// What its name has behind the followed one.
+        /// The part of the name after the followed file's name.
         let suffix: String
         let file: FollowedPlace.File
-        /// When it was written to last, in nanoseconds since 1970.
+        /// The time of the last write, in nanoseconds since 1970.
         let modified: Int
 
-        /// Whether the name is made of the followed one, digits and what stands between digits, as for `log.1` and
-        /// `log-20260301`, also with the end that says how it is compressed.
+        /// True if the suffix has only digits and separators of digits, as in `log.1` and `log-20260301`, and perhaps
+        /// the extension of a compression.
         var isRotated: Bool {
             guard let first = stem.first, !first.isNumber else { return false }
             return stem.contains(where: \.isNumber) && stem.allSatisfy { $0.isNumber || "-._:T".contains($0) }
@@ -18,21 +18,21 @@ struct RotatedFiles {
 
         var isCompressed: Bool { stem != suffix }
 
-        /// The suffix without that end.
+        /// The suffix without the extension of a compression.
         var stem: String {
             let end = [".gz", ".xz", ".bz2", ".zst", ".lz4", ".Z"].first { suffix.hasSuffix($0) }
             return String(suffix.dropLast(end?.count ?? 0))
         }
 
-        /// Whether it is the older of two that were renamed. Of one moment it is the one with the higher number, or the earlier
-        /// date.
+        /// Returns true if this file is older than another one. Of two files with one time, the older one has the
+        /// higher number or the earlier date.
         func isOlder(than other: Entry) -> Bool {
             guard modified == other.modified else { return modified < other.modified }
             if let number, let second = other.number { return number > second }
             return suffix < other.suffix
         }
 
-        /// Of `log.12`; more digits are a date.
+        /// The number of a file like `log.12`. More digits are a date.
         private var number: Int? { stem.count <= 5 ? Int(stem.dropFirst()) : nil }
     }
 
@@ -43,7 +43,7 @@ struct RotatedFiles {
         (self.path, self.entries) = (path, entries)
     }
 
-    /// Reads the folder; of one that must not be read nothing is known.
+    /// Reads the folder. Returns no entries if the folder may not be read.
     init(beside path: String) throws(FollowFault) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts.count > 1 ? parts.dropLast().joined(separator: "/") + "/" : "./"
@@ -71,18 +71,19 @@ struct RotatedFiles {
         return entries
     }
 
-    /// The path of a file; nil when it has no name here. One that is compressed has only got its number.
+    /// Returns the path of a file, or nil if it has no name here. A compressed file with the same inode is another
+    /// file.
     func path(of file: FollowedPlace.File) -> String? {
         entries.first { $0.file == file && !$0.isCompressed }.map { path + $0.suffix }
     }
 
-    /// Those that were renamed after a file was, the oldest first. All are written to later than it was.
-    /// - Parameter modified: when that was, for one that has no name any more.
+    /// Returns the files that were renamed after a file, oldest first. All were written to later than it.
+    /// - Parameter modified: the last write of the file, for a file without a name.
     func since(_ file: FollowedPlace.File, modified: Int) -> [Entry] {
         let own = entries.first { $0.file == file }
         let names = Set(entries.map(\.suffix))
         let later = entries.filter { entry in
-            // What is being compressed is there twice.
+            // A file that is being compressed exists twice.
             guard entry.isRotated, !(entry.isCompressed && names.contains(entry.stem)) else { return false }
             return own.map { $0.isOlder(than: entry) } ?? (entry.modified > modified)
         }
@@ -91,6 +92,6 @@ struct RotatedFiles {
 }
 
 extension stat {
-    /// When the file was written to last, in nanoseconds since 1970.
+    /// The time of the last write, in nanoseconds since 1970.
     var modified: Int { st_mtim.tv_sec * 1_000_000_000 + st_mtim.tv_nsec }
 }

@@ -1,16 +1,16 @@
 import HeadgateClient
 import HeadgateData
 
-/// Says of barriers in words what holds whom, since when, why, and what would open it (Behaviour B10).
+/// Describes barriers: which dispatchers they block, since when, why, and what would open them (Behaviour B10).
 public struct BarrierText {
     let dispatchers: [ListedDispatcher]
     let clock: WallClock
     let style: Style
 
-    /// Words without colours.
+    /// Makes descriptions without colours.
     /// - Parameters:
-    ///   - dispatchers: all there are.
-    ///   - clock: the present moment, and how times are read.
+    ///   - dispatchers: all dispatchers.
+    ///   - clock: the present time and the time zone.
     public init(dispatchers: [ListedDispatcher], clock: WallClock) {
         self.init(dispatchers: dispatchers, clock: clock, style: Style(isColoured: false))
     }
@@ -21,18 +21,18 @@ public struct BarrierText {
         self.style = style
     }
 
-    /// All barriers: those that hold somebody with a sentence each, the others shortly below.
+    /// Returns all barriers: a sentence for each one that blocks a dispatcher, and the others in short lists.
     func list(_ barriers: [ListedBarrier]) -> String {
         guard !barriers.isEmpty else { return "There are no barriers.\n" }
         return [holdings(barriers), others(barriers)].filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
-    /// Why a dispatcher's way is closed: one line for each barrier that holds it.
+    /// Returns the reasons why a dispatcher is blocked, one line for each barrier.
     func holders(of dispatcher: ListedDispatcher, among barriers: [ListedBarrier]) -> [String] {
         holders(of: dispatcher.blockedBy, before: dispatcher.id, among: barriers)
     }
 
-    /// The same of some barriers before a dispatcher, by their ids.
+    /// Returns the same lines for some barriers before a dispatcher, by their IDs.
     func holders(of ids: [String], before dispatcher: String, among barriers: [ListedBarrier]) -> [String] {
         ids.map { id in
             guard let barrier = barriers.first(where: { $0.id == id }) else { return "held by \(id)" }
@@ -40,7 +40,7 @@ public struct BarrierText {
         }
     }
 
-    /// `holds collect since 11:58:00 (2 min): paused: maintenance; …`, without the barrier's name.
+    /// Returns `holds collect since 11:58:00 (2 min): paused: maintenance; …`, without the barrier's name.
     func sentence(_ barrier: ListedBarrier) -> String {
         "holds \(named(barrier.held))\(circumstances(of: barrier, holding: barrier.held))"
     }
@@ -86,9 +86,9 @@ public struct BarrierText {
         ids.joined(separator: ", ")
     }
 
-    // MARK: Why
+    // MARK: Reason
 
-    /// Why a barrier holds these dispatchers; nil where there is nothing to say.
+    /// Returns the reason why a barrier blocks these dispatchers, or nil if there is none to show.
     public func cause(of barrier: ListedBarrier, holding ids: [String]) -> String? {
         let reason = barrier.reason.map(clock.localised)
         if barrier.isWaiting { return reason ?? "it has not said yet whether it is open" }
@@ -118,9 +118,9 @@ public struct BarrierText {
         }
     }
 
-    // MARK: What would open it
+    // MARK: Condition of opening
 
-    /// What would open a barrier that holds these dispatchers.
+    /// Returns the condition that would open a barrier that blocks these dispatchers.
     public func opening(of barrier: ListedBarrier, holding ids: [String]) -> String {
         if barrier.isWaiting { return "opens once it says so" }
         if barrier.kind == "WorkerBarrier" {
@@ -186,11 +186,11 @@ public struct BarrierText {
     }
 }
 
-/// What a BatchingBarrier waits for (Behaviour B22).
+/// The settings of a BatchingBarrier (Behaviour B22).
 private struct BatchSize {
-    /// The barrier opens at so many pending events, if the dispatcher takes as many at once.
+    /// The number of pending events at which the barrier opens, if the dispatcher takes as many at once.
     let events: Int
-    /// The barrier opens at this age of the oldest event; nil if that does not count.
+    /// The age of the oldest event at which the barrier opens, or nil if age does not matter.
     let longestWait: Duration?
 
     init(_ configuration: DataObject) {
@@ -200,7 +200,7 @@ private struct BatchSize {
 }
 
 extension ListedBarrier {
-    /// Whether it has not given a state for somebody (Behaviour B3).
+    /// True if the barrier has not given a state for some dispatcher (Behaviour B3).
     fileprivate var isWaiting: Bool {
         states.contains { $0.state == .waiting }
     }

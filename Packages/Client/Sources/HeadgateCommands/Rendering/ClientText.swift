@@ -1,10 +1,10 @@
 import HeadgateClient
 
-/// Says of clients who they are, what they sent, and why one is not read.
+/// Describes clients: their identities, their counts, and why one is not read.
 struct ClientText {
     let style: Style
 
-    /// All clients in a table, and below it what is to be said of those that are not read.
+    /// Returns all clients as a table, with remarks about those that are not read.
     func list(_ clients: [ListedClient]) -> String {
         guard !clients.isEmpty else { return "Nobody is connected.\n" }
         var table = Table([
@@ -35,7 +35,7 @@ struct ClientText {
 }
 
 extension ListedClient.Stop {
-    /// The reason as people read it.
+    /// The reason as a text for people.
     public var words: String {
         switch reason {
         case "unanswered": "it has as many requests unanswered as it may have (limits.max_unanswered)"

@@ -1,14 +1,14 @@
 import Glibc
 import HeadgateData
 
-/// Quantities in words that people read.
+/// Writes quantities as text for people.
 public enum Quantity {
-    /// `1 event`, `2 events`, `1 000 000 events`.
+    /// Returns a number with a noun: `1 event`, `2 events`, `1 000 000 events`.
     public static func counted(_ count: Int, _ noun: String) -> String {
         "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")"
     }
 
-    /// A number with its digits in groups.
+    /// Returns a number with its digits in groups.
     public static func grouped(_ number: Int) -> String {
         var text = ""
         for (place, digit) in String(number.magnitude).reversed().enumerated() {
@@ -18,7 +18,7 @@ public enum Quantity {
         return number < 0 ? "-" + text : text
     }
 
-    /// `0 s`, `850 ms`, `12 s`, `3 min`, `2 h 5 min`, `4 d 1 h`.
+    /// Returns a time span: `0 s`, `850 ms`, `12 s`, `3 min`, `2 h 5 min`, `4 d 1 h`.
     public static func time(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         guard seconds > 0 || attoseconds > 0 else { return "0 s" }
@@ -31,7 +31,7 @@ public enum Quantity {
         }
     }
 
-    /// `512 B`, `3.4 KiB`, `1.0 GiB`.
+    /// Returns a size: `512 B`, `3.4 KiB`, `1.0 GiB`.
     public static func bytes(_ count: Int) -> String {
         guard count >= 1_024 else { return "\(count) B" }
         var tenths = count / 1_024 * 10 + count % 1_024 * 10 / 1_024
@@ -43,7 +43,7 @@ public enum Quantity {
         return "\(tenths / 10).\(tenths % 10) \(units.first ?? "")"
     }
 
-    /// How many a second: `0`, `0.3`, `9.5`, `12`, `1 234`.
+    /// Returns a rate per second: `0`, `0.3`, `9.5`, `12`, `1 234`.
     public static func rate(_ perSecond: Double) -> String {
         guard perSecond > 0 else { return "0" }
         guard perSecond < 9.95 else { return grouped(Int(exactly: perSecond.rounded()) ?? .max) }
@@ -56,14 +56,14 @@ public enum Quantity {
     }
 }
 
-/// The time of day, as people where the tool runs read it.
+/// The present time, and the local time zone.
 public struct WallClock: Sendable {
-    /// The present moment.
+    /// The present time.
     public let now: Timestamp
-    /// How many seconds the local time is ahead of UTC at a moment.
+    /// Returns the seconds that local time is ahead of UTC at a time.
     public let offset: @Sendable (Timestamp) -> Int
 
-    /// The machine's clock and zone.
+    /// The machine's clock and time zone.
     public static var local: WallClock {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -75,28 +75,28 @@ public struct WallClock: Sendable {
         }
     }
 
-    /// `09:41:55`, or with the day if it is another one: `2026-11-19 09:41:55`.
+    /// Returns the local time `09:41:55`, with the date if it is not today: `2026-11-19 09:41:55`.
     public func text(_ moment: Timestamp) -> String {
         let (day, time) = parts(moment)
         return day == parts(now).day ? time : "\(day) \(time)"
     }
 
-    /// How long ago a moment was; zero if it is still to come.
+    /// Returns the time since a moment, or zero if the moment is in the future.
     public func age(_ moment: Timestamp) -> Duration {
         .milliseconds(max(0, now.milliseconds - moment.milliseconds))
     }
 
-    /// How long it is until a moment; zero if it has passed.
+    /// Returns the time until a moment, or zero if the moment has passed.
     public func wait(until moment: Timestamp) -> Duration {
         .milliseconds(max(0, moment.milliseconds - now.milliseconds))
     }
 
-    /// The same in whole seconds, for what counts them down: zero only when the moment has come.
+    /// Returns the time until a moment, rounded up to seconds. A countdown thus reaches zero only at the moment.
     func waitInSeconds(until moment: Timestamp) -> Duration {
         .seconds((max(0, moment.milliseconds - now.milliseconds) + 999) / 1_000)
     }
 
-    /// A text with the moments in it, which the wire has in UTC, as they are read here.
+    /// Returns a text with its UTC timestamps replaced by local times.
     public func localised(_ text: String) -> String {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         return words.map { Timestamp(rfc3339: String($0)).map(self.text) ?? String($0) }.joined(separator: " ")

@@ -1,12 +1,12 @@
 import HeadgateClient
 import HeadgateData
 
-/// Says how the daemon is: what a person asks first.
+/// Describes the daemon's status.
 struct StatusText {
     let clock: WallClock
     let style: Style
 
-    /// The result of `status`, in words.
+    /// Returns the result of `status` as text.
     func text(_ status: DataObject) -> String {
         let barriers = ListedBarrier.list(in: status) ?? []
         let dispatchers = ListedDispatcher.list(in: status) ?? []
@@ -36,7 +36,7 @@ struct StatusText {
         return line("store", "\(PlainText.line("\(kind), durability \(durability)")): \(events), \(bytes)\(age)\(disk)")
     }
 
-    /// The ids of clients that are remembered, where there are any.
+    /// Returns the line about remembered IDs, or nil if there are none.
     private func ids(_ status: DataObject) -> String? {
         guard let store = status.get(key: "store", as: DataObject.self),
             let dedupe = store.get(key: "dedupe", as: DataObject.self), let ids = dedupe.get(key: "ids", as: Int.self),
@@ -52,7 +52,7 @@ struct StatusText {
         return line("network", PlainText.line((network.get(key: "state") ?? "unknown") + kind))
     }
 
-    /// Those that are not zero.
+    /// Returns the line of the counters that are not zero, or nil if all are.
     private func counters(_ status: DataObject) -> String? {
         let counters = (status.get(key: "counters") ?? DataObject()).compactMap { name, value -> String? in
             guard let count = value.get(as: Int.self), count != 0 else { return nil }
@@ -76,13 +76,13 @@ struct StatusText {
     }
 }
 
-/// Says of dispatchers what they have done, what waits, and what holds them.
+/// Describes dispatchers: their counts, their queues, and the barriers that block them.
 struct DispatcherText {
     let barriers: [ListedBarrier]
     let clock: WallClock
     let style: Style
 
-    /// All dispatchers in a table, and below it why any is held or fails.
+    /// Returns all dispatchers as a table, with remarks about those that are blocked or fail.
     func list(_ dispatchers: [ListedDispatcher]) -> String {
         guard !dispatchers.isEmpty else { return "There are no dispatchers.\n" }
         var table = Table([
@@ -117,17 +117,17 @@ struct DispatcherText {
 }
 
 extension ListedDispatcher {
-    /// `last error 3 min ago: HTTP 401`; nil if the last attempt did not fail.
+    /// Returns `last error 3 min ago: HTTP 401`, or nil if the last attempt succeeded.
     public func lastErrorText(_ clock: WallClock) -> String? {
         lastError.map { "last error\(lastErrorAt.map { " \(Quantity.time(clock.age($0))) ago" } ?? ""): \($0)" }
     }
 }
 
-/// Says how a flush ended (Behaviour F2).
+/// Describes the end of a flush (Behaviour F2).
 struct FlushText {
     let style: Style
 
-    /// The answer in words.
+    /// Returns the answer as text.
     func text(_ answer: FinishedFlush) -> String {
         guard !answer.dispatchers.isEmpty else { return heading(answer) + "\n" }
         var table = Table([

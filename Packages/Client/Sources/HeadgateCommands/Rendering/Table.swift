@@ -1,6 +1,6 @@
-/// Rows with their columns aligned.
+/// A table with aligned columns.
 struct Table {
-    /// A field of a row.
+    /// A cell of a row.
     struct Cell {
         let text: String
         var tone = Style.Tone.plain
@@ -10,13 +10,13 @@ struct Table {
             self.tone = tone
         }
 
-        /// A number, which counts less if it is zero.
+        /// Makes a cell of a number. A zero is faint.
         init(_ number: Int, _ tone: Style.Tone = .plain) {
             self.init(String(number), number == 0 ? .faint : tone)
         }
     }
 
-    /// A column's heading.
+    /// A column with its heading.
     struct Column {
         let title: String
         var isNumeric = false
@@ -38,12 +38,12 @@ struct Table {
         rows.append(row)
     }
 
-    /// The lines, each with its end.
+    /// Returns the lines as text, each with a line end.
     func text(_ style: Style) -> String {
         lines(style).map { $0 + "\n" }.joined()
     }
 
-    /// The lines, the headings first.
+    /// Returns the lines, the headings first.
     func lines(_ style: Style) -> [String] {
         let heading = columns.map { Cell($0.title, .faint) }
         let widths = self.widths

@@ -1,28 +1,28 @@
 import CWidth
 import Glibc
 
-/// Makes text stand out on a terminal; elsewhere it leaves it as it is.
+/// Colours text on a terminal. Elsewhere it leaves text unchanged.
 struct Style: Sendable {
-    /// What a text means.
+    /// The meaning of a text, which selects its colour.
     enum Tone: Sendable {
-        /// The text is nothing in particular.
+        /// Normal text.
         case plain
-        /// A heading, or what matters most.
+        /// A heading, or the most important text.
         case strong
-        /// All is well.
+        /// A good state.
         case good
-        /// Something is held, or wants to be looked at.
+        /// A state that needs attention, like a blocked dispatcher.
         case attention
-        /// Something failed.
+        /// A failure.
         case bad
-        /// The text matters less.
+        /// Less important text.
         case faint
     }
 
-    /// Whether there are colours.
+    /// A Boolean value that says whether text is coloured.
     let isColoured: Bool
 
-    /// A text in its tone.
+    /// Returns a text in the colour of a tone.
     func apply(_ tone: Tone, to text: String) -> String {
         guard isColoured, let code = Style.code(tone), !text.isEmpty else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
@@ -40,22 +40,22 @@ struct Style: Sendable {
     }
 }
 
-/// Text that came from elsewhere, made fit for a terminal.
+/// Makes text from other programs safe for a terminal.
 ///
-/// Control characters could move the cursor or change colours. Characters of Unicode's category "format" could reverse what
-/// stands around them or be invisible, and U+2028 and U+2029 break lines.
+/// Control characters could move the cursor or change colours. Characters of Unicode's category "format" could reverse
+/// the text around them or be invisible. U+2028 and U+2029 break lines.
 enum PlainText {
-    /// The text with such characters shown by their numbers, like `\u{202e}`.
+    /// Returns the text with such characters as their numbers, like `\u{202e}`.
     static func line(_ text: String) -> String {
         escaping(text) { "\\u{\(String($0.value, radix: 16))}" }
     }
 
-    /// Several lines, each as ``line(_:)`` has it.
+    /// Returns several lines, each treated by ``line(_:)``.
     static func lines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }.joined(separator: "\n")
     }
 
-    /// JSON text of one or more lines with such characters escaped as JSON has it: they stand only in strings.
+    /// Returns JSON text with such characters escaped in JSON's form. They occur only in strings.
     static func json(_ text: String) -> String {
         escaping(text, but: "\n") { scalar in
             String(scalar).utf16.map { unit in
@@ -84,9 +84,9 @@ enum PlainText {
     }
 }
 
-/// How many columns of a terminal text takes, and text fitted to so many.
+/// Measures and fits text to the columns of a terminal.
 enum TextWidth {
-    /// The columns that the text takes. Colours in it take no room.
+    /// Returns the columns that a text takes. Colours take none.
     static func columns(_ text: String) -> Int {
         var columns = 0
         var isColour = false
@@ -98,7 +98,7 @@ enum TextWidth {
         return columns
     }
 
-    /// The line, cut off with an ellipsis if it is longer.
+    /// Returns the line, cut with an ellipsis if it is too wide.
     static func cut(_ line: String, to width: Int) -> String {
         guard columns(line) > width else { return line }
         var text = ""
@@ -117,8 +117,7 @@ enum TextWidth {
         return width > 0 ? text + "…" : text
     }
 
-    /// The words of a text in lines of that width, those after the first one indented. A longer word has a line of its
-    /// own.
+    /// Breaks a text into lines of a width, and indents all but the first. A wider word gets a line of its own.
     static func wrap(_ text: String, to width: Int, indent: Int = 2) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -133,8 +132,7 @@ enum TextWidth {
         return lines + [line]
     }
 
-    /// A character takes the room of the widest part of it: what is put onto a letter, or joined to a picture, takes
-    /// none of its own.
+    /// Returns the columns of a character: those of its widest scalar. Scalars that combine with another take none.
     private static func columns(_ character: Character) -> Int {
         guard !character.isASCII, let locale else { return 1 }
         let before = uselocale(locale.value)
@@ -144,11 +142,11 @@ enum TextWidth {
         return widest < 0 ? 1 : widest
     }
 
-    /// A locale, whatever the user's own is: in `C` the C library knows only ASCII. Nil where the system has none of
-    /// UTF-8.
+    /// A UTF-8 locale, independent of the user's. In the locale `C` the C library knows only ASCII. Nil if the system
+    /// has no UTF-8 locale.
     private static let locale = UnicodeLocale()
 
-    /// The check is left out since the locale is never changed or freed.
+    /// Unchecked: the locale is never changed or freed.
     private struct UnicodeLocale: @unchecked Sendable {
         let value: locale_t
 

@@ -1,14 +1,14 @@
 import HeadgateClient
 import HeadgateData
 
-/// Says what has become of an event, in words that a person can act on (Behaviour O2).
+/// Describes the outcome of an event, so that a person can act on it (Behaviour O2).
 struct TraceText {
     let barriers: [ListedBarrier]
     let dispatchers: [ListedDispatcher]
     let clock: WallClock
     let style: Style
 
-    /// All events of an id, the oldest first.
+    /// Returns all events of an ID, oldest first.
     func text(_ events: [ListedTrace]) -> String {
         events.map(text).joined(separator: "\n")
     }
@@ -30,7 +30,7 @@ struct TraceText {
 
     private func ago(_ moment: Timestamp) -> String { "\(Quantity.time(clock.age(moment))) ago" }
 
-    /// `waits behind 3 others, held by night since …`, without the dispatcher's name.
+    /// Returns `waits behind 3 others, held by night since …`, without the dispatcher's name.
     func sentence(_ way: ListedTrace.Way) -> String {
         let when = way.at.map { " \(ago($0))" } ?? ""
         switch way.state {
@@ -65,7 +65,7 @@ struct TraceText {
         }
     }
 
-    /// An attempt that went well at once is not worth a word.
+    /// Returns the number of attempts, or an empty text if the first attempt succeeded.
     private func attempts(_ way: ListedTrace.Way) -> String {
         let isPlain = way.state == "delivered" || way.state == "in_flight"
         guard let attempts = way.attempts, attempts > (isPlain ? 1 : 0) else { return "" }

@@ -6,14 +6,14 @@ import HeadgateWire
 
 /// The command line tool `headgate` (Protocol, The command line tool).
 public enum CommandLineTool {
-    /// Does what the arguments, without the program's name, ask for; gives the process's exit code.
-    /// - Parameter commit: which the program is built from, for `--version`.
+    /// Runs the tool with arguments, without the program's name. Returns the exit code.
+    /// - Parameter commit: the commit that the program was built from, for `--version`.
     public static func run(_ arguments: [String], builtFrom commit: String? = nil) -> Int32 {
         ProcessSignals.prepare()
         return run(arguments, on: .standard, builtFrom: commit, inBackground: { $0.complainingInBackground() }).rawValue
     }
 
-    /// - Parameter inBackground: what a command that runs on complains to.
+    /// - Parameter inBackground: returns the terminal for a command that runs until it is stopped.
     static func run(
         _ arguments: [String], on terminal: Terminal, builtFrom commit: String? = nil,
         inBackground: (Terminal) -> Terminal = { $0 }
@@ -49,7 +49,7 @@ public enum CommandLineTool {
         }
     }
 
-    /// Tells what went wrong, and what the exit code for it is.
+    /// Prints an error, and returns its exit code.
     private static func tell(_ error: any Error, on terminal: Terminal) -> ExitCode {
         switch error {
         case let error as UsageError:
@@ -60,7 +60,7 @@ public enum CommandLineTool {
             terminal.complain(RefusalText.text(error))
             return .failure
         case let failure as OutputDescriptor.Failure where failure.isReaderGone:
-            // Whoever stopped reading knows that, and needs no message.
+            // A reader that has stopped needs no message.
             return .failure
         case ClientError.cannotConnect:
             terminal.complain("\(error)\nIs headgated running? --socket PATH or $HEADGATE_SOCKET names another place.")
@@ -72,9 +72,9 @@ public enum CommandLineTool {
     }
 }
 
-/// Says why the daemon refused.
+/// Describes a refusal of the daemon.
 private enum RefusalText {
-    /// The message; of refused settings every fault with its place, a line each (Behaviour S2).
+    /// Returns the error's message. For refused settings it has one line for each fault, with its path (Behaviour S2).
     static func text(_ error: RPCError) -> String {
         let faults: [DataObject] = error.data.get(key: "faults") ?? []
         guard error.reason == .invalidSettings, !faults.isEmpty else { return error.message }
@@ -87,11 +87,11 @@ private enum RefusalText {
     }
 }
 
-/// An invocation is one run of a command.
+/// One run of a command.
 struct Invocation {
-    /// What it was given.
+    /// The arguments of the command.
     let arguments: Arguments
-    /// Where it reads and writes.
+    /// The terminal that the command uses.
     let terminal: Terminal
 
     /// The daemon's socket.
@@ -99,22 +99,22 @@ struct Invocation {
         arguments.value(.socket) ?? SocketPlace.usual
     }
 
-    /// Words about barriers and dispatchers need to know the time.
+    /// The present time, for texts about barriers and dispatchers.
     var clock: WallClock { .local }
 
-    /// A connection for this run, which fails at once with nobody there, and waits so long for a daemon that restarts;
-    /// nil is for ever.
+    /// Returns a connection for this run. Its first attempt fails at once if there is no daemon. If the daemon restarts
+    /// later, the connection waits as long as `patience`, or for ever if it is nil.
     func connection(on loop: EventLoop, reconnectingFor patience: Duration?) -> ClientConnection {
         var options = ClientOptions()
         options.connectTimeout = .zero
         options.reconnectTimeout = patience
-        // Commands tell it in their own words.
+        // Commands print their own messages.
         options.onWarning = nil
         let identity = ClientIdentity(name: "headgate", version: Version.current)
         return ClientConnection(to: socketPath, as: identity, options: options, on: loop)
     }
 
-    /// Asks the daemon all questions at once, and waits for their answers.
+    /// Calls all methods at once, and waits for their answers.
     func ask(_ questions: [Question]) throws -> [DataObject] {
         try talk(count: questions.count) { connection, place, completion in
             let question = questions[place]
@@ -122,12 +122,12 @@ struct Invocation {
         }
     }
 
-    /// Has an event tracked, and waits for the answer.
+    /// Tracks an event, and waits for the answer.
     func track(_ event: OutgoingEvent) throws -> DataObject {
         try talk(count: 1) { connection, _, completion in connection.track(event, completion) }[0]
     }
 
-    /// Prints the daemon's answer as it came, if that is asked for, else in words.
+    /// Prints the daemon's answer as JSON if `--json` is given, else as text.
     func show(_ answer: DataObject, else words: @autoclosure () throws -> String) throws {
         guard arguments.has(.json) else { return try terminal.write(words()) }
         try terminal.write(json: DataItem.object(answer).json + "\n")

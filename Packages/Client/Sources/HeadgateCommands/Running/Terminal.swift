@@ -1,22 +1,22 @@
 import Glibc
 import HeadgateTransport
 
-/// Where the tool reads and writes.
+/// The input and outputs of the tool.
 struct Terminal: Sendable {
-    /// The descriptor that it reads from.
+    /// The descriptor of the input.
     let input: Int32
-    /// Whether somebody watches what goes wrong and how it goes on.
+    /// True if standard error is a terminal, so that progress is shown.
     let showsProgress: Bool
-    /// How its output looks.
+    /// The style of the output.
     let style: Style
-    /// Where something that changes can be shown; nil when the output is for programs, or for later.
+    /// The terminal for a live display, or nil if the output is not one.
     let screen: ScreenPlace?
-    /// True if the output is shown on a terminal, which obeys control characters.
+    /// True if the output is a terminal, which obeys control characters.
     let showsOutput: Bool
     private let output: @Sendable (String) throws -> Void
     private var errors: @Sendable (String) -> Void
     private let readers: @Sendable () -> Bool
-    /// The writer of complaints that do not wait for their reader. Nil if they do.
+    /// The writer of messages that does not wait for a reader, or nil if messages wait.
     private var background: LineOutput?
 
     init(
@@ -34,7 +34,7 @@ struct Terminal: Sendable {
         self.readers = readers
     }
 
-    /// The process's own. Colours are for terminals, and for those who have not set `NO_COLOR`.
+    /// The terminal of this process. Output is coloured on a terminal unless `NO_COLOR` is set.
     static var standard: Terminal {
         let isTerminal = isatty(STDOUT_FILENO) == 1
         let isColoured = isTerminal && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
@@ -43,21 +43,21 @@ struct Terminal: Sendable {
             screen: ScreenPlace.standard, showsOutput: isTerminal,
             output: { try OutputDescriptor(number: STDOUT_FILENO).write($0) },
             errors: { text in
-                // There is nowhere left to tell that this failed.
+                // There is no other output for a message that this failed.
                 try? OutputDescriptor(number: STDERR_FILENO).write(text)
             },
             readers: { OutputDescriptor(number: STDOUT_FILENO).hasReaders })
     }
 
-    /// Returns the same terminal, whose complaints never wait for their reader: what a stalled reader leaves no room for is
-    /// counted and discarded. For commands that run until they are stopped.
+    /// Returns the same terminal with messages that never wait for a reader. Messages that find no room are counted and
+    /// dropped. It is for commands that run until they are stopped.
     /// - Parameter descriptor: the descriptor of standard error.
     func complainingInBackground(to descriptor: Int32 = STDERR_FILENO) -> Terminal {
         let output = LineOutput(descriptor)
         var terminal = self
         terminal.background = output
         terminal.errors = { text in
-            // The output ends each line itself.
+            // The writer adds the line end itself.
             output.write(text.last == "\n" ? String(text.dropLast()) : text) { count in
                 "headgate: \(Quantity.counted(count, "line")) of this log found no room, because nobody read it"
             }
@@ -65,15 +65,15 @@ struct Terminal: Sendable {
         return terminal
     }
 
-    /// Waits for a moment until complaints in the background are written. Call it before the process ends.
+    /// Waits a moment for messages in the background. It must be called before the process ends.
     func finish() {
         background?.drain(atMost: Terminal.patience)
     }
 
-    /// The milliseconds that the end of the process waits for a reader of standard error.
+    /// The time to wait for a reader of standard error at the end, in milliseconds.
     private static let patience = 500
 
-    /// Whether anybody may read the output yet.
+    /// True if a reader of the output may exist.
     var hasReaders: Bool { readers() }
 
     /// Writes to the output.
@@ -81,50 +81,50 @@ struct Terminal: Sendable {
         try output(text)
     }
 
-    /// Writes JSON to the output, as it is to programs. On a terminal, characters that could steer it are escaped as JSON
-    /// has it, so that the text still means the same.
+    /// Writes JSON to the output. On a terminal, control characters are escaped in JSON's form, so that the meaning
+    /// stays the same.
     func write(json text: String) throws {
         try write(showsOutput ? PlainText.json(text) : text)
     }
 
-    /// Tells what went wrong, on a line of its own.
+    /// Prints a message on standard error, each line with the tool's name.
     func complain(_ text: String) {
         clearProgress()
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         errors("headgate: " + lines.map { PlainText.line(String($0)) }.joined(separator: "\nheadgate: ") + "\n")
     }
 
-    /// Shows how far it is, in place of what was shown before, if somebody watches.
+    /// Shows the progress in place of the earlier one, if progress is shown.
     func showProgress(_ text: String) {
         if showsProgress { errors("\r\u{1B}[K\(text)") }
     }
 
-    /// Removes what was shown of the progress.
+    /// Clears the shown progress.
     func clearProgress() {
         if showsProgress { errors("\r\u{1B}[K") }
     }
 }
 
-/// A descriptor to write text to.
+/// A descriptor for text output.
 struct OutputDescriptor {
     let number: Int32
 
-    /// Text that cannot be written.
+    /// The failure of a write.
     struct Failure: Error, CustomStringConvertible {
         let code: Int32
 
         var description: String { "cannot write: \(String(cString: strerror(code)))" }
-        /// True if nobody reads the output any more, as after `| head`.
+        /// True if the output has no reader any more, as after `| head`.
         var isReaderGone: Bool { code == EPIPE }
     }
 
-    /// Whether anybody may read yet: false once the other end of a pipe or socket is closed.
+    /// False once the other end of a pipe or socket is closed.
     var hasReaders: Bool {
         var state = pollfd(fd: number, events: 0, revents: 0)
         return poll(&state, 1, 0) <= 0 || state.revents & Int16(POLLERR | POLLHUP) == 0
     }
 
-    /// Writes all of it.
+    /// Writes the whole text.
     /// - Throws: ``Failure``, with the code `EPIPE` if the reader is gone.
     func write(_ text: String) throws(Failure) {
         let bytes = Array(text.utf8)
@@ -141,7 +141,7 @@ struct OutputDescriptor {
         }
     }
 
-    /// Somebody who shares the descriptor may have made it non-blocking.
+    /// Waits until the descriptor is writable. A process that shares it may have made it non-blocking.
     private func waitUntilWritable() {
         var state = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         poll(&state, 1, -1)

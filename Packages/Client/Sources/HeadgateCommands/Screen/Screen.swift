@@ -1,15 +1,15 @@
 import Glibc
 import HeadgateTransport
 
-/// A terminal's screen, from `enter` to `leave`. Keys come singly and are not shown meanwhile; afterwards all is as it
-/// was.
+/// A terminal's screen, between `enter` and `leave`. Meanwhile keys are read one by one and not echoed. `leave`
+/// restores the terminal.
 final class Screen {
     private let place: ScreenPlace
     private var painter = ScreenPainter()
     private var former: Former?
     private var keys: DescriptorWatch?
 
-    /// How the terminal was before.
+    /// The terminal's former state.
     private struct Former {
         var settings: termios?
         var flags: Int32
@@ -23,8 +23,8 @@ final class Screen {
 
     var isEntered: Bool { former != nil }
 
-    /// Takes the screen, and tells of keys from now on.
-    /// - Parameter press: told each byte that keys send; nil when there will never be one again.
+    /// Takes over the screen, and reports keys.
+    /// - Parameter press: called with each byte of a key, and with nil when no more can come.
     func enter(on loop: EventLoop, press: @escaping (UInt8?) -> Void) throws {
         guard former == nil else { return }
         former = Former(settings: takeSettings(), flags: place.keys.map { fcntl($0, F_GETFL) } ?? -1)
@@ -34,15 +34,15 @@ final class Screen {
         keys = try DescriptorWatch(readable: descriptor, on: loop) { Screen.read(descriptor, press) }
     }
 
-    /// Gives the screen back.
+    /// Restores the terminal.
     func leave() {
         guard let former else { return }
         self.former = nil
         keys = nil
-        // A terminal that is gone needs nothing any more.
+        // A terminal that is gone needs no restoring.
         try? write(ScreenPainter.leave)
         guard let descriptor = place.keys else { return }
-        // Watching a descriptor makes it non-blocking, also for the shell that shares it.
+        // The watch made the descriptor non-blocking, also for the shell that shares it.
         if former.flags >= 0 { _ = fcntl(descriptor, F_SETFL, former.flags) }
         if var settings = former.settings { tcsetattr(descriptor, TCSADRAIN, &settings) }
     }
@@ -54,7 +54,7 @@ final class Screen {
         if !text.isEmpty { try write(text) }
     }
 
-    /// The terminal has another size, or somebody else wrote on it.
+    /// Repaints everything the next time, because the terminal's size or contents may have changed.
     func forget() {
         painter.forget()
     }
@@ -63,7 +63,7 @@ final class Screen {
         try OutputDescriptor(number: place.output).write(text)
     }
 
-    /// Has keys come singly and unseen; Ctrl-C remains a signal.
+    /// Sets the terminal to read keys one by one without echo. Ctrl-C stays a signal.
     private func takeSettings() -> termios? {
         guard let descriptor = place.keys else { return nil }
         var settings = termios()
@@ -83,20 +83,20 @@ final class Screen {
     }
 }
 
-/// The terminal on which a screen is shown.
+/// The terminal of a screen.
 struct ScreenPlace: Sendable {
-    /// Where keys are read from; nil where there are none.
+    /// The descriptor for keys, or nil if there is none.
     let keys: Int32?
-    /// Where it is shown.
+    /// The descriptor for the output.
     let output: Int32
 
-    /// How much there is room for.
+    /// The rows and columns of a terminal.
     struct Size: Equatable {
         var rows: Int
         var columns: Int
     }
 
-    /// The process's own terminal; nil when its output goes elsewhere, or the terminal can only write line after line.
+    /// The terminal of this process, or nil if its output is no terminal, or one that cannot move the cursor.
     static var standard: ScreenPlace? {
         guard isatty(STDOUT_FILENO) == 1, let kind = getenv("TERM").map({ String(cString: $0) }),
             !kind.isEmpty, kind != "dumb"
@@ -104,7 +104,7 @@ struct ScreenPlace: Sendable {
         return ScreenPlace(keys: isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : nil, output: STDOUT_FILENO)
     }
 
-    /// The terminal's size now; the classic one where it does not know.
+    /// The terminal's present size, or 24 rows of 80 columns if it does not report one.
     var size: Size {
         var size = winsize()
         guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else {
@@ -114,24 +114,23 @@ struct ScreenPlace: Sendable {
     }
 }
 
-/// Knows what a screen shows, and what to write so that it shows something else. What is the same is not written again.
+/// Remembers the lines on a screen, and returns the text that changes them. Unchanged lines are not written again.
 struct ScreenPainter {
-    /// The lines that the screen shows; nil when that is not known.
+    /// The lines on the screen, or nil if they are not known.
     private var shown: [String]?
 
-    /// The screen for something that changes, apart from what was there: no cursor, and no line goes on in the
-    /// next.
+    /// The text that opens the alternate screen, hides the cursor and turns line wrapping off.
     static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
-    /// Gives back the screen as it was.
+    /// The text that restores the former screen.
     static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
     private static let clear = "\u{1B}[H\u{1B}[J"
 
-    /// The screen may show anything now.
+    /// Forgets the lines, because the screen may show anything.
     mutating func forget() {
         shown = nil
     }
 
-    /// What to write to show these lines, from the top, and nothing below them.
+    /// Returns the text that shows these lines from the top of the screen, and nothing below them.
     mutating func text(for lines: [String]) -> String {
         defer { shown = lines }
         guard let shown else { return ScreenPainter.clear + lines.indices.map { line(lines[$0], $0) }.joined() }
@@ -140,7 +139,8 @@ struct ScreenPainter {
         return lines.count < shown.count ? text + "\u{1B}[\(lines.count + 1);1H\u{1B}[J" : text
     }
 
-    /// The old line is erased before the new one is written: behind one that fills its row there is no place to do it.
+    /// Returns the text of one line. The old line is erased before the new one is written: after a line that fills its
+    /// row the cursor would erase its last character.
     private func line(_ text: String, _ place: Int) -> String {
         "\u{1B}[\(place + 1);1H\u{1B}[2K\(text)"
     }

@@ -1,13 +1,13 @@
 import HeadgateClient
 import HeadgateData
 
-/// What is known of the daemon from a watch.
+/// The state of the daemon, as a watch has reported it.
 struct WatchBoard {
-    /// Whether there is a daemon to know it from.
+    /// The state of the connection to the daemon.
     enum Link: Equatable {
-        /// The daemon watches for us.
+        /// The daemon reports changes.
         case connected
-        /// The daemon went away; what is known is from before.
+        /// The connection is lost. The reported state is old.
         case lost
     }
 
@@ -22,12 +22,12 @@ struct WatchBoard {
     var barriers: [ListedBarrier] { barriersByID.all }
     var outcomes: [OutcomeCounts] { outcomesByID.all }
 
-    /// How many events a dispatcher delivers in a second; nil until that is known.
+    /// Returns the events that a dispatcher delivers per second, or nil if that is not known yet.
     func rate(of dispatcher: String) -> Double? {
         gauges[dispatcher]?.perSecond
     }
 
-    /// The daemon watches, and tells everything anew.
+    /// Notes that a watch has begun. The next notifications have the whole state.
     mutating func began() {
         link = .connected
         dispatchersByID.markOld()
@@ -36,13 +36,13 @@ struct WatchBoard {
         gauges = [:]
     }
 
-    /// The daemon is gone.
+    /// Notes that the connection is lost.
     mutating func interrupted() {
         link = .lost
         gauges = [:]
     }
 
-    /// The daemon tells of a change; what is not understood is left aside.
+    /// Applies a notification. Unknown parts are ignored.
     mutating func changed(_ params: DataObject) {
         let removed: [String] = params.get(key: "removed") ?? []
         switch params.get(key: "topic", as: String.self).flatMap(WatchTopic.init(rawValue:)) {
@@ -56,7 +56,8 @@ struct WatchBoard {
         }
     }
 
-    /// Takes note that about a second has passed: `moment` is in nanoseconds.
+    /// Updates the rates. It is called about once a second.
+    /// - Parameter moment: the time of the monotonic clock, in nanoseconds.
     mutating func secondPassed(at moment: Int64) {
         guard link == .connected else { return }
         for dispatcher in dispatchers { gauges[dispatcher.id, default: RateGauge()].look(dispatcher.sent, at: moment) }
@@ -71,23 +72,23 @@ struct WatchBoard {
     }
 }
 
-/// What is known of things that have ids, from notifications that tell only what is new of them.
+/// The reported entries of a topic by ID. Notifications have only the changed entries.
 private struct WatchedEntries<Entry> {
     private var entries: [String: Entry] = [:]
     private var isOld = false
 
-    /// All entries, by their ids.
+    /// All entries, sorted by ID.
     var all: [Entry] {
         entries.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// What is known counts only until the next news, which tell everything.
+    /// Keeps the present entries only until the next notification, which has all entries.
     mutating func markOld() {
         isOld = true
     }
 
-    /// Takes in what has changed and what is gone.
-    /// - Parameter merge: makes an entry of the one that was known, if there was one, and the news of it.
+    /// Applies changed and removed entries.
+    /// - Parameter merge: makes the new entry of the known one, or nil, and the reported one.
     mutating func take(
         _ changed: [Entry], removed: [String] = [], by id: (Entry) -> String,
         merge: (Entry?, Entry) -> Entry = { $1 }
@@ -99,13 +100,16 @@ private struct WatchedEntries<Entry> {
     }
 }
 
-/// How fast a counter grows: by what it grew between the last two looks at it.
+/// The growth of a counter between its last two readings.
 struct RateGauge {
     private var last: (count: Int, moment: Int64)?
-    /// The rate; nil until the counter has been looked at twice.
+    /// The growth per second, or nil before the second reading.
     private(set) var perSecond: Double?
 
-    /// The counter stands at `count` at a moment in nanoseconds. One that went back has begun anew.
+    /// Takes a reading.
+    /// - Parameters:
+    ///   - count: the counter. A smaller count than before starts again.
+    ///   - moment: the time of the monotonic clock, in nanoseconds.
     mutating func look(_ count: Int, at moment: Int64) {
         defer { last = (count, moment) }
         guard let last, count >= last.count, moment > last.moment else {

@@ -1,14 +1,14 @@
 import HeadgateClient
 import HeadgateData
 
-/// What a watch shows on a screen: the same board, clock and size make the same lines.
+/// The lines of a watch on a screen. They depend only on the board, the clock and the size.
 struct WatchText {
     let topics: [WatchTopic]
     let socketPath: String
     let clock: WallClock
     let style: Style
 
-    /// The lines, no more and no wider than there is room for.
+    /// Returns the lines, cut to the size.
     func lines(_ board: WatchBoard, _ size: ScreenPlace.Size) -> [String] {
         let sections = topics.map { section($0, of: board, size.columns) }
         let lines = [heading(board)] + sections.flatMap { [""] + $0 }
@@ -63,7 +63,8 @@ struct WatchText {
         ]
     }
 
-    /// The reason words of barriers, which are shorter than their ids; whole sentences are below.
+    /// Returns the reason words of barriers, which are shorter than their IDs. The barriers' section has whole
+    /// sentences.
     private func words(_ ids: [String], _ barriers: [ListedBarrier]) -> [String] {
         ids.map { id in
             guard let word = barriers.first(where: { $0.id == id })?.word, !word.isEmpty else { return id }
@@ -85,7 +86,7 @@ struct WatchText {
         return holding.flatMap { sentence(of: $0.id, words.sentence($0), columns) }
     }
 
-    /// `id: text`, over as many lines as it takes.
+    /// Returns `id: text`, broken into lines.
     private func sentence(of id: String, _ text: String, _ columns: Int) -> [String] {
         let name = PlainText.line(id)
         var lines = TextWidth.wrap("\(name): \(PlainText.line(text))", to: columns)

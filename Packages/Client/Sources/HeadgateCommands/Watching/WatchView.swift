@@ -4,7 +4,7 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// A watch for people: a screen that follows what happens, until a key or a signal ends it.
+/// A watch for people: a screen that shows the daemon's present state until a key or a signal ends it.
 final class WatchView {
     private let topics: [WatchTopic]
     private let style: Style
@@ -15,15 +15,15 @@ final class WatchView {
     private lazy var paintTimer = LoopTimer(on: loop) { [weak self] in self?.paint() }
     private lazy var secondTimer = LoopTimer(on: loop) { [weak self] in self?.secondPassed() }
     private var signals: [LoopSignal] = []
-    /// When the screen was painted last, in nanoseconds of the monotonic clock.
+    /// The time of the last painting, in nanoseconds of the monotonic clock.
     private var lastPainting: Int64?
     private var isOver = false
     private var fault: (any Error)?
 
-    /// Nanoseconds between two paintings: nobody reads faster.
+    /// The shortest time between two paintings, in nanoseconds. People do not read faster.
     private static let paintInterval: Int64 = 100_000_000
 
-    /// - Parameter topics: what to show, in this order.
+    /// - Parameter topics: the topics to show, in this order.
     init(_ invocation: Invocation, topics: [WatchTopic], on place: ScreenPlace) throws {
         self.topics = topics
         style = invocation.terminal.style
@@ -32,10 +32,10 @@ final class WatchView {
         screen = Screen(place)
     }
 
-    /// Goes on until it is ended, or the daemon refuses.
+    /// Runs until the user ends it, or the daemon refuses.
     func run() throws -> ExitCode {
         signals = try followSignals()
-        // The sentences about barriers need what is known of dispatchers, and the other way round.
+        // Texts about barriers need the dispatchers, and texts about dispatchers need the barriers.
         let watched = WatchTopic.allCases.filter { WatchView.usual.contains($0) || topics.contains($0) }
         connection.watch(watched) { [self] in take($0) }
         loop.run()
@@ -45,7 +45,7 @@ final class WatchView {
         return .success
     }
 
-    /// What is shown unless something else is asked for.
+    /// The topics that are shown by default.
     static let usual = [WatchTopic.dispatchers, .barriers]
 
     private func take(_ news: WatchNews) {
@@ -116,7 +116,7 @@ final class WatchView {
         return ends + [resized, try LoopSignal(SIGTSTP, on: loop) { [self] in suspend() }]
     }
 
-    /// Ctrl-Z: the shell gets its screen back for as long as it likes.
+    /// Stops the process for Ctrl-Z. The shell gets its screen back until the process continues.
     private func suspend() {
         let wasEntered = screen.isEntered
         screen.leave()

@@ -19,8 +19,8 @@ struct KafkaFlights {
         case stored
         /// A broker refused the message's set. The outcome applies to the event if its message was alone.
         case refused(EventOutcome)
-        /// The message was not stored, or its fate is unknown, for a reason outside the event. The cause is nil if another
-        /// message's report has it.
+        /// The message was not stored, or its fate is unknown, for a reason outside the event. The cause is nil if
+        /// another message's report has it.
         case failed(cause: String?)
     }
 
