@@ -1,12 +1,13 @@
 import Glibc
 import HeadgateServer
 
-/// `headgated --check`: says what is wrong with the configuration.
+/// Carries out `headgated --check`: prints the faults of the configuration.
 struct Check {
     let options: DaemonOptions
     let environment: [String: String]
 
-    /// The exit code: 0 if the configuration can be used.
+    /// Prints the findings.
+    /// - Returns: the exit code, 0 if the configuration is valid.
     func run() -> Int32 {
         let findings = ServerConfiguration(options: options, environment: environment, userID: geteuid()).check()
         for line in findings.lines { Terminal.error(line) }

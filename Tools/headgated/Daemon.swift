@@ -2,7 +2,7 @@ import Glibc
 import HeadgateServer
 import HeadgateTransport
 
-/// The daemon's life: start, serve until a signal comes, stop in order.
+/// Runs the daemon: starts it, serves until a signal comes, and stops it in order.
 struct Daemon {
     let options: DaemonOptions
     let environment: [String: String]
@@ -30,7 +30,7 @@ struct Daemon {
     }
 
     private func serve(_ server: Server, on loop: EventLoop) throws {
-        // Nothing is in flight before the loop runs, so that a stop during the start has nothing to finish.
+        // Nothing is in flight before the loop runs, so a stop during the start may exit at once.
         ProcessSignals.exit(on: Daemon.stopSignals)
         Self.raiseDescriptorLimit()
         let opened = try server.assumeIsolated { server in
@@ -39,7 +39,7 @@ struct Daemon {
                     options: options, environment: environment, userID: geteuid(),
                     inherited: SocketActivation.descriptors))
         }
-        // The daemon always opens one, or inherits it.
+        // The daemon always has a socket, opened or inherited.
         let socket = opened ?? ""
         let manager = ServiceManager(environment: environment, on: loop)
         let signals = try followSignals(server, loop, manager, socket)
@@ -56,7 +56,8 @@ struct Daemon {
         _exit(1)
     }
 
-    /// As many connections as the system grants: the usual soft limit is there for programs that use `select`.
+    /// Raises the limit of descriptors to the hard limit. The lower soft limit exists only for programs that use
+    /// `select`.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -72,8 +73,8 @@ struct Daemon {
                 manager.tellStopping()
                 server.assumeIsolated { server in
                     server.stop { isComplete in
-                        // A thread that hangs in a call to the disk would hold up an end that waits for it, and what
-                        // was acknowledged is on disk: so this is the end.
+                        // Acknowledged events are on the disk, but a thread hangs in a call to the disk and would block
+                        // a normal exit. So the process exits at once.
                         if !isComplete { Daemon.exitAtOnce() }
                         loop.stop()
                     }

@@ -2,7 +2,7 @@ import Glibc
 
 /// The environment of the process.
 enum Environment {
-    /// Its variables, as they are now.
+    /// The present variables of the process.
     static var current: [String: String] {
         var variables: [String: String] = [:]
         var entry = environ

@@ -1,7 +1,7 @@
 import Glibc
 import HeadgateTransport
 
-/// The service manager that started the daemon, if it wants to be told how things go (sd_notify(3)).
+/// The service manager that started the daemon, if it wants notifications (sd_notify(3)).
 struct ServiceManager {
     private let watchdogInterval: Duration?
     private let notifier: ServiceNotifier?
@@ -12,32 +12,32 @@ struct ServiceManager {
         notifier = wishes.address.map { ServiceNotifier(to: $0, on: loop) }
     }
 
-    /// Clients are served now.
+    /// Reports that the daemon serves clients.
     func tellReady(socket: String) {
         notifier?.tell("READY=1", "STATUS=Serving \(socket)")
     }
 
-    /// The settings are being read again; `tellReady` ends that.
+    /// Reports that the settings are being read again. `tellReady` reports the end.
     func tellReloading() {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         notifier?.tell("RELOADING=1", "MONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1_000)")
     }
 
-    /// The daemon stops, and may take its time to finish what is in flight.
+    /// Reports that the daemon stops, and may take time to finish its batches.
     func tellStopping() {
         notifier?.tell("STOPPING=1", "STATUS=Finishing what is in flight")
     }
 
-    /// Tells again and again that the loop still turns, if the manager restarts a daemon that gives no sign of life.
-    /// - Returns: the watchdog, which works as long as it is held.
+    /// Starts to report at intervals that the loop still runs, if the manager wants it.
+    /// - Returns: the watchdog, which works as long as it is retained.
     func startWatchdog(on loop: EventLoop) -> Watchdog? {
         guard let watchdogInterval, let notifier else { return nil }
         return Watchdog(every: watchdogInterval, on: loop) { notifier.giveSignOfLife() }
     }
 }
 
-/// Calls again and again, as long as the loop turns.
+/// Calls a closure at intervals, as long as the loop runs.
 final class Watchdog {
     private let interval: Duration
     private let tell: () -> Void

@@ -1,7 +1,7 @@
 import Glibc
 import HeadgateTransport
 
-/// What the program writes for people.
+/// Writes the program's own output.
 enum Terminal {
     static func print(_ text: String) {
         write(text, to: STDOUT_FILENO)
@@ -11,7 +11,7 @@ enum Terminal {
         write(text, to: STDERR_FILENO)
     }
 
-    /// Writes a line among those of the log, on standard error. It never waits for the reader.
+    /// Writes a line to standard error, between the lines of the log. It never waits for the reader.
     static func log(_ text: String) {
         LineOutput.standardError.write(text) { "headgated: warning: \($0) lines of the log were dropped" }
     }

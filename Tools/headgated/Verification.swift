@@ -1,10 +1,11 @@
 import HeadgateServer
 
-/// `headgated --verify`: tells what a data directory holds.
+/// Carries out `headgated --verify`: prints the contents and the damage of a data directory.
 struct Verification {
     let directory: String
 
-    /// The exit code: 0 if all of it is sound.
+    /// Prints the findings.
+    /// - Returns: the exit code, 0 if the data directory is undamaged.
     func run() -> Int32 {
         do {
             let (lines, isSound) = try StoreVerification(directory: directory).run()

@@ -5,23 +5,23 @@
 
 #include <stddef.h>
 
-// Hidden from Swift: functions that take variable arguments, and names that are macros, too.
+// Functions and constants that Swift cannot import, because they take variable arguments or are also macros.
 
 static const enum MHD_Result cmicrohttpd_yes = MHD_YES;
 static const enum MHD_Result cmicrohttpd_no = MHD_NO;
 static const enum MHD_ValueKind cmicrohttpd_headers = MHD_HEADER_KIND;
 static const enum MHD_ResponseMemoryMode cmicrohttpd_copied = MHD_RESPMEM_MUST_COPY;
 
-/// What a server is made with, besides its callbacks.
+/// The limits of a server.
 struct cmicrohttpd_limits {
     unsigned int connections;
-    /// For the head of one connection's request, and for what is written at once.
+    /// The memory of one connection, for the head of its request and for a piece of its answer.
     size_t bytes_per_connection;
-    /// A connection on which nothing moves for so long is closed.
+    /// The seconds after which an idle connection is closed.
     unsigned int idle_seconds;
 };
 
-/// Starts a server on a socket that listens already. It has no thread: somebody has to call MHD_run.
+/// Starts a server on a listening socket. It has no thread: the caller must call MHD_run.
 static inline struct MHD_Daemon *cmicrohttpd_start(int listening, struct cmicrohttpd_limits limits,
                                                    void *(*begin)(void *, const char *, struct MHD_Connection *),
                                                    MHD_AccessHandlerCallback handle,
@@ -34,7 +34,7 @@ static inline struct MHD_Daemon *cmicrohttpd_start(int listening, struct cmicroh
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
-/// The descriptor that can be read when MHD_run has something to do.
+/// Returns the descriptor that is readable when MHD_run has work.
 static inline int cmicrohttpd_descriptor(struct MHD_Daemon *daemon) {
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
     return info ? info->epoll_fd : -1;

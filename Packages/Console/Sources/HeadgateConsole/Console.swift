@@ -2,7 +2,8 @@ import HeadgateClient
 import HeadgateData
 import HeadgateTransport
 
-/// The console: pages about one daemon, for whoever has the token (Behaviour O3). It lives on its loop's thread.
+/// The console: web pages about one daemon, for everyone who has the token (Behaviour O3). It lives on its loop's
+/// thread.
 final class Console {
     private var access: AccessRule
     private let tokenFile: TokenFile?
@@ -13,7 +14,7 @@ final class Console {
     private let pages: PageDesk
     private var server: HTTPServer?
 
-    /// A console that serves at once.
+    /// Makes a console that serves at once.
     init(_ options: ConsoleOptions, on loop: EventLoop) throws {
         self.loop = loop
         tokenFile = options.tokenFile.map(TokenFile.init)
@@ -34,7 +35,7 @@ final class Console {
         }
     }
 
-    /// Joins what is made before what it tells.
+    /// Connects the parts: the daemon's link reports to the live pages, which are made later.
     private final class Board {
         weak var live: LivePages?
     }
@@ -44,7 +45,7 @@ final class Console {
         socket.address.url("/?token=\(URLText.encoded(access.token.text))")
     }
 
-    /// Ends everything.
+    /// Closes all parts of the console.
     func close() {
         live.endAll()
         server?.close()
@@ -52,9 +53,9 @@ final class Console {
         daemon.close()
     }
 
-    /// Reads the token's file again. With another token in it, links and cookies with the old one are worth nothing any
-    /// more, and open pages have to come again.
-    /// - Returns: whether it is another one.
+    /// Reads the token's file again. A new token makes links and cookies with the old one invalid, and open pages must
+    /// sign in again.
+    /// - Returns: true if the token has changed.
     func readTokenAgain() throws(TokenFile.Fault) -> Bool {
         guard let token = try tokenFile?.token(), token != access.token else { return false }
         access.token = token
@@ -89,7 +90,7 @@ final class Console {
         }
     }
 
-    // MARK: For machines
+    // MARK: Answers for programs
 
     private func tellHealth(_ exchange: HTTPExchange) {
         daemon.ask("status") { result in

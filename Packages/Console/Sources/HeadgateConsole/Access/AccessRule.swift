@@ -1,13 +1,13 @@
-/// Judges requests: who may have what. It knows nothing of sockets (Protocol, The console).
+/// Decides which requests are allowed. It knows nothing of sockets (Protocol, The console).
 struct AccessRule: Equatable, Sendable {
-    /// What opens the pages.
+    /// The token that opens the pages.
     var token: Token
-    /// By which names browsers may call.
+    /// The host names by which browsers may reach the console.
     let hosts: HostRule
-    /// Whether changes are let through.
+    /// A Boolean value that says whether changes are allowed.
     let allowsControl: Bool
-    /// The name of the cookie that holds the token. Browsers tell cookies of one host not apart by port: consoles of one
-    /// machine do so by name.
+    /// The name of the cookie that holds the token. It contains the port, because browsers share cookies between the
+    /// ports of one host.
     let cookie: String
 
     init(_ address: ListenAddress, token: Token, names: [String], allowsControl: Bool) {
@@ -17,23 +17,23 @@ struct AccessRule: Equatable, Sendable {
         cookie = "headgate_console" + (address.port.map { "_\($0)" } ?? "")
     }
 
-    /// What becomes of a request.
+    /// The decision about a request.
     enum Verdict: Equatable, Sendable {
-        /// It is answered with this status, and words for people.
+        /// The request gets this status, with a text for people.
         case refused(Int, String)
-        /// Its method is none of these.
+        /// The method is not one of the allowed ones.
         case wrongMethod(allowed: String)
-        /// How the daemon is, in a word.
+        /// The request asks for the daemon's health.
         case health
-        /// Numbers for Prometheus; whether in the format of OpenMetrics.
+        /// The request asks for metrics, in the format of OpenMetrics or of Prometheus.
         case metrics(isOpenMetrics: Bool)
-        /// The token was in the address: the browser keeps it as this cookie, and goes on to that address.
+        /// The address contained the token. The browser stores it as this cookie and goes to this location.
         case signedIn(cookie: String, location: String)
-        /// It is let through.
+        /// The request is allowed.
         case granted(Route)
     }
 
-    /// Judges a request.
+    /// Decides about a request.
     func judge(_ request: HTTPRequest) -> Verdict {
         guard let host = request.value("host"), hosts.allows(host) else {
             return .refused(421, "This name is not the console's. --host NAME allows another one.")
@@ -87,7 +87,7 @@ struct AccessRule: Equatable, Sendable {
     }
 
     private func signIn(_ request: HTTPRequest, _ query: FormFields) -> Verdict {
-        // An address that begins with two slashes, or with one and what browsers take for one, names another machine.
+        // A path that begins with two slashes, or with a slash and a backslash, leads to another host.
         let path = request.path.dropFirst().first.map { "/\\".contains($0) } ?? false ? "/" : request.path
         let rest = query.without("token").text
         return .signedIn(

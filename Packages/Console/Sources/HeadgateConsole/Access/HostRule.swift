@@ -1,19 +1,19 @@
-/// By which names browsers may call the console. Others are those of somebody who has his name point here, so that his
-/// page may read ours (DNS rebinding).
+/// The host names by which browsers may reach the console. Any other name may belong to an attacker who lets it point
+/// to this machine, so that the attacker's page could read the console (DNS rebinding).
 struct HostRule: Equatable, Sendable {
     private let address: ListenAddress
     private let names: [String]
 
     /// - Parameters:
-    ///   - address: where the console listens, with the real port.
-    ///   - names: what else is allowed, with a port or for any.
+    ///   - address: the address on which the console listens, with the real port.
+    ///   - names: further allowed names, each with a port or for any port.
     init(_ address: ListenAddress, names: [String]) {
         self.address = address
         self.names = names.map { $0.lowercased() }
     }
 
-    /// Whether a `Host` header is one of them. `localhost` is, at any port: that is what the near end of a tunnel is
-    /// called.
+    /// Returns true if a `Host` header is allowed. `localhost` is allowed at any port, because it is the near end of a
+    /// tunnel.
     func allows(_ host: String) -> Bool {
         let host = host.lowercased()
         let name = Self.withoutPort(host)

@@ -1,39 +1,39 @@
-/// What the console serves to those who have the token.
+/// A resource of the console for everyone who has the token.
 enum Route: Equatable, Sendable {
     /// A page.
     case page(Page)
-    /// News of a page, as they come.
+    /// A stream of a page's changes.
     case live(Page)
     /// A file that pages use.
     case asset(Asset)
-    /// A change.
+    /// A change of the daemon.
     case change(Change)
 
     /// A page.
     enum Page: Hashable, Sendable {
         case overview, barriers, clients, problems
         case dispatcher(String)
-        /// What waits for a dispatcher, behind this sequence number.
+        /// The pending events of a dispatcher after this sequence number.
         case queue(String, after: Int64?)
-        /// What a dispatcher gave up, behind this letter.
+        /// The dead letters of a dispatcher after this one.
         case deadLetters(String, after: Int?)
-        /// The way of one event; nil asks for its id.
+        /// The trace of one event, or a form for its ID if it is nil.
         case event(String?)
     }
 
-    /// A file.
+    /// A file that pages use.
     enum Asset: String, CaseIterable, Sendable {
         case style = "console.css"
         case script = "console.js"
         case icon = "icon.svg"
     }
 
-    /// Something that a page may do to a dispatcher.
+    /// A change that a page may make to a dispatcher.
     struct Change: Equatable, Sendable {
         let dispatcher: String
         let act: Act
 
-        /// What is done.
+        /// The kind of change.
         enum Act: String, CaseIterable, Sendable {
             case pause, resume, retry, flush, purge
             case requeue = "dead-letters/requeue"
@@ -41,7 +41,7 @@ enum Route: Equatable, Sendable {
         }
     }
 
-    /// What is found at a path; nil where there is nothing.
+    /// Returns the route of a path, or nil if there is none.
     init?(path: some StringProtocol, query: FormFields) {
         guard path.first == "/" else { return nil }
         var parts: [String] = []
@@ -65,7 +65,7 @@ enum Route: Equatable, Sendable {
         }
     }
 
-    /// What is found at a path with its query.
+    /// Returns the route of a path with its query.
     private init?(target: String) {
         let path = target.prefix { $0 != "?" }
         guard let query = FormFields(target.dropFirst(path.count + 1)) else { return nil }
@@ -92,7 +92,7 @@ extension Route.Page {
         }
     }
 
-    /// Where the page is.
+    /// The path of the page, with its query.
     var target: String {
         switch self {
         case .overview: "/"
@@ -117,7 +117,7 @@ extension Route.Change {
         self.init(dispatcher: parts[1], act: act)
     }
 
-    /// Where it is posted to.
+    /// The path that the change is posted to.
     var target: String {
         "/dispatchers/\(URLText.encoded(dispatcher))/\(act.rawValue)"
     }

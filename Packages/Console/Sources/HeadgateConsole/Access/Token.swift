@@ -1,18 +1,19 @@
 import Glibc
 
-/// The word that opens the console's pages.
+/// The secret that opens the console's pages.
 struct Token: Equatable, Sendable {
-    /// It is in URLs, cookies and headers: printable ASCII without spaces and without what ends a cookie.
+    /// The token's text. It appears in URLs, cookies and headers, so it is printable ASCII without spaces and without
+    /// characters that end a cookie.
     let text: String
 
-    /// A token of somebody's; nil where it is empty or has characters that a cookie cannot carry.
+    /// Makes a token of a text. Returns nil if the text is empty or has characters that a cookie cannot have.
     init?(_ text: String) {
         let fits = text.utf8.allSatisfy { (0x21...0x7e).contains($0) && !Self.endsCookie.contains($0) }
         guard !text.isEmpty, fits else { return nil }
         self.text = text
     }
 
-    /// A new one, of 256 bits of the system's chance.
+    /// Returns a new token of 256 random bits from the system.
     static func fresh() -> Token {
         var generator = SystemRandomNumberGenerator()
         let words = (0..<4).map { _ in generator.next() as UInt64 }
@@ -30,7 +31,7 @@ struct Token: Equatable, Sendable {
 
     private static let endsCookie = Set(#"",;\"#.utf8)
 
-    /// Whether somebody knows it. The time that it takes tells nothing but the length of what was offered.
+    /// Returns true if the offered text is the token. The duration depends only on the length of the offered text.
     func matches(_ offer: String) -> Bool {
         let own = Array(text.utf8)
         var difference = own.count ^ offer.utf8.count
@@ -39,17 +40,17 @@ struct Token: Equatable, Sendable {
     }
 }
 
-/// The file in which the token is kept.
+/// The file that stores the token.
 struct TokenFile: Sendable {
     let path: String
 
-    /// Why there is no token; for people.
+    /// The reason why there is no token, as a text for people.
     struct Fault: Error, CustomStringConvertible {
         let message: String
         var description: String { message }
     }
 
-    /// Reads the token; makes one, and the file with mode 0600, where it is missing.
+    /// Reads the token. If the file is missing, makes a token and the file, with mode 0600.
     func token() throws(Fault) -> Token {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -67,7 +68,8 @@ struct TokenFile: Sendable {
         return token
     }
 
-    /// Nobody who comes at the same time gets a file that is not whole, and nobody's file is replaced.
+    /// Makes the file with a new token. Another process never sees an incomplete file, and an existing file is not
+    /// replaced.
     private func made() throws(Fault) -> Token {
         let token = Token.fresh()
         let draft = "\(path).\(getpid())"

@@ -1,28 +1,28 @@
-/// What the console's command line asks for (Protocol, The console).
+/// The options of the console's command line (Protocol, The console).
 struct ConsoleOptions: Equatable, Sendable {
-    /// Where the console listens.
+    /// The address on which the console listens.
     var listen = ListenAddress.usual
-    /// The daemon's socket; nil is the usual place.
+    /// The daemon's socket, or nil for the default path.
     var socketPath: String?
-    /// Where the token is kept; nil makes one for this start.
+    /// The file of the token, or nil to make a token for this start.
     var tokenFile: String?
-    /// Whether pages may change something.
+    /// True if pages may make changes.
     var allowsControl = false
-    /// Names besides the address and `localhost` by which browsers may call it.
+    /// Host names, besides the address and `localhost`, by which browsers may reach the console.
     var hosts: [String] = []
 
-    /// What is to be done.
+    /// The request of a command line.
     enum Request: Equatable, Sendable {
         case help, version
         case run(ConsoleOptions)
     }
 
-    /// A command line that makes no sense.
+    /// The fault of a command line.
     struct UsageFault: Error, Equatable {
         let message: String
     }
 
-    /// Reads what stands behind the program's name. `--name VALUE` and `--name=VALUE` are the same.
+    /// Reads the arguments after the program's name. `--name VALUE` and `--name=VALUE` are equal.
     static func parse(_ words: [String]) throws(UsageFault) -> Request {
         if words.contains("--help") { return .help }
         if words.contains("--version") { return .version }
@@ -66,7 +66,7 @@ struct ConsoleOptions: Equatable, Sendable {
         }
     }
 
-    /// How it is used.
+    /// The text that `--help` prints.
     static let usage = """
         usage: headgate-console [--listen ADDRESS] [--socket PATH] [--token-file FILE] [--allow-control] [--host NAME …]
 

@@ -5,9 +5,9 @@ import HeadgateTransport
 
 /// The program `headgate-console` (Protocol, The console; Behaviour O3).
 public enum ConsoleProgram {
-    /// Does what the arguments, without the program's name, ask for; gives the process's exit code: 0, 1 for what
-    /// failed, 2 for a command line that makes no sense.
-    /// - Parameter commit: which the program is built from, for `--version`.
+    /// Runs the program with arguments, without its name. Returns the exit code: 0 for success, 1 for a failure, 2 for
+    /// a wrong command line.
+    /// - Parameter commit: the commit that the program was built from, for `--version`.
     public static func run(_ arguments: [String], builtFrom commit: String? = nil) -> Int32 {
         ProcessSignals.prepare(holding: followed)
         do throws(ConsoleOptions.UsageFault) {
@@ -29,7 +29,7 @@ public enum ConsoleProgram {
         do {
             let loop = try EventLoop()
             let console = try Console(options, on: loop)
-            // A reader of standard error that stalls must not hold up the pages.
+            // A slow reader of standard error must not delay the pages.
             let signals = try follow(console, loop)
             ProcessSignals.release()
             reportReady(console)
@@ -42,10 +42,10 @@ public enum ConsoleProgram {
         }
     }
 
-    /// The milliseconds that the end of the process waits for a reader of standard error.
+    /// The time to wait for a reader of standard error at the end, in milliseconds.
     private static let patience = 500
 
-    /// The signals that the console follows. They are held until it does.
+    /// The signals that the console handles. They are held back until it does.
     private static let followed = [SIGTERM, SIGINT, SIGHUP]
 
     private static func follow(_ console: Console, _ loop: EventLoop) throws -> [LoopSignal] {
@@ -69,12 +69,12 @@ public enum ConsoleProgram {
         log("headgate-console ready \(console.url)")
     }
 
-    /// Writes a line to standard error. A reader that stalls does not hold up the pages.
+    /// Writes a line to standard error, without waiting for a reader.
     private static func log(_ line: String) {
         LineOutput.standardError.write(line) { "headgate-console: \($0) lines found no room" }
     }
 
-    /// Each open page is a connection: as many as the system grants.
+    /// Raises the limit of descriptors to the hard limit, because each open page is a connection.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

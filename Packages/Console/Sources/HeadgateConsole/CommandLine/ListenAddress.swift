@@ -1,21 +1,21 @@
-/// Where the console listens: on loopback, or on a Unix socket, and nowhere else (Behaviour O3).
+/// The address on which the console listens: the loopback interface or a Unix socket, and nothing else (Behaviour O3).
 enum ListenAddress: Equatable, Sendable {
-    /// A port of an IPv4 address of loopback; the address has four numbers, 127 being the first.
+    /// A port of an IPv4 loopback address, given as four numbers of which the first is 127.
     case ipv4([UInt8], port: UInt16)
     /// A port of `[::1]`.
     case ipv6(port: UInt16)
-    /// A Unix socket.
+    /// The path of a Unix socket.
     case path(String)
 
-    /// Where it listens unless told otherwise.
+    /// The default address.
     static let usual = ListenAddress.ipv4([127, 0, 0, 1], port: 9_477)
 
-    /// Why a text is no address to listen on; for people.
+    /// The reason why a text is no valid address, as a text for people.
     struct Fault: Error, Equatable {
         let message: String
     }
 
-    /// Reads `HOST:PORT`, `[::1]:PORT` or a path, which has a slash in it.
+    /// Reads `HOST:PORT`, `[::1]:PORT`, or a path, which contains a slash.
     init(_ text: String) throws(Fault) {
         if text.contains("/") {
             self = .path(text)
@@ -43,7 +43,7 @@ enum ListenAddress: Equatable, Sendable {
         return parts.count == 4 && numbers.count == 4 ? numbers : nil
     }
 
-    /// The same address at another port: the one that the system chose for port 0.
+    /// Returns the address with another port: the one that the system chose for port 0.
     func at(port: UInt16) -> ListenAddress {
         switch self {
         case .ipv4(let numbers, _): .ipv4(numbers, port: port)
@@ -52,7 +52,7 @@ enum ListenAddress: Equatable, Sendable {
         }
     }
 
-    /// The host as a `Host` header has it, without the port; nil for a Unix socket, which has none.
+    /// The host in the form of a `Host` header, without the port, or nil for a Unix socket.
     var host: String? {
         switch self {
         case .ipv4(let numbers, _): numbers.map(String.init).joined(separator: ".")
@@ -61,7 +61,7 @@ enum ListenAddress: Equatable, Sendable {
         }
     }
 
-    /// The port; nil for a Unix socket.
+    /// The port, or nil for a Unix socket.
     var port: UInt16? {
         switch self {
         case .ipv4(_, let port), .ipv6(let port): port
@@ -69,7 +69,7 @@ enum ListenAddress: Equatable, Sendable {
         }
     }
 
-    /// The address of a page: with a Unix socket as a proxy's configuration and curl would write it.
+    /// Returns the URL of a path. For a Unix socket it has the form that proxies and curl use.
     func url(_ target: String) -> String {
         guard let host, let port else {
             if case .path(let path) = self { return "http+unix://\(URLText.encoded(path))\(target)" }

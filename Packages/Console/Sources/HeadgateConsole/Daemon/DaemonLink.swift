@@ -3,14 +3,14 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// The console's way to the daemon.
+/// The console's connection to the daemon.
 ///
-/// While somebody looks there is one watch and one question every two seconds, whatever the number of pages. Nothing is
-/// asked while nobody does. A daemon that is away is looked for as often as it is asked for.
+/// While pages are open, the link has one watch and asks every two seconds, whatever the number of pages. Without open
+/// pages it asks nothing. If the daemon is away, each question tries to connect again.
 final class DaemonLink {
     private let loop: EventLoop
     private let connection: ClientConnection
-    /// Told when the state has changed.
+    /// Called after each change of the state.
     private let changed: () -> Void
     private(set) var state = DaemonState()
     private(set) var history = History()
@@ -27,7 +27,7 @@ final class DaemonLink {
         self.loop = loop
         self.changed = changed
         var options = ClientOptions()
-        // The console tells at once that the daemon is away, and asks again by itself.
+        // The console reports at once that the daemon is away, and repeats its questions itself.
         options.onWarning = nil
         options.connectTimeout = .zero
         options.reconnectTimeout = .zero
@@ -37,13 +37,13 @@ final class DaemonLink {
             options: options, on: loop)
     }
 
-    /// Whether somebody looks at who is connected: nobody else has that asked.
+    /// Returns true if the page of clients is open. Only that page needs the list of clients.
     var areClientsLookedAt: () -> Bool = { false }
 
     /// The path of the daemon's socket.
     var socketPath: String { connection.socketPath }
 
-    /// Somebody looks, or nobody does any more.
+    /// Starts to follow the daemon, because a page is open, or stops, because none is.
     func attend(_ isAttended: Bool) {
         self.isAttended = isAttended
         guard !isAttended else { return look() }
@@ -53,14 +53,14 @@ final class DaemonLink {
         connection.abandon(watch)
     }
 
-    /// Calls `then` once the state is that of the present moment, or the daemon is known to be away.
+    /// Calls `then` once the state is up to date, or the daemon is known to be away.
     func whenFresh(_ then: @escaping () -> Void) {
         if isAttended, state.presence == .serving { return then() }
         waiting.append(then)
         look()
     }
 
-    /// Calls `then` once the state has who is connected, where the daemon tells that.
+    /// Calls `then` once the state has the connected clients, if the daemon returns them.
     func whenClientsAreKnown(_ then: @escaping () -> Void) {
         ask("client.list") { [weak self] result in
             self?.state.take(clients: (try? result.get()).flatMap(ListedClient.list))
@@ -68,7 +68,7 @@ final class DaemonLink {
         }
     }
 
-    /// Calls `then` once the state is that of a moment after this one: something was changed.
+    /// Calls `then` once the state is newer than this call, because something was changed.
     func whenLookedAnew(_ then: @escaping () -> Void) {
         ask("status") { [weak self] result in
             guard let self else { return }
@@ -78,7 +78,7 @@ final class DaemonLink {
         }
     }
 
-    /// Asks the daemon something. What comes of it is told once, within a few seconds.
+    /// Calls a method of the daemon. `completion` is called once, within a few seconds.
     func ask(
         _ method: String, _ params: DataObject = [:], _ completion: @escaping (Result<DataObject, any Error>) -> Void
     ) {
@@ -87,7 +87,7 @@ final class DaemonLink {
         }
     }
 
-    /// Ends everything.
+    /// Closes the connection.
     func close() {
         attend(false)
         connection.close()
@@ -95,7 +95,7 @@ final class DaemonLink {
 
     private var now: Timestamp { loop.wallNow }
 
-    // MARK: Looking
+    // MARK: Following the daemon
 
     private func look() {
         if isAttended { timer.arm(after: Self.interval) }
@@ -146,7 +146,7 @@ final class DaemonLink {
             state.take(update, at: now)
         case .interrupted(let error): state.fail(error, at: now)
         case .ended(let error):
-            // The next look begins another.
+            // The next question starts a new watch.
             watch = nil
             guard isAttended, !(error is CancellationError) else { return }
             state.fail(error, at: now)

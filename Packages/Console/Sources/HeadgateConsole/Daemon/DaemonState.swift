@@ -1,38 +1,38 @@
 import HeadgateClient
 import HeadgateData
 
-/// What the console knows of the daemon: as it is now, or as it was when it was last seen.
+/// The daemon's state as the console knows it: the present one, or the last known one.
 struct DaemonState: Sendable {
-    /// Whether there is a daemon.
+    /// The availability of the daemon.
     enum Presence: Equatable, Sendable {
-        /// Nobody has asked yet.
+        /// The daemon was not asked yet.
         case unknown
-        /// It answers.
+        /// The daemon answers.
         case serving
-        /// It does not, since then, for this reason.
+        /// The daemon has not answered since that time, for this reason.
         case away(String, since: Timestamp)
-        /// It does not let the console look, for this reason.
+        /// The daemon refuses the console's questions, for this reason.
         case refusing(String)
     }
 
     private(set) var presence = Presence.unknown
-    /// What `status` says besides the lists; nil before it was asked.
+    /// The last result of `status`, or nil before the first.
     private(set) var status: DataObject?
     private(set) var dispatchers: [ListedDispatcher] = []
     private(set) var barriers: [ListedBarrier] = []
-    /// Who is connected; nil where that was not asked, or the daemon is too old to tell.
+    /// The connected clients. Nil if they were not asked for, or if the daemon is too old to return them.
     private(set) var clients: [ListedClient]?
-    /// What the daemon measures; nil where it has not told, or is too old to.
+    /// The daemon's metrics. Nil if they were not read, or if the daemon is too old to return them.
     private(set) var metrics: MetricTable?
-    /// When something was learned last.
+    /// The time of the last information from the daemon.
     private(set) var asOf: Timestamp?
 
-    /// Whether the daemon answers and has all that it needs.
+    /// True if the daemon answers and is ready.
     var isReady: Bool {
         presence == .serving && status?.get(key: "ready") ?? false
     }
 
-    /// The daemon has told how it is.
+    /// Stores a result of `status`.
     mutating func take(status: DataObject, at now: Timestamp) {
         presence = .serving
         self.status = status
@@ -41,17 +41,17 @@ struct DaemonState: Sendable {
         asOf = now
     }
 
-    /// The daemon has told what it measures; nil where it does not know how to.
+    /// Stores the metrics, or nil if the daemon has none.
     mutating func take(metrics: MetricTable?) {
         self.metrics = metrics
     }
 
-    /// The daemon has told who is connected; nil where it does not know how to.
+    /// Stores the connected clients, or nil if the daemon cannot return them.
     mutating func take(clients: [ListedClient]?) {
         self.clients = clients
     }
 
-    /// The daemon cannot be asked.
+    /// Notes that a call of the daemon has failed.
     mutating func fail(_ error: any Error, at now: Timestamp) {
         if case ClientError.refused(let refusal) = error, refusal.reason == .unauthorized {
             presence = .refusing(refusal.message)
@@ -64,7 +64,7 @@ struct DaemonState: Sendable {
         }
     }
 
-    /// Something has happened in the daemon.
+    /// Applies a notification of the watch.
     mutating func take(_ update: WatchUpdate, at now: Timestamp) {
         switch update {
         case .dispatchers(let changed, let removed):
@@ -86,29 +86,29 @@ struct DaemonState: Sendable {
 }
 
 extension DaemonState {
-    /// One of the counters of `status`.
+    /// Returns a counter of `status`.
     func counter(_ name: String) -> Int {
         status?.get(key: "counters", as: DataObject.self)?.get(key: name) ?? 0
     }
 
-    /// What `status` says of the store.
+    /// The section `store` of `status`.
     var store: DataObject {
         status?.get(key: "store") ?? [:]
     }
 
-    /// A dispatcher.
+    /// Returns a dispatcher, or nil if there is none of this ID.
     func dispatcher(_ id: String) -> ListedDispatcher? {
         dispatchers.first { $0.id == id }
     }
 
-    /// The barriers that stand before a dispatcher, and the state of each for it, in the daemon's order.
+    /// Returns the barriers before a dispatcher with their states, in the daemon's order.
     func gates(before dispatcher: String) -> [Gate] {
         barriers.compactMap { barrier in
             barrier.states.first { $0.dispatcher == dispatcher }.map { Gate(barrier: barrier, state: $0.state) }
         }
     }
 
-    /// A barrier as it stands before one dispatcher.
+    /// A barrier and its state for one dispatcher.
     struct Gate: Sendable {
         let barrier: ListedBarrier
         let state: ListedBarrier.State

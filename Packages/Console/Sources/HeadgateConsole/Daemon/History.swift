@@ -1,40 +1,40 @@
-/// The last quarter of an hour, for as long as somebody looked: what happened between two looks at the daemon.
+/// The daemon's activity in the last 15 minutes, as far as pages were open, in steps between two readings.
 struct History: Sendable {
-    /// What there is between two looks.
+    /// The activity in one step.
     struct Step: Equatable, Sendable {
-        /// Events received a second.
+        /// Events received per second.
         var received = 0.0
-        /// Events delivered a second, of all dispatchers together.
+        /// Events delivered per second, by all dispatchers together.
         var delivered = 0.0
         /// Events in the store.
         var backlog = 0.0
-        /// How long half of the acknowledgements took at most, in seconds; nil where there were none.
+        /// The times to acknowledge events, or nil if there were none.
         var acknowledged: Quantiles?
-        /// How long it took from receipt to delivery.
+        /// The times from receipt to delivery, or nil if there were none.
         var reached: Quantiles?
-        /// Events delivered a second, by dispatcher.
+        /// Events delivered per second, by dispatcher.
         var sent: [String: Double] = [:]
     }
 
-    /// What half, and what 99 of a hundred, do not exceed, in seconds.
+    /// The p50 and p99 of times, in seconds.
     struct Quantiles: Equatable, Sendable {
         let half: Double
         let most: Double
     }
 
-    /// So long is a step.
+    /// The length of a step, in seconds.
     static let interval = 2.0
-    /// Looks that lie further apart do not belong together, in seconds.
+    /// The longest time between two readings of one step, in seconds.
     private static let longestStride = 10.0
-    /// So many steps are kept.
+    /// The number of steps that are kept.
     static let length = 450
 
-    /// The steps by their number, counted from the clock's origin; a number is the place it has modulo the length.
+    /// The steps with their numbers, counted from the clock's origin. A step's index is its number modulo the length.
     private var ring: [(number: Int, step: Step)?] = Array(repeating: nil, count: length)
     private var last: (time: Double, look: Look)?
     private var newest = 0
 
-    /// What is seen at one look.
+    /// The values of one reading.
     struct Look: Sendable {
         var received: Int
         var delivered: Int
@@ -44,11 +44,11 @@ struct History: Sendable {
         var reached: Histogram?
     }
 
-    /// Takes in how things stand.
-    /// - Parameter time: seconds on a clock that never jumps.
+    /// Adds a reading.
+    /// - Parameter time: the time of a monotonic clock, in seconds.
     mutating func take(_ look: Look, at time: Double) {
         defer { last = (time, look) }
-        // Where nobody looked there is a gap: of a longer while only the average would be known.
+        // A longer time without readings stays a gap, because only its average would be known.
         guard let last, time > last.time, time - last.time <= Self.longestStride,
             let step = Self.step(from: last.look, to: look, seconds: time - last.time)
         else { return }
@@ -58,10 +58,10 @@ struct History: Sendable {
         newest = end
     }
 
-    /// The steps of the last quarter of an hour, the oldest first; nil where nobody looked.
+    /// Returns the steps of the last 15 minutes, oldest first. A step is nil if there were no readings.
     func steps(at time: Double) -> [Step?] {
         let now = max(Int(time / Self.interval), newest)
-        // The present step has only begun: the line ends with the one before it unless it is known.
+        // The present step is incomplete, so the line ends before it unless it is already known.
         let end = newest == now ? now : now - 1
         return ((end - Self.length + 1)...end).map { number in
             guard number >= 0, let (known, step) = ring[number % Self.length], known == number else { return nil }
@@ -69,12 +69,12 @@ struct History: Sendable {
         }
     }
 
-    /// The last step; nil where it is not known.
+    /// The last step, or nil if it is not known.
     var latest: Step? {
         ring[newest % Self.length]?.step
     }
 
-    /// Nil where the counters went back: the daemon has begun anew.
+    /// Returns the step between two readings, or nil if the counters went back because the daemon restarted.
     private static func step(from old: Look, to new: Look, seconds: Double) -> Step? {
         guard new.received >= old.received, new.delivered >= old.delivered else { return nil }
         var step = Step()
@@ -99,7 +99,7 @@ struct History: Sendable {
 }
 
 extension History.Look {
-    /// What is seen of the daemon.
+    /// Takes a reading of the daemon's state.
     init(_ state: DaemonState) {
         received = state.counter("received")
         delivered = state.counter("delivered")

@@ -1,36 +1,36 @@
 import HeadgateClient
 import HeadgateData
 
-/// What the daemon measures, as the method `metrics` tells it (Behaviour O1).
+/// The daemon's metrics, as the method `metrics` returns them (Behaviour O1).
 struct MetricTable: Sendable {
     private let samples: [String: [Sample]]
 
-    /// One value, or one histogram, of a metric.
+    /// One value or one histogram of a metric.
     struct Sample: Sendable {
         let labels: [String: String]
-        /// Nil for a histogram.
+        /// The value, or nil for a histogram.
         let value: Double?
-        /// Nil for all but a histogram.
+        /// The histogram, or nil for a plain value.
         let histogram: Histogram?
     }
 
-    /// Reads the result of `metrics`. What is missing or not known is left out.
+    /// Reads the result of `metrics`. Missing or unknown parts are left out.
     init(_ result: DataObject) {
         let metrics = ListedMetric.list(in: result) ?? []
         samples = Dictionary(metrics.map { ($0.name, $0.samples.map(Sample.init)) }) { $0 + $1 }
     }
 
-    /// The samples of a metric.
+    /// Returns the samples of a metric.
     func samples(_ name: String) -> [Sample] {
         samples[name] ?? []
     }
 
-    /// The value of a metric that has no labels.
+    /// Returns the value of a metric without labels.
     func value(_ name: String) -> Double? {
         samples(name).first?.value
     }
 
-    /// All histograms of a metric as one, or those with a label.
+    /// Returns the sum of all histograms of a metric, or of those with a label.
     func histogram(_ name: String, _ label: (name: String, value: String)? = nil) -> Histogram? {
         let parts = samples(name).filter { label == nil || $0.labels[label?.name ?? ""] == label?.value }
         return parts.compactMap(\.histogram).reduce(nil) { sum, part in sum.map { $0.adding(part) } ?? part }
@@ -51,38 +51,38 @@ extension MetricTable.Sample {
     }
 }
 
-/// How many of something were how large, since the daemon started.
+/// Counts of values by their size, since the daemon's start.
 struct Histogram: Equatable, Sendable {
-    /// The upper bounds, ascending; what is larger than the last is counted behind it.
+    /// The upper bounds, ascending. Larger values are counted after the last bound.
     let bounds: [Double]
-    /// How many are at most as large as each bound, and at the end how many there are.
+    /// The number of values up to each bound, and at the end the number of all values.
     let counts: [Double]
 
-    /// A histogram; nil where there is not one more count than bounds.
+    /// Makes a histogram. Returns nil unless there is one more count than bounds.
     init?(bounds: [Double], counts: [Double]) {
         guard counts.count == bounds.count + 1 else { return nil }
         self.bounds = bounds
         self.counts = counts
     }
 
-    /// Both together; those of other bounds cannot be added.
+    /// Returns the sum of both. A histogram with other bounds is ignored.
     func adding(_ other: Histogram) -> Histogram {
         guard bounds == other.bounds else { return self }
         return Histogram(bounds: bounds, counts: zip(counts, other.counts).map { $0 + $1 }) ?? self
     }
 
-    /// What came since an older state of the same; nil where that is of another daemon.
+    /// Returns the values since an earlier reading, or nil if that is from another run of the daemon.
     func since(_ old: Histogram) -> Histogram? {
         guard bounds == old.bounds else { return nil }
         let news = zip(counts, old.counts).map { $0 - $1 }
         return news.contains { $0 < 0 } ? nil : Histogram(bounds: bounds, counts: news)
     }
 
-    /// How many there are.
+    /// The number of values.
     var count: Double { counts.last ?? 0 }
 
-    /// The size that a share of them does not exceed, straight between two bounds; nil where there are none. What is
-    /// larger than the last bound is taken for as large as that.
+    /// Returns the size that a share of the values does not exceed, by linear interpolation between two bounds. Values
+    /// above the last bound count as that bound. Returns nil if there are no values.
     func quantile(_ share: Double) -> Double? {
         guard count > 0, let largest = bounds.last else { return nil }
         let rank = share * count

@@ -1,6 +1,6 @@
-/// The files that pages use. They are in the program.
+/// The files that pages use. The program contains them.
 extension Route.Asset {
-    /// The file.
+    /// The answer with the file.
     var response: HTTPResponse {
         switch self {
         case .style: HTTPResponse(200, type: "text/css; charset=utf-8", PackageResources.console_css)

@@ -3,19 +3,19 @@ import HeadgateTransport
 
 /// The socket on which the console listens.
 final class ConsoleSocket {
-    /// Where it listens, with the port that the system gave.
+    /// The address, with the port that the system chose.
     let address: ListenAddress
-    /// The descriptor, which is the server's to close.
+    /// The descriptor, which the server closes.
     let descriptor: Int32
-    /// Removes the file of a Unix socket with itself.
+    /// The file of a Unix socket, which is removed with this object.
     private let file: BoundSocket?
 
-    /// Why nothing listens; for people.
+    /// The reason why the socket cannot listen, as a text for people.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Binds and listens.
+    /// Binds the socket and listens.
     init(_ address: ListenAddress) throws {
         switch address {
         case .path(let path):
@@ -46,7 +46,7 @@ final class ConsoleSocket {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(family, type, 0)
         guard descriptor >= 0 else { throw fault(address) }
-        // A console that starts again finds connections of the last one that are not quite over.
+        // Connections of an earlier console may not be completely closed yet.
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         let isBound = withUnsafeBytes(of: &name) { bytes in
@@ -64,7 +64,7 @@ final class ConsoleSocket {
         Fault(description: "\(address.host ?? ""):\(address.port ?? 0): \(String(cString: strerror(errno)))")
     }
 
-    /// Both families have the port at the same place.
+    /// Returns the port of a socket. Both address families have it at the same offset.
     private static func port(of descriptor: Int32) -> UInt16? {
         var name = sockaddr_in6()
         var size = socklen_t(MemoryLayout<sockaddr_in6>.size)

@@ -1,7 +1,7 @@
 import CMicrohttpd
 import HeadgateTransport
 
-/// One request, and what becomes of it.
+/// One HTTP request and its answer.
 final class HTTPExchange {
     private weak var server: HTTPServer?
     private let connection: OpaquePointer
@@ -12,17 +12,17 @@ final class HTTPExchange {
     private var stream: (any StreamSource)?
 
     enum Stage {
-        /// The head has been read, or is being read.
+        /// The head is being read.
         case head
         /// The body is being read.
         case body
-        /// The answer is awaited.
+        /// The handler has the request and has not answered.
         case asked
-        /// The answer is there.
+        /// The handler has answered.
         case answered(HTTPAnswer)
-        /// The answer is the library's.
+        /// The library has the answer.
         case queued
-        /// Nobody wants an answer any more.
+        /// The request is over, and no answer is needed.
         case over
     }
 
@@ -33,14 +33,14 @@ final class HTTPExchange {
         request.target = target
     }
 
-    /// More of the body has come.
+    /// Adds bytes of the body.
     func take(_ bytes: UnsafeRawBufferPointer) {
         isTooLarge = isTooLarge || request.body.count + bytes.count > Self.longestBody
         if !isTooLarge { request.body += bytes }
     }
 
-    /// The library can go on with the request.
-    /// - Returns: whether it may; else it closes the connection.
+    /// Continues the request when the library can.
+    /// - Returns: false to close the connection.
     func proceed(method: String, _ handler: HTTPServer.Handler) -> Bool {
         switch stage {
         case .head:
@@ -62,7 +62,7 @@ final class HTTPExchange {
         }
     }
 
-    /// Lets the library go on with what was suspended: the answer is there, or the stream has more to say.
+    /// Resumes a suspended request, because its answer or more of its stream is ready.
     func resume() {
         guard isSuspended else { return }
         isSuspended = false
@@ -70,9 +70,9 @@ final class HTTPExchange {
         server?.turnSoon()
     }
 
-    /// The request is over: it is answered, or its connection is gone.
+    /// Ends the request, because it is answered or its connection is gone.
     func end() {
-        // The browser may have left between the answer and the moment at which the library would have taken it.
+        // The browser may have left before the library took the answer.
         if case .answered(.events(let source)) = stage { source.readerLeft() }
         stage = .over
         isSuspended = false
@@ -85,7 +85,7 @@ final class HTTPExchange {
         MHD_suspend_connection(connection)
     }
 
-    /// Answers the request; once.
+    /// Answers the request. A second answer is dropped.
     func answer(_ answer: HTTPAnswer) {
         guard case .asked = stage else {
             if case .events(let source) = answer { source.readerLeft() }
@@ -116,7 +116,8 @@ final class HTTPExchange {
         case .response(let response): return queue(response)
         case .events(let source):
             stream = source
-            // The exchange outlives the response: the library lets go of it before it tells of the end.
+            // The exchange outlives the response: the library releases the response before it reports the end of the
+            // request.
             let response = MHD_create_response_from_callback(
                 UInt64.max, Self.pieceSize, Self.read, Unmanaged.passUnretained(self).toOpaque(), nil)
             let headers = [HTTPRequest.Header(name: "Content-Type", value: "text/event-stream; charset=utf-8")]

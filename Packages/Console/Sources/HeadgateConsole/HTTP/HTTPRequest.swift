@@ -1,12 +1,12 @@
-/// A request as it came, before anybody judged it.
+/// An HTTP request as it came.
 struct HTTPRequest: Equatable, Sendable {
-    /// `GET`, `POST` …
+    /// The method: `GET`, `POST` …
     var method = "GET"
     /// The path and the query, as they were sent.
     var target = "/"
-    /// The headers in their order, their names in lower case.
+    /// The headers in order, with names in lower case.
     var headers: [Header] = []
-    /// What was sent with it.
+    /// The body.
     var body: [UInt8] = []
 
     /// One header.
@@ -15,12 +15,12 @@ struct HTTPRequest: Equatable, Sendable {
         let value: String
     }
 
-    /// The values of a header, whose name is in lower case.
+    /// Returns the values of a header, whose name is in lower case.
     func values(_ name: String) -> [String] {
         headers.filter { $0.name == name }.map(\.value)
     }
 
-    /// The value of a header that stands there once; nil where there is none or several.
+    /// Returns the value of a header, or nil if there is none or several.
     func value(_ name: String) -> String? {
         let all = values(name)
         return all.count == 1 ? all[0] : nil
@@ -31,12 +31,12 @@ struct HTTPRequest: Equatable, Sendable {
         target.prefix { $0 != "?" }
     }
 
-    /// The query, read; nil where it is broken.
+    /// The decoded query, or nil if it is malformed.
     var query: FormFields? {
         FormFields(target.dropFirst(path.count + 1))
     }
 
-    /// The value of a cookie.
+    /// Returns the values of a cookie.
     func cookies(_ name: String) -> [String] {
         values("cookie").flatMap { $0.split(separator: ";") }.compactMap { pair in
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -46,42 +46,42 @@ struct HTTPRequest: Equatable, Sendable {
     }
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 struct HTTPResponse: Sendable {
     var status: Int
     var headers: [HTTPRequest.Header] = []
     var body: [UInt8]
 
-    /// An answer of some type.
+    /// Makes an answer with a content type.
     init(_ status: Int, type: String, _ body: [UInt8]) {
         self.status = status
         self.body = body
         headers = [HTTPRequest.Header(name: "Content-Type", value: type)]
     }
 
-    /// One word for programs.
+    /// Returns an answer of one word, for programs.
     static func word(_ status: Int, _ word: String) -> HTTPResponse {
         HTTPResponse(status, type: "text/plain; charset=utf-8", Array(word.utf8))
     }
 
-    /// A few plain words.
+    /// Returns an answer of plain text, with a line end.
     static func words(_ status: Int, _ text: String) -> HTTPResponse {
         word(status, "\(text)\n")
     }
 
-    /// A way to another page, by GET.
+    /// Returns a redirection to another page, by GET.
     static func seeOther(_ location: String) -> HTTPResponse {
         words(303, "See \(location)").with("Location", location)
     }
 
-    /// With another header.
+    /// Returns the answer with another header.
     func with(_ name: String, _ value: String) -> HTTPResponse {
         var response = self
         response.headers.append(HTTPRequest.Header(name: name, value: value))
         return response
     }
 
-    /// What every answer says to browsers: nothing of other places, nothing in frames, nothing kept.
+    /// Headers of every answer. They forbid content of other sites, frames and caching.
     static let securityHeaders = [
         HTTPRequest.Header(
             name: "Content-Security-Policy",

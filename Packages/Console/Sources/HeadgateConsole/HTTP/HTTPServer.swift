@@ -2,27 +2,26 @@ import CMicrohttpd
 import Glibc
 import HeadgateTransport
 
-/// Something that is read piece by piece, as it comes, for as long as somebody reads.
+/// A source of bytes that is read piece by piece until its end or until the reader leaves.
 protocol StreamSource: AnyObject {
-    /// The next bytes, at most so many; none when there is nothing at present, nil when nothing more comes.
+    /// Returns the next bytes, at most this many. Returns none if there are none now, and nil at the end.
     func read(atMost count: Int) -> [UInt8]?
-    /// The reader is gone. It is told once.
+    /// Called once when the reader has left.
     func readerLeft()
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 enum HTTPAnswer {
-    /// All of it.
+    /// A complete answer.
     case response(HTTPResponse)
-    /// A stream of events, which ends when somebody wants it to.
+    /// A stream of server-sent events, which ends when its source ends.
     case events(any StreamSource)
 }
 
-/// An HTTP server on an event loop, made of libmicrohttpd.
+/// An HTTP server on an event loop, made with libmicrohttpd.
 ///
-/// libmicrohttpd has no thread here: the loop watches its one descriptor and calls it, so that all is on the loop's
-/// thread and nothing is handed over. A request that waits for its answer, or a stream with nothing to say, is suspended
-/// and costs nothing.
+/// libmicrohttpd has no thread here. The loop watches its descriptor and calls it, so that everything runs on the
+/// loop's thread. A request without an answer, or a stream without new data, is suspended and costs nothing.
 final class HTTPServer {
     /// Answers a request, at once or later.
     typealias Handler = (HTTPRequest, HTTPExchange) -> Void
@@ -35,16 +34,16 @@ final class HTTPServer {
     private var isTurnDue = false
     private var exchanges: [ObjectIdentifier: HTTPExchange] = [:]
 
-    /// What one connection may cost: longer heads of requests are refused, and who neither reads nor writes is closed.
+    /// The limits of one connection. Longer heads are refused, and an idle connection is closed.
     private static let limits = cmicrohttpd_limits(
         connections: 1_200, bytes_per_connection: 16_384, idle_seconds: 20)
 
-    /// Why there is no server; for people.
+    /// The reason why there is no server, as a text for people.
     struct Fault: Error, CustomStringConvertible {
         let description = "libmicrohttpd cannot start"
     }
 
-    /// Serves what connects to a listening socket, whose descriptor it closes at its end.
+    /// Serves connections to a listening socket, whose descriptor the server closes at its end.
     init(listening descriptor: Int32, on loop: EventLoop, _ handler: @escaping Handler) throws {
         self.loop = loop
         self.handler = handler
@@ -59,7 +58,7 @@ final class HTTPServer {
         guard let library else { return }
         watch = nil
         timer.cancel()
-        // The library does not close what is suspended.
+        // The library does not close suspended connections.
         for exchange in exchanges.values { exchange.resume() }
         self.library = nil
         MHD_stop_daemon(library)
@@ -76,7 +75,7 @@ final class HTTPServer {
         }
     }
 
-    /// Has the library go on soon: it must not be called from its own callbacks.
+    /// Continues the library at the end of the turn, because its callbacks must not call it.
     func turnSoon() {
         guard !isTurnDue, library != nil else { return }
         isTurnDue = true
@@ -86,9 +85,9 @@ final class HTTPServer {
         }
     }
 
-    // MARK: What the library calls
+    // MARK: Callbacks of the library
 
-    /// A request begins: this much is known of it.
+    /// A request begins. Only its target is known.
     private static let begin:
         @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? = {
             context, target, connection in

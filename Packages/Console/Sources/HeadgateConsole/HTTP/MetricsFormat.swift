@@ -1,7 +1,7 @@
-/// Which of the formats of metrics a scraper wants.
+/// Chooses the format of metrics for a scraper.
 enum MetricsFormat {
-    /// Whether it asks for OpenMetrics, and likes that no less than plain text (RFC 9110, 12.5.1). Who takes anything gets
-    /// plain text.
+    /// Returns true if the scraper prefers OpenMetrics, or likes it as much as plain text (RFC 9110, 12.5.1). A scraper
+    /// that accepts anything gets plain text.
     /// - Parameter accept: the values of `Accept`.
     static func wantsOpenMetrics(_ accept: [String]) -> Bool {
         let ranges = accept.flatMap { $0.split(separator: ",") }.map(MediaRange.init)
@@ -10,7 +10,7 @@ enum MetricsFormat {
         return open > 0 && open >= plain
     }
 
-    /// One of the types that are taken, and how gladly.
+    /// A media type of `Accept` with its quality.
     private struct MediaRange {
         let type: String
         let quality: Double

@@ -1,6 +1,6 @@
-/// Text as it stands in URLs and forms.
+/// Encodes and decodes text in URLs and forms.
 enum URLText {
-    /// Percent-encodes all but what never needs it (RFC 3986, 2.3).
+    /// Percent-encodes all characters except the unreserved ones (RFC 3986, 2.3).
     static func encoded(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {
@@ -21,8 +21,8 @@ enum URLText {
         }
     }
 
-    /// The text behind percent-encoding; nil where that is broken or hides what is no UTF-8.
-    /// - Parameter isForm: whether a plus is a space, as in forms and queries.
+    /// Decodes percent-encoding. Returns nil if it is malformed or not UTF-8.
+    /// - Parameter isForm: true to decode a plus as a space, as in forms and queries.
     static func decoded(_ text: some StringProtocol, isForm: Bool = false) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -45,7 +45,7 @@ enum URLText {
     }
 }
 
-/// The fields of a query or a form, in their order.
+/// The fields of a query or a form, in order.
 struct FormFields: Equatable, Sendable {
     private(set) var fields: [Field]
 
@@ -55,12 +55,12 @@ struct FormFields: Equatable, Sendable {
         let value: String
     }
 
-    /// No fields.
+    /// Makes an empty list.
     init() {
         fields = []
     }
 
-    /// Reads `name=value&…`; nil where that is broken.
+    /// Reads `name=value&…`. Returns nil if it is malformed.
     init?(_ text: some StringProtocol) {
         fields = []
         for part in text.split(separator: "&") {
@@ -77,14 +77,14 @@ struct FormFields: Equatable, Sendable {
         fields.first { $0.name == name }?.value
     }
 
-    /// All but those of a name.
+    /// Returns the fields without those of a name.
     func without(_ name: String) -> FormFields {
         var rest = self
         rest.fields.removeAll { $0.name == name }
         return rest
     }
 
-    /// As it stands behind a question mark; empty where there are none.
+    /// The fields in the form of a query, without the question mark.
     var text: String {
         fields.map { "\(URLText.encoded($0.name))=\(URLText.encoded($0.value))" }.joined(separator: "&")
     }

@@ -1,12 +1,12 @@
 import HeadgateTransport
 
-/// All pages that somebody looks at, and how they are told what changes.
+/// The open pages, and the streams that bring changes to them.
 ///
-/// A page is rendered once for all who look at it, at most a few times a second, and not at all when nobody does.
+/// A page is rendered once for all its readers, at most a few times a second, and never without readers.
 final class LivePages {
     private let loop: EventLoop
     private let render: (Route.Page) -> [Region]
-    /// Told when the first one comes, and when the last one has left.
+    /// Called with true when the first reader comes, and with false when the last one has left.
     private let attended: (Bool) -> Void
     private var open: [Route.Page: OpenPage] = [:]
     private var readers = 0
@@ -19,10 +19,10 @@ final class LivePages {
         var readers: [ObjectIdentifier: PageReader] = [:]
     }
 
-    /// So many pages may be open at once.
+    /// The most readers at a time.
     static let mostReaders = 1_000
     private static let shortestPause = Duration.milliseconds(200)
-    /// A page that is closed is noticed within this time.
+    /// The time between two signs of life. Within this time a closed page is noticed.
     private static let signInterval = Duration.seconds(5)
 
     init(
@@ -33,11 +33,11 @@ final class LivePages {
         self.attended = attended
     }
 
-    /// A stream of a page's news; nil when there are too many.
+    /// Returns a stream of a page's changes, or nil if there are too many.
     func reader(of page: Route.Page, wake: @escaping () -> Void) -> PageReader? {
         guard readers < Self.mostReaders else { return nil }
         let reader = PageReader(of: page, in: self, wake: wake)
-        // Whoever comes is never told less than the page that was served: others may not have been told of that yet.
+        // The reader gets at least the present page: the last change may not have been rendered for others yet.
         show(page)
         open[page]?.readers[ObjectIdentifier(reader)] = reader
         readers += 1
@@ -48,16 +48,16 @@ final class LivePages {
         return reader
     }
 
-    /// Whether somebody looks at a page.
+    /// Returns true if a page has readers.
     func isOpen(_ page: Route.Page) -> Bool { open[page] != nil }
 
-    /// Something has changed: whoever looks is told soon.
+    /// Schedules an update of all open pages, because the state has changed.
     func changed() {
         guard readers > 0, timer.deadline == nil else { return }
         timer.arm(after: Self.shortestPause)
     }
 
-    /// Ends all streams. Browsers that may still look come again.
+    /// Ends all streams. Browsers with open pages connect again.
     func endAll() {
         for page in open.values {
             for reader in page.readers.values { reader.finish() }
@@ -83,7 +83,7 @@ final class LivePages {
         for page in open.keys { show(page) }
     }
 
-    /// Has all who look at a page told what is new on it.
+    /// Renders a page, and wakes its readers if it has changed.
     private func show(_ page: Route.Page) {
         guard open[page, default: OpenPage()].feed.show(render(page)) else { return }
         for reader in open[page]?.readers.values.map(\.self) ?? [] { reader.wake() }
@@ -97,15 +97,15 @@ final class LivePages {
     }
 }
 
-/// One who looks at a page.
+/// The stream of one reader of a page.
 final class PageReader: StreamSource {
     let page: Route.Page
     private weak var pages: LivePages?
-    /// Has the connection read on.
+    /// Makes the connection read on.
     let wake: () -> Void
     private var known = 0
     private var isOver = false
-    /// What is being sent, the next bytes first.
+    /// The pieces that are being sent, the next one first.
     private var outgoing = [EventText.opening][...]
     private var sentOfFirst = 0
 
@@ -141,7 +141,7 @@ final class PageReader: StreamSource {
         wake()
     }
 
-    /// Says something to find out whether anybody is there; whoever is being told something needs no sign.
+    /// Sends a sign of life, unless other data waits, so that a reader that has left is noticed.
     fileprivate func giveSign() {
         if outgoing.isEmpty { outgoing.append(EventText.sign) }
         wake()

@@ -1,7 +1,7 @@
-/// What has been told of one page's regions, and what a reader who knows less has still to be told. It keeps the latest
-/// of each region and no backlog, however slowly somebody reads.
+/// The latest content of one page's regions, and their versions. A slow reader gets only the latest content of each
+/// region, and no backlog.
 struct PageFeed: Sendable {
-    /// Counts the changes; a reader is told those behind the one that it knows.
+    /// The number of changes. A reader gets the changes after the one that it knows.
     private(set) var version = 0
     private var regions: [Told] = []
 
@@ -9,12 +9,12 @@ struct PageFeed: Sendable {
         let id: String
         var html: String
         var version: Int
-        /// The event that tells of it, ready to be sent to any number of readers.
+        /// The event with the region's content, ready to send to any reader.
         var event: [UInt8]
     }
 
-    /// Takes note of how the page is now.
-    /// - Returns: whether there is anything new.
+    /// Compares the regions with their last content, and stores what has changed.
+    /// - Returns: true if a region has changed.
     mutating func show(_ page: [Region]) -> Bool {
         let before = version
         for region in page { show(region) }
@@ -31,7 +31,7 @@ struct PageFeed: Sendable {
         if let place { regions[place] = told } else { regions.append(told) }
     }
 
-    /// The events for a reader who knows the page as it was at a version.
+    /// Returns the events for a reader that knows a version.
     func events(since known: Int) -> [[UInt8]] {
         regions.filter { $0.version > known }.map(\.event)
     }

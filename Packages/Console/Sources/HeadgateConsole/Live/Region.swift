@@ -1,7 +1,7 @@
-/// A part of a page that changes while one looks at it.
+/// A part of a page that changes while the page is open.
 struct Region: Equatable, Sendable {
-    /// The id of its element.
+    /// The ID of the element.
     let id: String
-    /// What is in the element.
+    /// The content of the element.
     let html: HTML
 }

@@ -1,12 +1,12 @@
 import HeadgateClient
 import HeadgateCommands
 
-/// Why the way to a dispatcher is closed, and what would open it (Behaviour B10).
+/// Describes why a dispatcher is blocked, and what would open its barriers (Behaviour B10).
 struct BarrierWords {
     let state: DaemonState
     let clock: WallClock
 
-    /// The barriers that hold a dispatcher, each with its cause.
+    /// Returns the list of the barriers that block a dispatcher, each with its reason.
     func holders(of dispatcher: ListedDispatcher) -> HTML {
         let text = BarrierText(dispatchers: state.dispatchers, clock: clock)
         let items = dispatcher.blockedBy.map { id -> HTML in

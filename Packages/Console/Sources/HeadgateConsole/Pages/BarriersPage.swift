@@ -2,17 +2,17 @@ import HeadgateClient
 import HeadgateCommands
 import HeadgateData
 
-/// All barriers before all dispatchers, and who set what, when.
+/// The page of all barriers and dispatchers, with the reason and the time of each barrier's state.
 struct BarriersPage {
     let state: DaemonState
     let clock: WallClock
 
-    /// What changes on it.
+    /// The regions that change.
     var regions: [Region] {
         [Region(id: "barriers", html: table), Region(id: "notes", html: notes)]
     }
 
-    /// All of it.
+    /// The body of the page.
     var html: HTML {
         """
         <section aria-labelledby="table-title"><h2 id="table-title">Who holds whom</h2>
@@ -23,7 +23,7 @@ struct BarriersPage {
         """
     }
 
-    /// Those that hold somebody come first.
+    /// All barriers, those that block a dispatcher first.
     private var barriers: [ListedBarrier] {
         state.barriers.filter { !$0.held.isEmpty } + state.barriers.filter(\.held.isEmpty)
     }

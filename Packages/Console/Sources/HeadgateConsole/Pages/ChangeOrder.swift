@@ -1,17 +1,17 @@
 import HeadgateData
 
-/// What a form orders, checked before anybody is called.
+/// The daemon's method and params for a form, checked before the call.
 struct ChangeOrder: Equatable, Sendable {
     let method: String
     let params: DataObject
 
-    /// Why a form is not followed; for people.
+    /// The reason why a form is refused, as a text for people.
     struct Fault: Error, Equatable {
         let status: Int
         let words: String
     }
 
-    /// Reads a form. What destroys something has to be confirmed by the dispatcher's id.
+    /// Reads a form. A destructive change must be confirmed with the dispatcher's ID.
     init(_ change: Route.Change, _ request: HTTPRequest) throws(Fault) {
         let type = request.value("content-type")?.prefix { $0 != ";" }.lowercased()
         guard request.body.isEmpty || type == "application/x-www-form-urlencoded",

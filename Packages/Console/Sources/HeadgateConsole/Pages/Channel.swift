@@ -1,17 +1,17 @@
 import HeadgateClient
 
-/// The way to one dispatcher as a channel with its gates: the water comes from the left and stands before the first gate
-/// that is down.
+/// A picture of one dispatcher as a channel with gates. The water comes from the left and stops at the first closed
+/// gate.
 struct Channel {
     let dispatcher: ListedDispatcher
     let gates: [DaemonState.Gate]
-    /// Events delivered a second.
+    /// Events delivered per second.
     let rate: Double
 
-    /// So many gates have room; closed ones come before open ones when there are more.
+    /// The most gates in the picture. If there are more, closed ones come first.
     private static let mostShown = 6
 
-    /// The picture, with its meaning in words for those who do not see it.
+    /// The picture, with a text for screen readers.
     var html: HTML {
         let shown = self.shown
         let drawn = shown.enumerated().map { place, gate in
@@ -26,7 +26,7 @@ struct Channel {
             """
     }
 
-    /// `The way to collect is closed: batching down, manual up.`
+    /// Returns `The way to collect is closed: batching down, manual up.`
     private var words: String {
         let states = shown.map { "\($0.barrier.word) \($0.state.rawValue)" }
         let more = gates.count - shown.count
@@ -41,7 +41,7 @@ struct Channel {
         return gates.filter { gate in chosen.contains { $0.barrier.id == gate.barrier.id } }
     }
 
-    /// How far the water comes.
+    /// The right end of the water.
     private var reach: String {
         guard let place = shown.firstIndex(where: { $0.state != .open }) else { return "100%" }
         return position(place, of: shown.count)
@@ -52,7 +52,7 @@ struct Channel {
         return "\(Int(share) / 10).\(Int(share) % 10)%"
     }
 
-    /// The barrier's word. Where that is its id it is cut: the dispatcher is known, and there is little room.
+    /// Returns the barrier's reason word, shortened. If the word is an ID, the dispatcher's part is left out.
     private static func label(_ barrier: ListedBarrier) -> String {
         let word = barrier.word.prefix { $0 != ":" }
         return word.count > 18 ? word.prefix(17) + "…" : String(word)

@@ -2,16 +2,16 @@ import HeadgateClient
 import HeadgateCommands
 import HeadgateData
 
-/// Who is connected, and how the daemon got on with them all.
+/// The page of the connected clients, and of the counters of all clients.
 struct ClientsPage {
     let state: DaemonState
 
-    /// What changes on it.
+    /// The regions that change.
     var regions: [Region] {
         [Region(id: "clients", html: clients), Region(id: "totals", html: totals)]
     }
 
-    /// All of it.
+    /// The body of the page.
     var html: HTML {
         """
         <section aria-labelledby="totals-title"><h2 id="totals-title">All together</h2>
@@ -22,7 +22,7 @@ struct ClientsPage {
         """
     }
 
-    /// So many have room. Those that are not read come first, and then those that have been there longest.
+    /// The most clients in the table. Clients that the daemon does not read come first, then the oldest connections.
     private static let mostShown = 200
 
     private var clients: HTML {
@@ -61,7 +61,7 @@ struct ClientsPage {
         return "\(Words.badge("not for \(Quantity.time(stop.duration))", .held)) \(stop.words)"
     }
 
-    /// What is counted of all of them, those that are gone included.
+    /// The counters of all clients, including those that have left.
     private var totals: HTML {
         let counters = [
             ("received", "events received"), ("duplicates", "sent twice, stored once"),
@@ -74,7 +74,7 @@ struct ClientsPage {
         return "<dl class=\"figures\">\(cells)\(stops)</dl>"
     }
 
-    /// How often the daemon stopped reading somebody who had too much unanswered, where it tells.
+    /// The number of times that the daemon stopped reading a client until it had room, if the daemon reports it.
     private var stops: HTML {
         guard let stops = state.metrics?.value("headgate_paused_readings_total") else { return "" }
         return Words.figure("times reading stopped until there was room", Words.count(Int(stops)))

@@ -1,11 +1,11 @@
 import HeadgateClient
 import HeadgateCommands
 
-/// The forms by which a dispatcher's page changes something. What destroys is confirmed by typing what it would touch.
+/// The forms that change a dispatcher. A destructive change is confirmed by typing the dispatcher's ID.
 struct Controls {
     let dispatcher: ListedDispatcher
 
-    /// All of them.
+    /// All forms.
     var html: HTML {
         """
         <section aria-labelledby="controls-title"><h2 id="controls-title">What you can do</h2>
@@ -67,12 +67,12 @@ struct Controls {
 }
 
 extension Route.Change.Act {
-    /// Whether something is gone for good.
+    /// True if the change deletes events for good.
     var destroys: Bool {
         self == .purge || self == .bury
     }
 
-    /// What the daemon is called for.
+    /// The daemon's method for the change.
     var method: String {
         switch self {
         case .pause: "dispatcher.pause"
@@ -85,8 +85,8 @@ extension Route.Change.Act {
         }
     }
 
-    /// What was done, in words.
-    /// - Parameter count: to how many events, where that is counted.
+    /// Returns a message that the change is done.
+    /// - Parameter count: the number of affected events, if the daemon counts them.
     func done(count: Int) -> String {
         switch self {
         case .pause: "Paused."

@@ -2,26 +2,26 @@ import HeadgateClient
 import HeadgateCommands
 import HeadgateData
 
-/// A dispatcher: why it is held, how it does, what waits, what it gave up, and its settings.
+/// The page of one dispatcher: its barriers, counters, pending events, dead letters and settings.
 struct DispatcherPage {
     let state: DaemonState
     let history: History
     let clock: WallClock
     let dispatcher: ListedDispatcher
 
-    /// What changes on it.
+    /// The regions that change.
     var regions: [Region] {
         [Region(id: "held", html: held), Region(id: "figures", html: figures), Region(id: "attempts", html: attempts)]
     }
 
-    /// What is asked for when the page is opened.
+    /// The content that is read when the page is opened.
     struct Contents {
         var waiting: PeekedEvents?
         var letters: DeadLetterPage?
         var settings: DataObject?
     }
 
-    /// All of it, with the forms that change something, if there are any.
+    /// Returns the body of the page, with the forms for changes if they are allowed.
     func html(_ contents: Contents, controls: HTML) -> HTML {
         """
         <section aria-labelledby="held-title"><h2 id="held-title">Its way</h2><div id="held">\(held)</div></section>
@@ -64,7 +64,7 @@ struct DispatcherPage {
         return "<dl class=\"figures\">\(cells)</dl>"
     }
 
-    /// How large a batch is, where the daemon tells.
+    /// Returns a note about the sizes of batches, if the daemon reports them.
     private static func batches(_ state: DaemonState, _ id: String) -> HTML {
         guard let sizes = state.metrics?.histogram("headgate_batch_events", ("dispatcher", id)),
             let half = sizes.quantile(0.5)
@@ -94,7 +94,7 @@ struct DispatcherPage {
         return error + table.html(orElse: "There is nothing to tell of how long attempts took.")
     }
 
-    // MARK: What is asked for once
+    // MARK: Content that is read once
 
     private func waiting(_ contents: Contents) -> HTML {
         guard let waiting = contents.waiting else { return Self.unknown }

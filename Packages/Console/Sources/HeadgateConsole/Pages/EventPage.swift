@@ -1,21 +1,21 @@
 import HeadgateCommands
 import HeadgateData
 
-/// The way of one event, found by its id (Behaviour O2).
+/// The page that traces one event by its ID (Behaviour O2).
 struct EventPage {
     let state: DaemonState
     let clock: WallClock
 
-    /// What was found.
+    /// The result of a trace.
     enum Finding {
-        /// Nothing was asked for.
+        /// No ID was given.
         case none
         case events([DataObject])
-        /// It could not be found out, for this reason.
+        /// The trace failed, for this reason.
         case failed(String)
     }
 
-    /// All of it.
+    /// Returns the body of the page.
     func html(_ id: String?, _ finding: Finding) -> HTML {
         """
         <form class="search" method="get" action="/event"><label for="id">The event’s id</label>
@@ -60,7 +60,7 @@ struct EventPage {
             """
     }
 
-    /// What holds it, and what would open that, for each dispatcher that it waits for.
+    /// Returns the barriers that block the event, and what would open them, for each dispatcher that it is pending for.
     private func holders(_ event: DataObject) -> HTML {
         let ways = event.get(key: "dispatchers", as: DataObject.self) ?? [:]
         let parts = ways.compactMap { id, value -> HTML? in
@@ -84,7 +84,7 @@ struct EventPage {
         ]
     }
 
-    /// What became of it; with the way to its letter where it was given up.
+    /// Returns the event's state, with a link to its dead letter if there is one.
     private func outcome(_ state: String, _ dispatcher: String, _ way: DataObject) -> HTML {
         let word = Words.badge(state.replacing("_", with: " "), Self.tone(state))
         guard let letter = way.get(key: "letter", as: Int.self) else { return word }

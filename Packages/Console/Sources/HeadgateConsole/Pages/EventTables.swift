@@ -2,13 +2,13 @@ import HeadgateClient
 import HeadgateCommands
 import HeadgateData
 
-/// Events in tables: those that wait for a dispatcher, and those that it gave up.
+/// Tables of a dispatcher's pending events and dead letters.
 enum EventTables {
-    /// So many are shown on a dispatcher's page, and on a page of their own.
+    /// The number of events on a dispatcher's page, and on a page of their own.
     static let few = 10
     static let many = 100
 
-    /// Events that wait, with the way to those behind them.
+    /// Returns a table of pending events, with a link to the next ones.
     static func waiting(_ page: PeekedEvents, for dispatcher: String, _ clock: WallClock) -> HTML {
         var table = PageTable(
             "What waits for \(dispatcher)",
@@ -27,7 +27,7 @@ enum EventTables {
             + more(page.next.map { Route.Page.queue(dispatcher, after: $0) }, "What waits behind these")
     }
 
-    /// Dead letters, with the way to those behind them.
+    /// Returns a table of dead letters, with a link to the next ones.
     static func letters(_ page: DeadLetterPage, of dispatcher: String, _ clock: WallClock) -> HTML {
         var table = PageTable(
             "What \(dispatcher) gave up",
@@ -63,7 +63,7 @@ enum EventTables {
             """
     }
 
-    /// What is longer than a person reads is not sent to the page.
+    /// Returns the text, cut if it is longer than people read.
     private static func cut(_ text: String) -> String {
         text.utf8.count <= 4_096 ? text : text.prefix(2_048) + " …"
     }

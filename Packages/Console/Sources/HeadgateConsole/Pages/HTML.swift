@@ -1,10 +1,10 @@
-/// Text in which nothing but the program's own words is markup: what is put into it is escaped.
+/// HTML text in which only the program's own literals are markup. Interpolated text is escaped.
 ///
 ///     let row: HTML = "<td>\(event.name)</td>"
 struct HTML: Equatable, Sendable, ExpressibleByStringInterpolation {
     private(set) var text = ""
 
-    /// Nothing.
+    /// Makes an empty text.
     init() {}
 
     init(stringLiteral value: String) {
@@ -15,7 +15,7 @@ struct HTML: Equatable, Sendable, ExpressibleByStringInterpolation {
         text = interpolation.text
     }
 
-    /// Puts a text together.
+    /// Collects the parts of a literal.
     struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var text = ""
 
@@ -27,22 +27,22 @@ struct HTML: Equatable, Sendable, ExpressibleByStringInterpolation {
             text += literal
         }
 
-        /// Anybody's words, escaped.
+        /// Adds text, escaped.
         mutating func appendInterpolation(_ words: String) {
             HTML.escape(words, into: &text)
         }
 
-        /// A number.
+        /// Adds a number.
         mutating func appendInterpolation(_ number: Int) {
             text += String(number)
         }
 
-        /// Markup that was made in the same way.
+        /// Adds HTML as it is.
         mutating func appendInterpolation(_ html: HTML) {
             text += html.text
         }
 
-        /// Pieces, one behind the other.
+        /// Adds several pieces of HTML as they are.
         mutating func appendInterpolation(_ pieces: [HTML]) {
             for piece in pieces { text += piece.text }
         }
@@ -58,8 +58,8 @@ struct HTML: Equatable, Sendable, ExpressibleByStringInterpolation {
         left.text += right.text
     }
 
-    /// Characters that begin markup or end an attribute become references; those that a browser would not show, or that
-    /// would turn the line around, become a mark.
+    /// Escapes a text. Characters that begin markup or end an attribute become references. Control characters, and
+    /// characters that reverse the text's direction, become U+FFFD.
     private static func escape(_ words: String, into text: inout String) {
         for scalar in words.unicodeScalars {
             switch scalar {

@@ -2,20 +2,20 @@ import HeadgateClient
 import HeadgateCommands
 import HeadgateData
 
-/// The first page: the way of events as it is now, and the last quarter of an hour.
+/// The first page: the present state of all dispatchers, and plots of the last 15 minutes.
 struct OverviewPage {
     let state: DaemonState
     let history: History
-    /// Seconds on the history's clock.
+    /// The time of the history's clock, in seconds.
     let time: Double
     var clock = WallClock.local
 
-    /// What changes on it.
+    /// The regions that change.
     var regions: [Region] {
         [Region(id: "way", html: way), Region(id: "plots", html: plots)]
     }
 
-    /// All of it.
+    /// The body of the page.
     var html: HTML {
         """
         <div class="overview"><section aria-labelledby="way-title"><h2 id="way-title">The way of events</h2>
@@ -26,7 +26,7 @@ struct OverviewPage {
         """
     }
 
-    // MARK: The way
+    // MARK: Dispatchers
 
     private var way: HTML {
         let lanes = state.dispatchers.map(lane)
@@ -81,7 +81,7 @@ struct OverviewPage {
         return "<p class=\"error\">\(Words.badge("failing", .bad)) \(error)</p>"
     }
 
-    // MARK: The plots
+    // MARK: Plots
 
     private var plots: HTML {
         let steps = history.steps(at: time)

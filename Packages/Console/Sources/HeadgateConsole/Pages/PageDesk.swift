@@ -4,9 +4,9 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// Puts pages together, and has done what their forms order.
+/// Renders pages, and carries out the changes of their forms.
 final class PageDesk {
-    /// What is told of a page that was asked for.
+    /// Called with the answer to a request for a page.
     typealias Completion = (HTTPResponse) -> Void
 
     private let daemon: DaemonLink
@@ -19,7 +19,7 @@ final class PageDesk {
         self.loop = loop
     }
 
-    /// What changes on a page, as it is now.
+    /// Returns the regions of a page in the present state.
     func regions(_ page: Route.Page) -> [Region] {
         shell.regions + ownRegions(page)
     }
@@ -35,7 +35,7 @@ final class PageDesk {
         }
     }
 
-    /// A page.
+    /// Answers a request for a page.
     func serve(_ page: Route.Page, _ request: HTTPRequest, _ then: @escaping Completion) {
         let note = Self.note(request)
         daemon.whenFresh { [self] in
@@ -74,7 +74,7 @@ final class PageDesk {
 
     private static let type = "text/html; charset=utf-8"
 
-    // MARK: Pages that ask for more
+    // MARK: Pages with further content
 
     private func serveClients(_ page: Route.Page, _ then: @escaping Completion) {
         daemon.whenClientsAreKnown { [self] in answer(page, "Clients", ClientsPage(state: daemon.state).html, then) }
@@ -92,7 +92,7 @@ final class PageDesk {
             contents.letters = answers[1].flatMap { try? DeadLetterPage($0) }
             contents.settings = answers[2]
             let controls = allowsControl ? Controls(dispatcher: own).html : ""
-            // It may have been removed meanwhile: then it is shown once more as it was.
+            // The dispatcher may have been removed meanwhile. Then the page shows its last state.
             let whole =
                 dispatcher(id)
                 ?? DispatcherPage(
@@ -144,7 +144,7 @@ final class PageDesk {
         }
     }
 
-    /// Asks several things at once; nil stands for each that came to nothing.
+    /// Calls several methods at once. The answer of a failed call is nil.
     private func gather(_ questions: [(String, DataObject)], _ then: @escaping ([DataObject?]) -> Void) {
         var answers: [DataObject?] = Array(repeating: nil, count: questions.count)
         var missing = questions.count
@@ -163,7 +163,7 @@ final class PageDesk {
 
     // MARK: Changes
 
-    /// Does what a form orders, and shows the dispatcher's page.
+    /// Makes the change of a form, and then shows the dispatcher's page.
     func perform(_ change: Route.Change, _ request: HTTPRequest, _ then: @escaping Completion) {
         let order: ChangeOrder
         do throws(ChangeOrder.Fault) {
@@ -176,14 +176,14 @@ final class PageDesk {
             case .success(let answer):
                 let count: Int? = answer.get(key: "count") ?? answer.get(key: "purged")
                 let query = "?done=\(URLText.encoded(change.act.rawValue))" + (count.map { "&count=\($0)" } ?? "")
-                // The page that follows shows what was done.
+                // The next page must show the change.
                 daemon.whenLookedAnew { then(.seeOther(Route.Page.dispatcher(change.dispatcher).target + query)) }
             case .failure(let error): fail(error, then)
             }
         }
     }
 
-    /// What the form before this page did.
+    /// Returns the message about the change that led to this page, or nil if none did.
     private static func note(_ request: HTTPRequest) -> String? {
         let query = request.query
         return query?["done"].flatMap(Route.Change.Act.init(rawValue:))?.done(

@@ -1,19 +1,19 @@
-/// A plot of the last quarter of an hour, drawn by the server: it needs nothing of the browser.
+/// A plot of the last 15 minutes, drawn by the server without scripts in the browser.
 struct Plot {
-    /// One line of it.
+    /// One line of the plot.
     struct Line {
         let name: String
-        /// What the present value is, in words.
+        /// The present value as text.
         let now: String
-        /// Its values, the oldest first; nil where nothing is known.
+        /// The values, oldest first. A value is nil if it is not known.
         let values: [Double?]
     }
 
     let title: String
     let lines: [Line]
-    /// A value in words.
+    /// Returns a value as text.
     let words: (Double) -> String
-    /// What is said where nothing is known.
+    /// The text of a plot without values.
     var nothing = "Nothing yet: it is measured while somebody looks."
 
     private static let height = 100.0
@@ -48,7 +48,7 @@ struct Plot {
             """
     }
 
-    /// What is seen, for those who do not see it.
+    /// A text for screen readers.
     private var description: String {
         let parts = lines.map { line in
             let largest = line.values.compactMap(\.self).max() ?? 0
@@ -57,13 +57,13 @@ struct Plot {
         return "\(title), last 15 minutes: \(parts.joined(separator: "; "))"
     }
 
-    /// A round number that nothing exceeds.
+    /// A round number that no value exceeds.
     var top: Double {
         let largest = lines.flatMap(\.values).compactMap(\.self).max() ?? 0
         return Self.round(above: largest)
     }
 
-    /// The least of 1, 2 and 5 times a power of ten that is not less; zero for zero.
+    /// Returns the smallest of 1, 2 and 5 times a power of ten that is not below a value. Returns 0 for 0.
     static func round(above value: Double) -> Double {
         guard value > 0, value.isFinite else { return 0 }
         var power = 1.0
@@ -72,7 +72,7 @@ struct Plot {
         return [0.1, 0.2, 0.5, 1].map { $0 * power }.first { $0 >= value } ?? power
     }
 
-    /// The way of a line, broken where nothing is known. A value alone is a short stroke.
+    /// Returns the path of a line, with gaps at unknown values. A single value becomes a short stroke.
     static func path(_ values: [Double?], top: Double) -> String {
         var path = ""
         var isDown = false

@@ -2,22 +2,22 @@ import HeadgateClient
 import HeadgateCommands
 import HeadgateData
 
-/// All that an operator should know now, each with what to do.
+/// The present problems, each with advice to the operator.
 struct Problems {
     let state: DaemonState
     let clock: WallClock
 
-    /// One thing to know.
+    /// One problem.
     struct Problem: Equatable {
         let title: String
         let advice: String
-        /// The dispatcher that it is about; nil for the whole daemon.
+        /// The affected dispatcher, or nil for the whole daemon.
         var dispatcher: String?
-        /// Whether something was lost, or does not work.
+        /// True if events were lost, or if something does not work.
         var isBad = false
     }
 
-    /// Those there are, the gravest first.
+    /// All problems, the worst first.
     var all: [Problem] {
         let all = everything
         return all.filter(\.isBad) + all.filter { !$0.isBad }
@@ -47,7 +47,7 @@ struct Problems {
         }
     }
 
-    /// What `status` warns of.
+    /// The warnings of `status`.
     private var warnings: [Problem] {
         (state.status?.get(key: "warnings", as: [String].self) ?? []).map {
             Problem(title: $0, advice: "Mend the settings, then `headgate config reload`.")
@@ -64,8 +64,8 @@ struct Problems {
         ]
     }
 
-    /// Barriers that hold events for a reason that somebody may want to look into: not those that open and close as they
-    /// are meant to.
+    /// Returns the barriers that block a dispatcher for an unusual reason. Barriers that open and close regularly are
+    /// left out.
     private func holds(_ dispatcher: ListedDispatcher) -> [Problem] {
         let words = BarrierText(dispatchers: state.dispatchers, clock: clock)
         return state.gates(before: dispatcher.id).compactMap { gate in
@@ -108,6 +108,6 @@ struct Problems {
         }
     }
 
-    /// The words of barriers whose holding is what they are there for, and of the one that goes with a failure.
+    /// The reason words of barriers that close regularly, and of BackoffBarrier, whose failure is a problem of its own.
     private static let usual = ["batching", "rate", "interval", "schedule", "backoff"]
 }

@@ -1,16 +1,16 @@
 import HeadgateCommands
 
-/// What an operator should know now, and what to do.
+/// The page of the present problems.
 struct ProblemsPage {
     let state: DaemonState
     let clock: WallClock
 
-    /// What changes on it.
+    /// The regions that change.
     var regions: [Region] {
         [Region(id: "problems", html: list)]
     }
 
-    /// All of it.
+    /// The body of the page.
     var html: HTML {
         "<div id=\"problems\">\(list)</div>"
     }

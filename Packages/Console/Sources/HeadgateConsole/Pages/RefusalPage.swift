@@ -1,6 +1,6 @@
-/// What those see who are not let in, or ask for what is not there.
+/// The page of a refused request.
 enum RefusalPage {
-    /// The words as a small page.
+    /// Returns a small page with a text.
     static func response(_ status: Int, _ words: String) -> HTTPResponse {
         let title: HTML = "\(status) \(heading(status))"
         let body: HTML = """
@@ -28,12 +28,13 @@ enum RefusalPage {
         }
     }
 
-    /// Whoever is not let in gets no style either.
+    /// Returns the link to the style sheet, which a browser without the token cannot load.
     private static func style(_ status: Int) -> HTML {
         status == 401 ? "" : "<link rel=\"stylesheet\" href=\"/assets/console.css\">"
     }
 
-    /// A browser that comes from another site does not show its cookie: a link of this page does.
+    /// Returns a link to continue. A browser that comes from another site sends no cookie, but it sends one for this
+    /// link.
     private static func hint(_ status: Int) -> HTML {
         guard status == 401 else { return "" }
         return "<p>You have opened it before, and came by a link on another site? <a href=\"/\">Go on.</a></p>"

@@ -3,19 +3,19 @@ import HeadgateClient
 import HeadgateCommands
 import HeadgateData
 
-/// What all pages have around them.
+/// The frame that all pages share.
 struct Shell {
     let state: DaemonState
     let clock: WallClock
     let socketPath: String
     let allowsControl: Bool
 
-    /// A page.
+    /// Returns a page.
     /// - Parameters:
-    ///   - page: where it is, and what it is told the news of.
-    ///   - title: its heading.
-    ///   - note: what came of what was done last.
-    ///   - body: what is on it.
+    ///   - page: the page, whose changes its stream brings.
+    ///   - title: the heading.
+    ///   - note: the message about the last change, or nil.
+    ///   - body: the content.
     func html(_ page: Route.Page, _ title: String, note: String? = nil, _ body: HTML) -> HTML {
         let target = page.target
         let note: HTML = note.map { "<p class=\"done\" role=\"status\">\($0)</p>" } ?? ""
@@ -56,8 +56,8 @@ struct Shell {
         [Region(id: "presence", html: presence), Region(id: "summary", html: summary)]
     }
 
-    /// Browsers tell a page's own origin when it posts a form only where its address may be told to itself. No other
-    /// site learns anything of it.
+    /// The referrer policy. Browsers send a form's origin only if the page may tell its address to its own site. Other
+    /// sites get no address.
     private var referrer: HTML {
         allowsControl ? "\n<meta name=\"referrer\" content=\"same-origin\">" : ""
     }
@@ -74,7 +74,7 @@ struct Shell {
         }
     }
 
-    /// What the daemon is, and whether it is there.
+    /// The daemon's availability and version.
     private var presence: HTML {
         switch state.presence {
         case .unknown: return Words.badge("not asked yet", .waiting)
@@ -88,7 +88,7 @@ struct Shell {
         }
     }
 
-    /// What matters most, in a sentence. It changes only when something happens: it is read out to those who listen.
+    /// The most important problem in one sentence. It changes rarely, because screen readers read each change.
     private var summary: HTML {
         switch state.presence {
         case .unknown: return "The daemon has not been asked yet."
@@ -105,7 +105,7 @@ struct Shell {
         }
     }
 
-    /// The machine's name.
+    /// The machine's host name.
     static let machine: String = {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "this machine" }

@@ -1,6 +1,6 @@
-/// A table of a page. Where there is no room its cells stand below each other, each with its column's name.
+/// A table of a page. On a narrow screen its cells are below each other, each with its column's name.
 struct PageTable {
-    /// What it shows, for those who hear it.
+    /// The caption, for screen readers.
     let caption: String
     /// A column.
     struct Column {
@@ -15,14 +15,14 @@ struct PageTable {
         self.columns = columns
     }
 
-    /// Whether it has no rows.
+    /// True if the table has no rows.
     var isEmpty: Bool { rows.isEmpty }
 
-    /// Adds a row: as many cells as there are columns, the first naming it.
+    /// Adds a row with as many cells as there are columns. The first cell is the row's heading.
     mutating func add(_ cells: [HTML]) {
         let row = zip(columns, cells).enumerated().map { place, pair -> HTML in
             let (column, cell) = pair
-            // Where there is little room, what is not there takes none.
+            // On a narrow screen an empty cell takes no room.
             let classes = (column.isNumeric ? ["number"] : []) + (cell == "–" ? ["none"] : [])
             let type: HTML = classes.isEmpty ? "" : " class=\"\(classes.joined(separator: " "))\""
             let tag: HTML = place == 0 ? "th scope=\"row\"" : "td"
@@ -32,7 +32,7 @@ struct PageTable {
         rows.append("<tr>\(row)</tr>\n")
     }
 
-    /// The table; these words where it is empty.
+    /// Returns the table, or a text if it is empty.
     func html(orElse words: String) -> HTML {
         guard !isEmpty else { return "<p class=\"nothing\">\(words)</p>" }
         let heads = columns.map { column -> HTML in
