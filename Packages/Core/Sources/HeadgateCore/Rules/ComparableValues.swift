@@ -1,10 +1,10 @@
 import HeadgateData
 
-/// A JSON number that is compared by its exact value, however it is spelt: `100`, `1e2` and `100.0` are equal, and no digit
+/// A JSON number that is compared by its exact value in any notation: `100`, `1e2` and `100.0` are equal, and no digit
 /// is lost to rounding.
 struct NumericValue: Sendable {
     private let number: DataNumber
-    /// The value where it is a plain whole number of usual size, as most are.
+    /// The value if it is a plain whole number in the range of `Int`, as most are; otherwise nil.
     private let whole: Int?
 
     init(_ number: DataNumber) {
@@ -25,7 +25,7 @@ extension NumericValue: Comparable {
     }
 }
 
-/// How a number may stand to another.
+/// A relation between two numbers.
 enum NumberRelation: Sendable {
     case equal
     case greater
@@ -33,7 +33,7 @@ enum NumberRelation: Sendable {
     case less
     case lessOrEqual
 
-    /// Whether `number` is equal to, greater or less than `wanted`.
+    /// Returns true if `number` has this relation to `wanted`.
     func holds(_ number: NumericValue, _ wanted: NumericValue) -> Bool {
         switch self {
         case .equal: number == wanted
@@ -45,10 +45,10 @@ enum NumberRelation: Sendable {
     }
 }
 
-/// A number in one form only: its digits with no zero at either end, and where they begin. `0.d₁d₂… × 10^exponent`.
+/// A number in normalised form: `0.d₁d₂… × 10^exponent`, with no zero at either end of the digits.
 struct ExactDecimal: Equatable {
     private(set) var isNegative = false
-    /// Empty for zero.
+    /// The digits; empty for zero.
     private(set) var digits: [UInt8] = []
     private(set) var exponent = 0
 
@@ -75,7 +75,7 @@ struct ExactDecimal: Equatable {
         isNegative = false
     }
 
-    /// An exponent with more digits than any sensible one stands at the end of the scale.
+    /// Returns the exponent. An exponent that is too large becomes the largest possible one.
     private static func exponent(_ text: ArraySlice<UInt8>) -> Int {
         guard !text.isEmpty else { return 0 }
         let text = String(decoding: text, as: UTF8.self)
@@ -98,7 +98,7 @@ extension ExactDecimal: Comparable {
     }
 }
 
-/// A string to compare others with, by bytes or without regard to case. Made ready once.
+/// A string to compare others with, by bytes or without regard to case. The case is folded once.
 struct ComparableText: Sendable, Equatable {
     private let text: String
     private let ignoreCase: Bool
@@ -108,28 +108,29 @@ struct ComparableText: Sendable, Equatable {
         self.ignoreCase = ignoreCase
     }
 
-    /// Calls `body` with the UTF-8 of another string and of this one.
+    /// Calls `body` with the UTF-8 of another string and of this one, both folded if case is ignored.
     func compare(_ other: String, _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool) -> Bool {
         var other = ignoreCase ? ComparableText.folded(other) : other
         var text = text
         return other.withUTF8 { other in text.withUTF8 { body(other, $0) } }
     }
 
-    /// Upper case first: it brings together what lower case alone leaves apart, like the two small sigmas.
+    /// Returns the text with its case folded. Upper case comes first, because it unifies letters that lower case keeps
+    /// apart, like the two small sigmas.
     private static func folded(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
         return text.uppercased().lowercased()
     }
 }
 
-/// How a string may stand to another.
+/// A relation between two strings.
 enum TextRelation: Sendable {
     case equal
     case prefix
     case suffix
     case infix
 
-    /// Whether `text` is equal to what is wanted, begins with it, ends with it or contains it.
+    /// Returns true if `text` equals `wanted`, begins with it, ends with it or contains it.
     func holds(_ text: String, _ wanted: ComparableText) -> Bool {
         wanted.compare(text) { text, wanted in
             guard text.count >= wanted.count else { return false }

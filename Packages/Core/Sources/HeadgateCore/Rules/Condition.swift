@@ -1,24 +1,25 @@
 import HeadgateData
 
-/// One question about an event: whether the value at a path is so (Behaviour S5).
+/// A test of the value at a path of an event (Behaviour S5).
 ///
-/// Strings are compared by their bytes, or without regard to case; numbers by their value, however they are spelt and
-/// with all their digits. A condition that cannot be evaluated, because nothing is there or it is of the wrong type, is
-/// false, also with a negated operator; only `is_defined` and `is_not_defined` look at whether anything is there. Every value
-/// that is there can be compared with null.
+/// Strings are compared by bytes, or without regard to case. Numbers are compared by value, in any notation and with
+/// all digits. A condition that cannot be evaluated, because the value is missing or of the wrong type, is false, also
+/// with a negated operator. Only `is_defined` and `is_not_defined` test for the presence of a value. Every present
+/// value can be compared with null.
 public struct Condition: Sendable, Equatable {
     public let `operator`: Operator
-    /// Where the value is.
+    /// The path of the tested value.
     public let path: EventPath
-    /// What it is compared with.
+    /// The value to compare with; nil for operators without one.
     public let value: DataItem?
-    /// Whether upper and lower case are the same.
+    /// True if upper and lower case are equal.
     public let ignoreCase: Bool
     let test: ConditionTest
 
-    /// Throws when the value is not one that the operator compares with: a string, number, true, false or null for
-    /// `equals`, a number for the order of numbers, else a string. Whether that of `regular_expression` is one turns out
-    /// when it is compiled.
+    /// Creates a condition.
+    /// - Throws: ``ConditionFault`` if the operator cannot compare with the value. `equals` needs a string, number,
+    ///   true, false or null; an order of numbers needs a number; other operators need a string. A regular expression
+    ///   is checked when it is compiled.
     public init(
         _ operator: Operator, path: EventPath, value: DataItem? = nil, ignoreCase: Bool = false
     ) throws(ConditionFault) {
@@ -29,7 +30,7 @@ public struct Condition: Sendable, Equatable {
         self.ignoreCase = ignoreCase
     }
 
-    /// A comparison with a string.
+    /// Creates a condition that compares with a string.
     init(_ operator: Operator, _ test: ConditionTest, path: EventPath, target: String, ignoreCase: Bool) {
         self.test = test
         self.operator = `operator`
@@ -38,29 +39,29 @@ public struct Condition: Sendable, Equatable {
         self.ignoreCase = ignoreCase
     }
 
-    /// Its regular expression; nil when it has none.
+    /// The regular expression; nil if there is none.
     public var pattern: String? {
         guard case .pattern(let pattern) = test else { return nil }
         return pattern
     }
 
-    /// Its regular expression, compiled; nil when it has none.
+    /// Compiles the regular expression; nil if there is none.
     public func compiledPattern(by patterns: any PatternCompiler) throws(PatternFault) -> (any PatternMatching)? {
         guard let pattern else { return nil }
         return try patterns.compile(pattern, ignoreCase: ignoreCase)
     }
 }
 
-/// Why there is no such condition.
+/// The reason why a condition is invalid.
 public enum ConditionFault: Error, Equatable, Sendable {
-    /// The operator compares with a value, and there is none.
+    /// The operator needs a value, and there is none.
     case valueIsMissing
-    /// The value is not what the operator compares with; the words say what would be.
+    /// The operator cannot compare with the value. The text says which values are allowed.
     case valueMustBe(String)
 }
 
 extension Condition {
-    /// How a value is judged (Behaviour S5).
+    /// The operator of a condition (Behaviour S5).
     public enum Operator: String, Sendable, CaseIterable {
         case equals
         case notEquals = "not_equals"
@@ -81,7 +82,7 @@ extension Condition {
         case isEmpty = "is_empty"
         case isNotEmpty = "is_not_empty"
 
-        /// Whether it says the contrary of another one.
+        /// True if the operator is the negation of another one.
         var isNegated: Bool {
             switch self {
             case .notEquals, .notStartsWith, .notEndsWith, .notContains, .notRegularExpression: true
@@ -90,7 +91,7 @@ extension Condition {
             }
         }
 
-        /// Whether it compares with a value.
+        /// True if the operator needs a value.
         public var takesValue: Bool {
             switch self {
             case .isDefined, .isNotDefined, .isEmpty, .isNotEmpty: false
@@ -100,8 +101,8 @@ extension Condition {
     }
 }
 
-/// Conditions as programs write them: `.just(.equals(ignoreCase: false, variable: "user_type", target: "premium"))`. A
-/// variable is a path as ``EventPath`` has it, so that this one is in the event's data.
+/// Short forms for programs: `.just(.equals(ignoreCase: false, variable: "user_type", target: "premium"))`. A variable
+/// is a path in the notation of ``EventPath``, so this one is in the event's data.
 extension Condition {
     public static func equals(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
         .text(.equals, .equal, variable, target, ignoreCase: ignoreCase)
@@ -119,7 +120,7 @@ extension Condition {
         .text(.contains, .infix, variable, target, ignoreCase: ignoreCase)
     }
 
-    /// Whether the target is a regular expression turns out when the rule is put in force.
+    /// Creates a condition with a regular expression, which is checked when the rule is set.
     public static func regularExpression(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
         Condition(.regularExpression, .pattern(target), path: variable, target: target, ignoreCase: ignoreCase)
     }

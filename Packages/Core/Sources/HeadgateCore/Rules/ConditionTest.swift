@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// What an operator and its value come to, made ready once.
+/// The prepared form of an operator and its value.
 enum ConditionTest: Sendable, Equatable {
     case isDefined
     case isEmpty
@@ -8,16 +8,16 @@ enum ConditionTest: Sendable, Equatable {
     case isBool(Bool)
     case number(NumberRelation, NumericValue)
     case text(TextRelation, ComparableText)
-    /// A regular expression, which has to be compiled before it can be asked: see ``ReadyCondition``.
+    /// A regular expression. It is compiled in ``ReadyCondition``.
     case pattern(String)
 
-    /// Whether a value passes; nil when it is of a type that cannot be asked.
+    /// Returns the result of the test, or nil if the value is of the wrong type.
     func outcome(for value: FieldValue) -> Bool? {
         switch (self, value) {
         case (.isDefined, _): true
         case (.isEmpty, _): ConditionTest.isEmpty(value)
         case (.isNull, .null): true
-        // Any value can be compared with null (decision 90).
+        // A present value can always be compared with null (decision 90).
         case (.isNull, _): false
         case (.isBool(let wanted), .bool(let bool)): bool == wanted
         case (.number(let relation, let wanted), .number(let number)): relation.holds(NumericValue(number), wanted)
@@ -26,7 +26,7 @@ enum ConditionTest: Sendable, Equatable {
         }
     }
 
-    /// Numbers, true and false are neither empty nor not.
+    /// Returns true if a value is empty, or nil for numbers and Booleans.
     private static func isEmpty(_ value: FieldValue) -> Bool? {
         switch value {
         case .null: true
@@ -38,7 +38,7 @@ enum ConditionTest: Sendable, Equatable {
 }
 
 extension ConditionTest {
-    /// The test of an operator and its value.
+    /// Creates the test of an operator and its value.
     init(_ operator: Condition.Operator, _ value: DataItem?, ignoreCase: Bool) throws(ConditionFault) {
         switch `operator` {
         case .isDefined, .isNotDefined: self = .isDefined
@@ -85,7 +85,7 @@ extension ConditionTest {
     }
 }
 
-/// A condition that can be asked: its regular expression, where it has one, is compiled.
+/// A condition whose regular expression, if there is one, is compiled.
 struct ReadyCondition {
     private let condition: Condition
     private let pattern: (any PatternMatching)?
@@ -95,7 +95,7 @@ struct ReadyCondition {
         pattern = try condition.compiledPattern(by: patterns)
     }
 
-    /// Whether the condition is true of an event.
+    /// Returns true if the condition is true for an event.
     func holds(for event: some EventFields) -> Bool {
         let value = event.value(at: condition.path)
         let isNegated = condition.operator.isNegated

@@ -1,13 +1,13 @@
 import HeadgateData
 
-/// A place in an event: `event`, `context.uid`, `data.user.id`, `data.items.0.price`.
+/// The path of a value in an event: `event`, `context.uid`, `data.user.id`, `data.items.0.price`.
 ///
-/// The names are separated by dots; a dot that belongs to a name is written `\.` and a backslash `\\`. A path that does
-/// not begin with one of the event's own members lies in its data: `plan` is short for `data.plan`.
+/// Names are separated by dots. A dot within a name is written `\.`, and a backslash `\\`. A path that does not begin
+/// with a member of the event is within its data: `plan` is short for `data.plan`.
 public struct EventPath: Sendable, Equatable {
-    /// The event's member in which the path begins.
+    /// The member of the event in which the path begins.
     public let member: EventMember
-    /// The names that lead on from there. A whole number also leads to that element of an array, from 0.
+    /// The names after the member. A whole number also selects an element of an array, from 0.
     public let names: [String]
 
     public init(_ text: String) {
@@ -21,13 +21,14 @@ public struct EventPath: Sendable, Equatable {
         }
     }
 
-    /// The element of an array of so many that a name stands for: a whole number as JSON writes it; nil for no such one.
+    /// Returns the index of an array's element that a name selects, or nil if there is none. The name must be a whole
+    /// number as JSON writes it.
     public static func index(named name: String, in count: Int) -> Int? {
         guard let index = Int(name), String(index) == name, (0..<count).contains(index) else { return nil }
         return index
     }
 
-    /// One name at least, which may be empty.
+    /// Splits a path into at least one name, which may be empty.
     private static func split(_ text: String) -> [String] {
         var names = [""]
         var isEscaped = false
@@ -54,25 +55,25 @@ extension EventPath: ExpressibleByStringLiteral {
 /// The members of a delivered event.
 public enum EventMember: String, Sendable, CaseIterable {
     case id
-    /// Not known before the event is stored.
+    /// The sequence number, which is unknown before the event is stored.
     case sequenceNumber = "seq"
     case event
     case time
     case receivedAt = "received_at"
     case key
-    /// Not known before the event is sent.
+    /// The attempt, which is unknown before the event is sent.
     case attempt
     case context
     case data
 }
 
-/// An event that conditions can look into, without its being copied or read as a whole.
+/// An event whose values conditions can read, without copying or parsing all of it.
 public protocol EventFields {
-    /// What stands at a path; nil when nothing does.
+    /// Returns the value at a path, or nil if there is none.
     func value(at path: EventPath) -> FieldValue?
 }
 
-/// A value in an event, as far as conditions look at it.
+/// A value of an event, as far as conditions need it.
 public enum FieldValue: Sendable, Equatable {
     case null
     case bool(Bool)

@@ -1,11 +1,11 @@
-/// Knows the load rules (Behaviour S5), and which dispatchers want an event by them (Behaviour P3).
+/// Holds the load rules (Behaviour S5), and determines which dispatchers refuse an event (Behaviour P3).
 final class LoadRouter {
     private(set) var rules = LoadRules()
     private var routing = LoadRouting()
     /// The dispatchers with a rule.
     private var ruled: [(number: DispatcherNumber, rule: Rule)] = []
     private let patternCompiler: any PatternCompiler
-    /// Those go by rules as well.
+    /// The transformations, which also depend on rules.
     private let transformations: Transformations
 
     init(_ patternCompiler: any PatternCompiler, _ transformations: Transformations) {
@@ -14,18 +14,18 @@ final class LoadRouter {
         prepare()
     }
 
-    /// Whether every event goes to all.
+    /// True if every event goes to all dispatchers.
     var isEmpty: Bool { routing.isEmpty }
 
-    /// The dispatchers that do not want an event.
+    /// Returns the dispatchers that refuse an event.
     func refusing(_ event: some EventFields) -> [DispatcherNumber] { routing.refusing(event) }
 
-    /// What keeps a rule from being asked; nil when nothing does.
+    /// Returns the fault that prevents a rule from being evaluated, or nil if there is none.
     func fault(in rule: Rule) -> RuleFault? {
         rules.fault(in: rule, patterns: PatternTable(patternCompiler))
     }
 
-    /// Names a rule. It may name others that come later.
+    /// Sets a rule under an id. It may refer to rules that are set later.
     func set(_ rule: Rule, _ id: String) throws(RuleFault) {
         var changed = rules
         changed[id] = rule
@@ -35,7 +35,7 @@ final class LoadRouter {
         }
     }
 
-    /// Takes rules away and names others, in one step.
+    /// Removes rules and sets others in one step.
     func replace(named old: Set<String>, by new: [String: Rule]) {
         var changed = rules
         for id in old { changed[id] = nil }
@@ -48,14 +48,14 @@ final class LoadRouter {
         prepare()
     }
 
-    /// There are other dispatchers by now, or they are set otherwise.
+    /// Updates the rules of dispatchers, after dispatchers or their settings have changed.
     func dispatchersChanged(_ dispatchers: some Collection<Dispatcher>) {
         ruled = dispatchers.compactMap { dispatcher in dispatcher.settings.loadRule.map { (dispatcher.number, $0) } }
             .sorted { $0.number < $1.number }
         prepare()
     }
 
-    /// Makes rules ready again, after they or the dispatchers have changed.
+    /// Resolves all rules again, after rules or dispatchers have changed.
     private func prepare() {
         let resolver = RuleResolver(rules, patterns: PatternTable(patternCompiler))
         routing = LoadRouting(ruled, resolver: resolver)
@@ -63,10 +63,11 @@ final class LoadRouter {
     }
 }
 
-/// Which dispatchers take events by rule. Made ready whenever rules or dispatchers change, so that an event costs no more
-/// than the questions themselves; a rule that several dispatchers name is asked once.
+/// The resolved rules of dispatchers. They are resolved whenever rules or dispatchers change, so that an event costs
+/// only the evaluation. A rule that several dispatchers share is evaluated once.
 struct LoadRouting {
-    /// Dispatchers that share a rule. Without one they get nothing: it has a fault, like naming a rule that is not there.
+    /// Dispatchers that share a rule. The rule is nil if it has a fault, like a missing rule; these dispatchers get no
+    /// events.
     private struct Group {
         let rule: ResolvedRule?
         var dispatchers: [DispatcherNumber]
@@ -74,12 +75,12 @@ struct LoadRouting {
 
     private var groups: [Group] = []
 
-    /// Whether every event goes to all.
+    /// True if every event goes to all dispatchers.
     var isEmpty: Bool { groups.isEmpty }
 
     init() {}
 
-    /// - Parameter dispatchers: those with a rule.
+    /// - Parameter dispatchers: the dispatchers with a rule.
     init(_ dispatchers: [(number: DispatcherNumber, rule: Rule)], resolver: RuleResolver) {
         var places: [String: Int] = [:]
         for (number, rule) in dispatchers {
@@ -92,7 +93,7 @@ struct LoadRouting {
         }
     }
 
-    /// The dispatchers that do not want an event.
+    /// Returns the dispatchers that refuse an event.
     func refusing(_ event: some EventFields) -> [DispatcherNumber] {
         var refusing: [DispatcherNumber] = []
         for group in groups where !(group.rule?.holds(for: event) ?? false) { refusing += group.dispatchers }

@@ -1,56 +1,56 @@
 import HeadgateData
 
-/// The rules that have ids (Behaviour S5), by which dispatchers, transformations and other rules name them. Pure.
+/// The named rules (Behaviour S5), which dispatchers, transformations and other rules refer to by id. Pure.
 public struct LoadRules: Sendable, Equatable {
     private var rules: [String: Rule]
 
-    /// How deep rules may be nested.
+    /// The deepest nesting of rules.
     public static let mostDepth = 256
-    /// The most conditions that one rule may come to.
+    /// The most conditions of one rule, with those of the rules it refers to.
     public static let mostConditions = 10_000
 
     public init(_ rules: [String: Rule] = [:]) {
         self.rules = rules
     }
 
-    /// The rule of an id.
+    /// The rule with an id.
     public subscript(id: String) -> Rule? {
         get { rules[id] }
         set { rules[id] = newValue }
     }
 
-    /// What keeps a rule from being asked; nil when nothing does.
-    /// - Parameter patterns: what the rule's regular expressions are compiled by; best a ``PatternTable``.
+    /// Returns the fault that prevents a rule from being evaluated, or nil if there is none.
+    /// - Parameter patterns: compiles regular expressions; preferably a ``PatternTable``.
     public func fault(in rule: Rule, patterns: any PatternCompiler) -> RuleFault? {
         RuleResolver(self, patterns: patterns).fault(in: rule)
     }
 }
 
-/// Says of an event whether something is to be done with it: whether a dispatcher gets it (Behaviour P3, S5), or whether
-/// a transformation touches it (Behaviour P4).
+/// A Boolean expression over an event. It decides whether a dispatcher gets the event (Behaviour P3, S5), or whether a
+/// transformation applies to it (Behaviour P4).
 public indirect enum Rule: Sendable, Equatable {
-    /// True when the condition is.
+    /// True if the condition is true.
     case just(Condition)
-    /// True when all are; so is an empty one.
+    /// True if all rules are true; true if there are none.
     case and([Rule])
-    /// True when one is; an empty one is false.
+    /// True if at least one rule is true; false if there are none.
     case or([Rule])
-    /// True when the other is not: plain logic, also where a condition is false because it cannot be evaluated.
+    /// True if the rule is false, also if a condition in it is false because it cannot be evaluated.
     case not(Rule)
-    /// True when the load rule of this id is.
+    /// True if the load rule with this id is true.
     case reference(String)
 }
 
-/// Why a rule cannot be asked.
+/// The fault of a rule that cannot be evaluated.
 public enum RuleFault: Error, Equatable, Sendable {
-    /// It names a rule that is not there.
+    /// The rule refers to a rule that does not exist.
     case unknownRule(String)
-    /// It comes back to itself: the ids on the way, the first again at the end.
+    /// The rule refers to itself. The value is the ids on the cycle, with the first one repeated at the end.
     case circle([String])
-    /// A regular expression in it cannot be used.
+    /// A regular expression is invalid.
     case pattern(PatternFault)
-    /// It is nested deeper than ``LoadRules/mostDepth``, or comes to more than ``LoadRules/mostConditions`` conditions, the
-    /// rules that it names counted in.
+    /// The rule is nested deeper than ``LoadRules/mostDepth`` or has more than ``LoadRules/mostConditions`` conditions,
+    /// with the rules it refers to.
     case tooLarge
 }
 

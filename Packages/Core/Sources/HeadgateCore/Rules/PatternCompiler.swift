@@ -1,20 +1,19 @@
-/// Makes regular expressions ready for searching (Behaviour S5). This is left to a library, which whoever builds a
-/// ``Headgate`` hands in.
+/// Compiles regular expressions (Behaviour S5). Core has no library for them: the program that creates a ``Headgate``
+/// provides one.
 public protocol PatternCompiler {
-    /// A pattern that is found anywhere in a text unless it says otherwise itself.
-    ///
-    /// Throws a fault that says what is wrong with the pattern.
+    /// Compiles a pattern. It matches anywhere in a text, unless the pattern is anchored.
+    /// - Throws: a fault that describes the problem of the pattern.
     func compile(_ pattern: String, ignoreCase: Bool) throws(PatternFault) -> any PatternMatching
 }
 
-/// A regular expression that is ready for searching.
+/// A compiled regular expression.
 public protocol PatternMatching {
-    /// Whether it is found in a text; nil when that cannot be said within reasonable time or memory. Clients choose the text,
-    /// and none may hold up the service with it.
+    /// Returns true if the pattern matches a text, or nil if matching would take too much time or memory. Clients
+    /// choose the text, and must not be able to block the service.
     func isFound(in text: String) -> Bool?
 }
 
-/// Why a regular expression cannot be used, for people.
+/// The reason why a regular expression is invalid, for people.
 public struct PatternFault: Error, Equatable, Sendable {
     public let message: String
 
@@ -23,7 +22,7 @@ public struct PatternFault: Error, Equatable, Sendable {
     }
 }
 
-/// Compiles each regular expression once, however many rules ask for it.
+/// A cache that compiles each regular expression once.
 public final class PatternTable: PatternCompiler {
     private struct Key: Hashable {
         let pattern: String
@@ -33,7 +32,7 @@ public final class PatternTable: PatternCompiler {
     private let compiler: any PatternCompiler
     private var compiled: [Key: any PatternMatching] = [:]
 
-    /// - Parameter compiler: makes what is not there yet.
+    /// - Parameter compiler: compiles patterns that are not in the cache.
     public init(_ compiler: any PatternCompiler) {
         self.compiler = compiler
     }
@@ -47,7 +46,7 @@ public final class PatternTable: PatternCompiler {
     }
 }
 
-/// Refuses every regular expression: what a ``Headgate`` has until it is given a library.
+/// A compiler that refuses every regular expression: the default of a ``Headgate``.
 struct NoPatternCompiler: PatternCompiler {
     func compile(_ pattern: String, ignoreCase: Bool) throws(PatternFault) -> any PatternMatching {
         throw PatternFault("this program has no regular expressions")

@@ -1,4 +1,4 @@
-/// Makes rules ready to be asked: puts the rules that they name in their places, and compiles their regular expressions.
+/// Resolves rules: replaces references with the rules, and compiles regular expressions.
 struct RuleResolver {
     let rules: LoadRules
     let patterns: any PatternCompiler
@@ -8,8 +8,8 @@ struct RuleResolver {
         self.patterns = patterns
     }
 
-    /// A rule that names an unknown one is first looked through as a whole: other faults of it are told before that one,
-    /// which may still be mended by what comes.
+    /// Returns the resolved rule. If the rule refers to an unknown one, the rest is checked first, and other faults are
+    /// thrown before this one, because the missing rule may be set later.
     func resolve(_ rule: Rule) throws(RuleFault) -> ResolvedRule {
         var resolution = Resolution(rules: rules, patterns: patterns)
         let resolved = try resolution.resolve(rule)
@@ -17,7 +17,7 @@ struct RuleResolver {
         return resolved
     }
 
-    /// What keeps a rule from being asked; nil when nothing does.
+    /// Returns the fault that prevents a rule from being evaluated, or nil if there is none.
     func fault(in rule: Rule) -> RuleFault? {
         do throws(RuleFault) {
             _ = try resolve(rule)
@@ -28,14 +28,14 @@ struct RuleResolver {
     }
 }
 
-/// One way through rules that name each other. What a rule comes to is counted each time it is met, so that rules that
-/// double each other's size are found out before they take up all time.
+/// The resolution of one rule. Conditions are counted each time a rule is referred to, so that rules that double in
+/// size at each reference are found before they take too much time.
 private struct Resolution {
     let rules: LoadRules
     let patterns: any PatternCompiler
     /// The first id without a rule.
     private(set) var unknownRule: String?
-    /// The ids on the way here.
+    /// The ids of the references on the present path.
     private var way: [String] = []
     private var depth = 0
     private var conditions = 0
@@ -86,14 +86,14 @@ private struct Resolution {
     }
 }
 
-/// A rule with the rules that it names put in their places: ready to be asked.
+/// A rule without references and with compiled regular expressions.
 indirect enum ResolvedRule {
     case just(ReadyCondition)
     case and([ResolvedRule])
     case or([ResolvedRule])
     case not(ResolvedRule)
 
-    /// Whether the rule is true of an event.
+    /// Returns true if the rule is true for an event.
     func holds(for event: some EventFields) -> Bool {
         switch self {
         case .just(let condition): condition.holds(for: event)

@@ -1,15 +1,16 @@
 import HeadgateData
 
-/// What became of events that an earlier daemon received and this one settled, the newest of them (Behaviour O2). Pure.
+/// The outcomes of events that an earlier daemon received and this one settled; the newest ones are kept (Behaviour
+/// O2). Pure.
 ///
-/// Such events are not in ``TraceMemory``, which remembers an event when it is received. One that several dispatchers settle has an
-/// entry for each.
+/// These events are not in ``TraceMemory``, which records events when they are received. An event has one entry per
+/// dispatcher that settled it.
 struct EarlierTraces {
     private var capacity: Int
     /// The hashes of the ids.
     private var hashes: [UInt64] = []
     private var entries: [Entry] = []
-    /// The index of the oldest entry, once there are as many as may be.
+    /// The index of the oldest entry, once the capacity is reached.
     private var next = 0
     private var names: TraceWords
     private let hash: TraceHash
@@ -17,19 +18,19 @@ struct EarlierTraces {
     private struct Entry {
         let line: SettlementLog.Line
         let dispatcher: DispatcherNumber
-        /// Milliseconds of the wall clock.
+        /// The wall-clock time of receipt in milliseconds.
         let receivedAt: Int64
         let route: RouteNumber
         let name: TraceWords.Number
     }
 
-    /// An event that a dispatcher has done with.
+    /// An event that a dispatcher has settled.
     struct Settled {
         let sequenceNumber: SequenceNumber
         let dispatcher: DispatcherNumber
         let receivedAt: Timestamp?
         let route: RouteNumber
-        /// Nil where too many have come since.
+        /// The event's name; nil if it was forgotten because of too many other names.
         let name: String?
     }
 
@@ -41,7 +42,7 @@ struct EarlierTraces {
         names = TraceWords(most: EarlierTraces.mostNames, hash: hash)
     }
 
-    /// Remembers so many from now on; of those that there are the newest stay.
+    /// Changes the capacity. The newest entries are kept.
     mutating func setCapacity(_ new: Int) {
         guard new != capacity else { return }
         let order = (0..<entries.count).map { (next + $0) % entries.count }.suffix(new)
@@ -49,7 +50,7 @@ struct EarlierTraces {
         capacity = new
     }
 
-    /// A dispatcher has done with an event.
+    /// Records that a dispatcher has settled an event.
     mutating func add(_ event: StoredEvent, _ line: SettlementLog.Line, by dispatcher: DispatcherNumber) {
         guard capacity > 0 else { return }
         var name: TraceWords.Number = 0
@@ -68,7 +69,7 @@ struct EarlierTraces {
         next = (next + 1) % capacity
     }
 
-    /// A dispatcher is forgotten; another may get its number.
+    /// Forgets a dispatcher, whose number may be reused.
     mutating func forget(_ dispatcher: DispatcherNumber) {
         guard entries.contains(where: { $0.dispatcher == dispatcher }) else { return }
         let order = (0..<entries.count).map { (next + $0) % entries.count }.filter {
@@ -77,7 +78,7 @@ struct EarlierTraces {
         (hashes, entries, next) = (order.map { hashes[$0] }, order.map { entries[$0] }, 0)
     }
 
-    /// The events of an id, an entry for each dispatcher that has done with one.
+    /// Returns the entries for an id, one per dispatcher that settled an event with it.
     func events(of id: String) -> [Settled] {
         var id = id
         let wanted = id.withUTF8 { hash.of(UnsafeRawBufferPointer($0)) }
@@ -91,7 +92,7 @@ struct EarlierTraces {
             name: names[entry.name].map(\.asJSONSays))
     }
 
-    /// What became of an event for a dispatcher; nil when that is not remembered.
+    /// Returns the outcome of an event for a dispatcher, or nil if it is not recorded.
     func outcome(of sequenceNumber: SequenceNumber, for dispatcher: DispatcherNumber) -> SettlementLog.Line? {
         entries.last { $0.dispatcher == dispatcher && $0.line.first == sequenceNumber }?.line
     }

@@ -1,43 +1,45 @@
 import HeadgateData
 
-/// Goes over stored events to find those of some ids, or to count how many come before some of them, a piece at a time and
-/// wherever a store likes: off the scheduler, where it has a thread. Pure.
+/// A scan of stored events that finds the events with some ids, or counts the events before some sequence numbers. It
+/// proceeds in parts, and a store may run it on a thread of its own. Pure.
 public struct EventSurvey: Sendable {
-    /// All up to and including this event has been looked at.
+    /// All events up to this one have been scanned.
     public private(set) var position: SequenceNumber
-    /// Where it ends.
+    /// The last event to scan.
     public let through: SequenceNumber
     /// The records of the events that were found, the oldest first.
     public private(set) var found: [[UInt8]] = []
-    /// How many events there were of each route.
+    /// The number of counted events per route.
     public private(set) var counts: [RouteNumber: Int] = [:]
-    /// What is looked for; nil: events are only counted.
+    /// The ids to find; nil if events are only counted.
     private var search: IDSearch?
-    /// The events before which it is counted, in ascending order, and the counts before those that were passed.
+    /// The sequence numbers before which events are counted, ascending. `countsBefore` has the counts of those that
+    /// were passed.
     private let places: [SequenceNumber]
     private var countsBefore: [[RouteNumber: Int]] = []
-    /// What is not counted.
+    /// The events that are not counted.
     private let settled: Settled
     private let sweep: Sweep
 
-    /// To find the events of some ids in a stretch.
+    /// Creates a scan that finds the events with some ids in a range.
     init(for ids: [[UInt8]], after: SequenceNumber, through: SequenceNumber) {
         search = IDSearch(ids)
         (position, self.through, places) = (after, through, [])
         (settled, sweep) = (Settled(through: 0), Sweep())
     }
 
-    /// To count the events behind one and before others, but for those that are settled, or too old.
-    /// - Parameter places: in ascending order.
+    /// Creates a scan that counts the events after one sequence number and before others, without those that are
+    /// settled or too old.
+    /// - Parameter places: the sequence numbers before which events are counted, ascending.
     init(countingAfter after: SequenceNumber, before places: [SequenceNumber], settled: Settled, sweep: Sweep) {
         (position, through, self.places) = (after, (places.last ?? 0) - 1, places)
         (self.settled, self.sweep) = (settled, sweep)
     }
 
-    /// Whether all is looked at.
+    /// True if the scan is complete.
     public var isOver: Bool { position >= through || search?.isOver == true }
 
-    /// Looks at what a store has behind ``position``; nil: nothing.
+    /// Processes the events that a store has after ``position``; nil if there are none.
     public mutating func take(_ chunk: Chunk?) {
         guard let chunk, chunk.lastSequenceNumber > position else { return end() }
         for event in chunk where event.sequenceNumber > position && event.sequenceNumber <= through { look(at: event) }
@@ -55,14 +57,14 @@ public struct EventSurvey: Sendable {
         }
     }
 
-    /// Keeps the counts before the places that an event is at or behind.
+    /// Saves the counts for the sequence numbers that have been reached.
     private mutating func note(before sequenceNumber: SequenceNumber) {
         while countsBefore.count < places.count, places[countsBefore.count] <= sequenceNumber {
             countsBefore.append(counts)
         }
     }
 
-    /// Returns how many events there are before one of the places, of the routes that matter.
+    /// Returns the number of events before one of the sequence numbers, for the routes that satisfy the condition.
     func count(before place: SequenceNumber, where isMeant: (RouteNumber) -> Bool) -> Int {
         guard let index = places.firstIndex(of: place) else { return 0 }
         let counts = index < countsBefore.count ? countsBefore[index] : counts
@@ -70,15 +72,15 @@ public struct EventSurvey: Sendable {
     }
 }
 
-/// Tells the events of some ids from others.
+/// Recognises the events with some ids.
 private struct IDSearch: Sendable {
     private let ids: [[UInt8]]
-    /// By the hash of each: which of the ids have it.
+    /// The indices of the ids with each hash.
     private let byHash: [UInt64: [Int]]
     private var foundOfEach: [Int]
     private let hash: TraceHash
 
-    /// More of one id nobody wants to see.
+    /// The most events to find per id.
     private static let mostFound = 64
 
     init(_ ids: [[UInt8]]) {
@@ -104,8 +106,8 @@ private struct IDSearch: Sendable {
 }
 
 extension StoredEvent {
-    /// Whether its id is this one, however it is spelled.
-    /// - Parameter id: in UTF-8.
+    /// Returns true if the decoded id of the event equals an id.
+    /// - Parameter id: the id in UTF-8.
     func hasID(_ id: [UInt8]) -> Bool {
         let start = offset + RecordHeader.size + RecordHeader.idStart
         let spelled = chunk.bytes[start..<start + Int(header.idLength)].dropFirst().dropLast()
@@ -115,12 +117,12 @@ extension StoredEvent {
         return plain == id
     }
 
-    /// When it was received, by the wall clock of then; nil where the record does not say.
+    /// The wall-clock time of receipt; nil if the record does not contain it.
     var receivedAt: Timestamp? {
         withHead { $0.receivedAt.flatMap { Timestamp(rfc3339: $0) } }
     }
 
-    /// Its name; nil where the record does not say.
+    /// The event's name; nil if the record does not contain it.
     var name: String? {
         withHead { head in
             head.name.map { name in
@@ -135,7 +137,7 @@ extension StoredEvent {
         chunk.bytes.withUnsafeBytes { body(RecordHead(header, $0, at: offset)) }
     }
 
-    /// The context that its collectors made, as a JSON object.
+    /// The context from the collectors, as a JSON object.
     var context: ArraySlice<UInt8> {
         let start = offset + RecordHeader.size + Int(header.headLength)
         return chunk.bytes[start..<start + Int(header.contextLength)]

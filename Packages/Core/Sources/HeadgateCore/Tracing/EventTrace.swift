@@ -1,23 +1,23 @@
 import HeadgateData
 
-/// What a gate keeps so that events can be traced (Behaviour O2): the newest events with what became of them, and what attempts
-/// failed of. What waits, and dead letters, are in the store anyway; `TraceQuery` puts all together.
+/// The records that a gate keeps for traces (Behaviour O2): the newest events with their outcomes, and the causes of
+/// failed attempts. Pending events and dead letters are in the store; ``TraceQuery`` combines everything.
 public final class EventTrace {
     @exclusivity(unchecked) private var memory: TraceMemory
     private var failures: [DispatcherNumber: FailureLog] = [:]
     private var causes: TraceWords
     private var namespaces: TraceWords
-    /// What became of events that an earlier daemon received.
+    /// The outcomes of events that an earlier daemon received.
     private var earlier: EarlierTraces
     /// The newest event that an earlier daemon received.
     private let lastEarlier: SequenceNumber
-    /// Queries that wait for the round before: each round may go over a whole store.
+    /// Queries that wait for the end of the present round, since a round may scan the whole store.
     private var waiting: [TraceQuery] = []
     private var isBusy = false
 
-    /// How many events are remembered when nobody says anything else.
+    /// The default number of events that are remembered.
     public static let usual = 65_536
-    /// The most that may be remembered: with these a look for an id takes some milliseconds.
+    /// The most events that can be remembered. Finding an id among them takes some milliseconds.
     public static let most = 10_000_000
     private static let mostWords = 1_024
 
@@ -32,7 +32,7 @@ public final class EventTrace {
         earlier = EarlierTraces(capacity: EventTrace.usual, seed: seed)
     }
 
-    /// How many events are remembered with what became of them, the newest; 0 is none.
+    /// The number of newest events that are remembered with their outcomes; 0 for none.
     public var remembered: Int {
         get { memory.capacity }
         set {
@@ -41,12 +41,12 @@ public final class EventTrace {
         }
     }
 
-    /// The number of a namespace, for ``TrackedEvent/namespace``.
+    /// Returns the number of a namespace, for ``TrackedEvent/namespace``.
     public func number(ofNamespace namespace: String) -> UInt32 { namespaces.number(of: namespace) }
 
     // MARK: Facts
 
-    /// An event has got its place in a group.
+    /// Adds an accepted event to the entries of its group.
     func accepted(
         _ event: TrackedEvent, _ sequenceNumber: SequenceNumber, receivedAt: Timestamp, in group: inout TraceGroup
     ) {
@@ -55,7 +55,7 @@ public final class EventTrace {
             namespace: event.namespace, in: &group)
     }
 
-    /// The event of a dead letter has got another place in a group.
+    /// Adds the event of a requeued dead letter to the entries of its group.
     func readmitted(
         _ event: StoredEvent, _ sequenceNumber: SequenceNumber, route: RouteNumber, namespace: TraceWords.Number,
         in group: inout TraceGroup
@@ -70,23 +70,23 @@ public final class EventTrace {
 
     func stored(_ group: TraceGroup) { memory.stored(group) }
 
-    /// A dispatcher has done with events.
+    /// Records that a dispatcher has settled events.
     func settled(_ events: [SettledEvent], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp) {
         let failures = failures[dispatcher]
         memory.settled(events, by: dispatcher, as: end, at: wall) { failures?.cause(of: $0) ?? 0 }
     }
 
-    /// Returns true if an event was received by an earlier daemon, and is to be told by ``settledEarlier(_:sends:by:as:at:)`` when
-    /// it is settled.
+    /// Returns true if an earlier daemon received an event. Its settlement has to be reported to
+    /// ``settledEarlier(_:sends:by:as:at:)``.
     func isEarlier(_ sequenceNumber: SequenceNumber) -> Bool { hasEarlier(in: sequenceNumber...sequenceNumber) }
 
-    /// Returns true if some of these events were received by an earlier daemon and are among its newest: the others of a long
-    /// backlog cost nothing.
+    /// Returns true if a range contains events that an earlier daemon received, and that are among its newest. Older
+    /// events of a long backlog are not recorded and cost nothing.
     func hasEarlier(in range: ClosedRange<SequenceNumber>) -> Bool {
         range.lowerBound <= lastEarlier && range.upperBound > lastEarlier - SequenceNumber(memory.capacity)
     }
 
-    /// A dispatcher has done with an event that an earlier daemon received.
+    /// Records that a dispatcher has settled an event that an earlier daemon received.
     func settledEarlier(
         _ event: StoredEvent, sends: UInt32, by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp
     ) {
@@ -96,14 +96,14 @@ public final class EventTrace {
         earlier.add(event, line, by: dispatcher)
     }
 
-    /// Events were too old that a dispatcher had not in hand.
+    /// Records expired events that a dispatcher had not buffered.
     func expiredEarlier(_ events: [StoredEvent], of dispatcher: DispatcherNumber, at wall: Timestamp) {
         for event in events where isEarlier(event.sequenceNumber) {
             settledEarlier(event, sends: 0, by: dispatcher, as: .expired, at: wall)
         }
     }
 
-    /// An attempt with some events of a dispatcher has failed.
+    /// Records a failed attempt with some events of a dispatcher.
     func failed(_ events: SequenceSet, of dispatcher: DispatcherNumber, cause: String) {
         let number = causes.number(of: cause)
         var log = failures.removeValue(forKey: dispatcher) ?? FailureLog()
@@ -119,12 +119,12 @@ public final class EventTrace {
 
     // MARK: Queries
 
-    /// Every stored event from this one on is remembered; nil when none is.
+    /// The oldest remembered event. All stored events from it on are remembered. Nil if there is none.
     var oldestRemembered: SequenceNumber? { memory.oldest }
 
     func events(of id: String) -> [TraceMemory.Remembered] { memory.events(of: id) }
 
-    /// The events of an id that an earlier daemon received and a dispatcher of this one has done with.
+    /// Returns the events with an id that an earlier daemon received and a dispatcher of this one has settled.
     func earlierEvents(of id: String) -> [EarlierTraces.Settled] { earlier.events(of: id) }
 
     func outcome(of sequenceNumber: SequenceNumber, for dispatcher: DispatcherNumber) -> SettlementLog.Line? {
@@ -132,12 +132,12 @@ public final class EventTrace {
             ?? (isEarlier(sequenceNumber) ? earlier.outcome(of: sequenceNumber, for: dispatcher) : nil)
     }
 
-    /// The number of the namespace in which an event of an id was accepted, if that is remembered; 0 if not.
+    /// Returns the number of the namespace in which an event was accepted, or 0 if it is not remembered.
     func namespace(of id: String, at sequenceNumber: SequenceNumber) -> TraceWords.Number {
         memory.events(of: id).last { $0.sequenceNumber == sequenceNumber }?.namespace ?? 0
     }
 
-    /// What the last attempt of an event failed of; nil when none is known.
+    /// Returns the cause of the last failed attempt of an event, or nil if none is known.
     func lastError(of sequenceNumber: SequenceNumber, for dispatcher: DispatcherNumber) -> String? {
         failures[dispatcher].flatMap { causes[$0.cause(of: sequenceNumber)] }
     }
@@ -146,12 +146,12 @@ public final class EventTrace {
 
     func namespace(_ number: TraceWords.Number) -> String? { namespaces[number] }
 
-    /// The namespaces of which something is known, the newest last.
+    /// The remembered namespaces, the newest last.
     var knownNamespaces: [String] { namespaces.all }
 
     // MARK: One round at a time
 
-    /// Answers a query, together with all others that wait by then.
+    /// Answers a query, together with all others that are waiting.
     func ask(_ query: TraceQuery, of gate: Headgate) {
         waiting.append(query)
         startNext(gate)
@@ -160,7 +160,7 @@ public final class EventTrace {
     private func startNext(_ gate: Headgate) {
         guard !isBusy, !waiting.isEmpty else { return }
         isBusy = true
-        // What else is asked for in this turn is answered in the same round.
+        // Queries of the same turn are answered in the same round.
         gate.scheduler.soon { [self] in
             let queries = waiting
             waiting = []

@@ -1,15 +1,16 @@
 import HeadgateData
 
-/// Where the parts of a stored event's head lie, which ``RecordWriter`` lays as `{"id":…,"seq":…,"event":…,"time":…,"received_at":…`
-/// and perhaps `,"key":…`. All but the name have lengths that are known, so nothing has to be searched.
+/// The positions of the parts in a stored event's head, which ``RecordWriter`` writes as
+/// `{"id":…,"seq":…,"event":…,"time":…,"received_at":…` with an optional `,"key":…`. All parts except the name have
+/// known lengths, so nothing has to be parsed.
 ///
-/// A view: it is valid as long as the bytes are.
+/// The head is a view: it is valid only as long as the bytes are.
 struct RecordHead {
     let header: RecordHeader
     private let bytes: UnsafeRawBufferPointer
     private let start: Int
 
-    /// - Parameter offset: where the record begins; it is sound.
+    /// - Parameter offset: the offset of a valid record.
     init(_ header: RecordHeader, _ bytes: UnsafeRawBufferPointer, at offset: Int) {
         self.header = header
         self.bytes = bytes
@@ -18,15 +19,15 @@ struct RecordHead {
 
     private static let beforeNumber = #","seq":"#.utf8.count
     private static let beforeName = #","event":"#.utf8.count
-    /// `,"time":"…","received_at":"…"`, and of that what stands behind the quote before the second time.
+    /// The length of `,"time":"…","received_at":"…"`.
     private static let timesLength = #","time":,"received_at":"#.utf8.count + 2 * 26
 
-    /// The id's JSON string, quotes and all.
+    /// The id as a JSON string, with its quotes.
     var id: UnsafeRawBufferPointer {
         piece(RecordHeader.idStart, Int(header.idLength))
     }
 
-    /// The name's JSON string, quotes and all; nil where the head is laid otherwise.
+    /// The name as a JSON string, with its quotes; nil if the head has another form.
     var name: UnsafeRawBufferPointer? {
         let from =
             RecordHeader.idStart + Int(header.idLength) + RecordHead.beforeNumber
@@ -37,7 +38,7 @@ struct RecordHead {
         return piece(from, end - from)
     }
 
-    /// The time of receipt as it is spelled, without quotes; nil where the head is laid otherwise.
+    /// The time of receipt as text without quotes; nil if the head has another form.
     var receivedAt: UnsafeRawBufferPointer? {
         let end = timesEnd
         guard end >= 26, bytes[start + end - 1] == UInt8(ascii: "\""), bytes[start + end - 26] == UInt8(ascii: "\"")
@@ -45,7 +46,7 @@ struct RecordHead {
         return piece(end - 25, 24)
     }
 
-    /// Behind both times: the head's end, or the key.
+    /// The offset after both times: the end of the head, or the beginning of the key.
     private var timesEnd: Int {
         Int(header.headLength) - (header.keyLength == 0 ? 0 : Int(header.keyLength) + #","key":"#.utf8.count)
     }

@@ -1,26 +1,26 @@
 import HeadgateData
 
-/// What became of the events that one dispatcher has settled, the newest ones: a line for each stretch of events that ended
-/// together, in the order in which they did. Pure.
+/// The outcomes of the events that one dispatcher has settled; the newest ones are kept. Consecutive events with the
+/// same outcome share a line. Pure.
 ///
-/// A batch is one line, so to write it down costs nearly nothing; whoever asks goes over the lines.
+/// A batch is mostly one line, so recording costs next to nothing. Queries search the lines in sequence.
 struct SettlementLog {
-    /// Events that follow one another and ended alike.
+    /// Consecutive events with the same outcome.
     struct Line: Equatable {
         let first: SequenceNumber
         var count: UInt32
-        /// How often each was sent.
+        /// The number of times that each event was sent.
         let sends: UInt32
-        /// What the last attempt before failed of; 0: none did.
+        /// The cause of the last failed attempt; 0 if there was none.
         let cause: TraceWords.Number
         let end: DeliveryEnd
-        /// Milliseconds of the wall clock.
+        /// The wall-clock time in milliseconds.
         let at: Int64
 
         var last: SequenceNumber { first + SequenceNumber(count) - 1 }
 
-        /// Takes in a line about what follows at once and ended alike.
-        /// - Returns: false where it is not.
+        /// Appends a line for the next events with the same outcome.
+        /// - Returns: false if the lines cannot be joined.
         mutating func join(_ next: Line) -> Bool {
             guard first + SequenceNumber(count) == next.first, sends == next.sends, cause == next.cause,
                 end == next.end, at == next.at
@@ -35,23 +35,24 @@ struct SettlementLog {
     }
 
     private var lines: [Line] = []
-    /// Those before it are dropped.
+    /// The index of the first line in use.
     private var head = 0
 
-    /// How many lines there are.
+    /// The number of lines.
     var count: Int { lines.count - head }
 
-    /// Some events have ended. Those that follow the ones before, and ended alike, are put to these.
+    /// Adds the outcome of some events, and joins it with the last line if possible.
     mutating func append(_ line: Line) {
         guard lines.count > head, lines[lines.count - 1].join(line) else { return lines.append(line) }
     }
 
-    /// What became of an event, the last time that it ended.
+    /// Returns the last outcome of an event, or nil if there is none.
     func line(of sequenceNumber: SequenceNumber) -> Line? {
         lines[head...].last { $0.covers(sequenceNumber) }
     }
 
-    /// Lets go of what is about events before this one. Lines that came behind one that stays wait for it.
+    /// Forgets the oldest lines, as far as they are about events before `oldest`. A line is kept as long as one before
+    /// it.
     mutating func forget(before oldest: SequenceNumber) {
         while head < lines.count, lines[head].last < oldest { head += 1 }
         guard head > 64, head * 2 > lines.count else { return }
@@ -60,22 +61,23 @@ struct SettlementLog {
     }
 }
 
-/// What the attempts of one dispatcher failed of, by the events that they were for: the newest ones. Pure.
+/// The causes of one dispatcher's failed attempts, with their events; the newest ones are kept. Pure.
 struct FailureLog {
     private struct Line {
         let events: ClosedRange<SequenceNumber>
         let cause: TraceWords.Number
     }
 
-    /// Circular, once it is full.
+    /// A circular buffer once it is full.
     private var lines: [Line] = []
     private var next = 0
 
     private static let most = 1_024
-    /// A batch that fails again and again has one line: it is looked for among so many.
+    /// The number of newest lines that are searched for the same batch, so that repeated failures of a batch share a
+    /// line.
     private static let mostLookedAt = 16
 
-    /// An attempt with some of a dispatcher's events has failed.
+    /// Records a failed attempt with some events.
     mutating func append(_ events: ClosedRange<SequenceNumber>, _ cause: TraceWords.Number) {
         let line = Line(events: events, cause: cause)
         if let place = place(of: events) {
@@ -92,7 +94,7 @@ struct FailureLog {
         newestFirst.prefix(FailureLog.mostLookedAt).first { lines[$0].events == events }
     }
 
-    /// What the last attempt of an event failed of; 0 when none is known.
+    /// Returns the cause of the last failed attempt of an event, or 0 if none is known.
     func cause(of sequenceNumber: SequenceNumber) -> TraceWords.Number {
         newestFirst.first { lines[$0].events.contains(sequenceNumber) }.map { lines[$0].cause } ?? 0
     }

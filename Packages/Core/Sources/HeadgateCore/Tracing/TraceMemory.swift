@@ -1,28 +1,28 @@
 import HeadgateData
 
-/// What is remembered of the newest stored events, so that each can be traced by its id (Behaviour O2). Pure.
+/// The memory of the newest stored events, for tracing each by its id (Behaviour O2). Pure.
 ///
-/// An event takes 40 bytes, and for each dispatcher a part of a line of 32 (``SettlementLog``). It has no index: whoever asks
-/// goes over the hashes of all ids, which lie side by side, half a megabyte of them; so that nothing has to be kept in order
-/// for events that nobody asks about.
+/// An event takes 40 bytes, and part of a 32-byte line for each dispatcher (``SettlementLog``). There is no index: a
+/// query searches the hashes of all ids, half a megabyte by default. Events that are never asked for thus cost no
+/// upkeep.
 struct TraceMemory {
-    /// How many events are remembered.
+    /// The number of events that are remembered.
     private(set) var capacity: Int
     /// The hashes of the ids.
     private var hashes: [UInt64] = []
     private var rows: [TraceRow] = []
-    /// The place of the oldest, once all places are taken.
+    /// The index of the oldest event, once the capacity is reached.
     private var next = 0
     private var logs: [DispatcherNumber: SettlementLog] = [:]
     private var names: TraceWords
     private let hash: TraceHash
 
-    /// An event that is remembered.
+    /// A remembered event.
     struct Remembered: Equatable {
         let sequenceNumber: SequenceNumber
         let receivedAt: Timestamp
         let route: RouteNumber
-        /// Nil where too many have come since.
+        /// The event's name; nil if it was forgotten because of too many other names.
         let name: String?
         let namespace: TraceWords.Number
     }
@@ -30,15 +30,15 @@ struct TraceMemory {
     private static let mostNames = 4_096
 
     /// - Parameters:
-    ///   - capacity: how many events are remembered; 0 is none.
-    ///   - seed: what ids are hashed with.
+    ///   - capacity: the number of events to remember; 0 for none.
+    ///   - seed: the key for hashing ids.
     init(capacity: Int, seed: UInt64) {
         self.capacity = capacity
         hash = TraceHash(seed: seed)
         names = TraceWords(most: TraceMemory.mostNames, hash: hash)
     }
 
-    /// Remembers so many from now on; of those that there are the newest stay.
+    /// Changes the capacity. The newest events are kept.
     mutating func setCapacity(_ new: Int) {
         guard new != capacity else { return }
         let order = (0..<rows.count).map { (next + $0) % rows.count }.suffix(new)
@@ -47,16 +47,16 @@ struct TraceMemory {
         if new == 0 { logs = [:] } else { forgetSettled() }
     }
 
-    /// Every stored event from this one on is remembered; nil when none is.
+    /// The oldest remembered event. All stored events from it on are remembered. Nil if there is none.
     var oldest: SequenceNumber? { rows.isEmpty ? nil : rows[rows.count < capacity ? 0 : next].sequenceNumber }
 
     // MARK: Facts
 
-    /// An event is accepted: what is to be remembered of it once it is stored is put to that of its group. All of it is at
-    /// hand now, and would have to be read again later.
+    /// Adds the entry of an accepted event to those of its group, for the time when the group is stored. Its parts are
+    /// at hand now, and would have to be read again later.
     /// - Parameters:
-    ///   - id: its id's JSON string.
-    ///   - name: its name's JSON string.
+    ///   - id: the id as a JSON string.
+    ///   - name: the name as a JSON string.
     mutating func accepted(
         id: UnsafeRawBufferPointer, name: UnsafeRawBufferPointer, _ sequenceNumber: SequenceNumber,
         receivedAt: Timestamp, route: RouteNumber, namespace: TraceWords.Number, in group: inout TraceGroup
@@ -68,7 +68,7 @@ struct TraceMemory {
         group.events.append((hash.ofJSONString(id), row))
     }
 
-    /// A group of events is stored.
+    /// Remembers the events of a group that has been stored.
     mutating func stored(_ group: TraceGroup) {
         guard capacity > 0 else { return }
         let free = group.events.prefix(capacity - rows.count)
@@ -88,7 +88,7 @@ struct TraceMemory {
         }
     }
 
-    /// Puts events in the places of the oldest, as many as there are up to the end.
+    /// Overwrites the oldest events, from ``next`` on.
     private mutating func overwrite(_ events: ArraySlice<TraceGroup.Event>) {
         hashes.withUnsafeMutableBufferPointer { hashes in
             rows.withUnsafeMutableBufferPointer { rows in
@@ -97,16 +97,16 @@ struct TraceMemory {
         }
     }
 
-    /// Who settles nothing any more forgets nothing by itself.
+    /// Forgets the outcomes of old events, also for dispatchers that settle nothing any more.
     private mutating func forgetSettled() {
         guard let oldest else { return }
         for number in logs.keys { logs[number]?.forget(before: oldest) }
     }
 
-    /// A dispatcher has done with some events.
+    /// Records that a dispatcher has settled events.
     /// - Parameters:
-    ///   - events: in ascending order.
-    ///   - cause: what the last attempt of an event failed of.
+    ///   - events: the events in ascending order.
+    ///   - cause: returns the cause of an event's last failed attempt.
     mutating func settled(
         _ events: [SettledEvent], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp,
         cause: (SequenceNumber) -> TraceWords.Number
@@ -117,7 +117,8 @@ struct TraceMemory {
         var line: SettlementLog.Line?
         for event in events where event.sequenceNumber >= oldest {
             let (number, sends) = (event.sequenceNumber, event.sends)
-            // What was never sent, or went well at once, failed of nothing: to look for what would be a walk for each.
+            // An event that was never sent, or was delivered at the first attempt, has no cause. Skipping the search
+            // saves time.
             let isPlain = sends == 0 || end == .delivered && sends == 1
             let next = SettlementLog.Line(
                 first: number, count: 1, sends: sends,
@@ -130,12 +131,12 @@ struct TraceMemory {
         logs[dispatcher] = log
     }
 
-    /// A dispatcher is forgotten; another may get its number.
+    /// Forgets a dispatcher, whose number may be reused.
     mutating func forget(_ dispatcher: DispatcherNumber) { logs[dispatcher] = nil }
 
     // MARK: Queries
 
-    /// The events of an id, the oldest first.
+    /// Returns the events with an id, the oldest first.
     func events(of id: String) -> [Remembered] {
         var id = id
         let wanted = id.withUTF8 { hash.of(UnsafeRawBufferPointer($0)) }
@@ -149,14 +150,14 @@ struct TraceMemory {
             name: names[row.name].map(\.asJSONSays), namespace: row.namespace)
     }
 
-    /// What became of an event for a dispatcher; nil when it has not ended, or that is not remembered.
+    /// Returns the outcome of an event for a dispatcher, or nil if it is not settled or not remembered.
     func outcome(of sequenceNumber: SequenceNumber, for dispatcher: DispatcherNumber) -> SettlementLog.Line? {
         logs[dispatcher]?.line(of: sequenceNumber)
     }
 }
 
 extension String {
-    /// What a JSON string says of which this is the spelling; the end may be cut off.
+    /// The text of a JSON string, whose end may be cut off.
     var asJSONSays: String {
         let isWhole = utf8.count >= 2 && utf8.last == UInt8(ascii: "\"")
         let spelled = utf8.dropFirst().dropLast(isWhole ? 1 : 0)
@@ -167,23 +168,23 @@ extension String {
     }
 }
 
-/// What is remembered of an event beside the hash of its id.
+/// The remembered data of an event, except the hash of its id.
 struct TraceRow {
     let sequenceNumber: SequenceNumber
-    /// Milliseconds of the wall clock.
+    /// The wall-clock time of receipt in milliseconds.
     let receivedAt: Int64
     let route: RouteNumber
     let name: TraceWords.Number
     let namespace: TraceWords.Number
 }
 
-/// What is to be remembered of the events of a group, once that is stored.
+/// The trace entries of a group's events, for the time when the group is stored.
 struct TraceGroup {
     typealias Event = (hash: UInt64, row: TraceRow)
 
     fileprivate var events: [Event] = []
 
-    /// - Parameter count: about how many.
+    /// - Parameter count: the expected number of events.
     init(expecting count: Int = 0) {
         events.reserveCapacity(count)
     }

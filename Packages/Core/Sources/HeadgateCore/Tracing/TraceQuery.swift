@@ -1,44 +1,43 @@
 import HeadgateData
 
-/// Finds the events of an id, wherever they are, and how each stands with its dispatchers (Behaviour O2).
+/// Finds the events with an id and their state at each dispatcher (Behaviour O2).
 ///
-/// First it asks what is remembered of the newest events, and of those that an earlier daemon received and this one settled. An id
-/// that is not among these is looked for among what waits in the store, and among the dead letters: ``TraceRound`` goes over both,
-/// for all queries at once, off the scheduler.
+/// It first searches the remembered events. An id that is not among them is searched for in the backlog and the dead
+/// letters. ``TraceRound`` scans both for all queries at once, off the scheduler.
 final class TraceQuery {
     let id: String
-    /// Returns false once nobody waits for the answer.
+    /// Returns false once no client waits for the answer.
     let isWanted: () -> Bool
     private let gate: Headgate
-    /// Nil is any.
+    /// The namespace of the id; nil for any.
     private let namespace: String?
     private let then: (Result<[TracedEvent], StoreFault>) -> Void
     private var candidates: [SequenceNumber: Candidate] = [:]
     private var letters: [SequenceNumber: [StoredLetter]] = [:]
     private var traced: [TracedEvent] = []
 
-    /// An event of the id.
+    /// An event with the id.
     private struct Candidate {
         var sequenceNumber: SequenceNumber
         var namespace: String?
         var name: String?
         var receivedAt: Timestamp?
         var dispatchers: Set<DispatcherNumber>
-        /// What was received when; nil where only the trace knows it.
+        /// The event from the store; nil if only the trace knows it.
         var event: StoredEvent?
     }
 
-    /// What is to be counted: how many events a dispatcher has before one.
+    /// A request to count the events that a dispatcher has before an event.
     struct Count {
         fileprivate let event: Int
         fileprivate let way: Int
         let dispatcher: DispatcherNumber
-        /// The event that the others come before.
+        /// The event before which the others are counted.
         let place: SequenceNumber
-        /// The dispatcher has all events up to this one in hand, or has settled them.
+        /// All events up to this one are buffered or settled.
         let readThrough: SequenceNumber
         let settled: Settled
-        /// How many the dispatcher has in hand that come before.
+        /// The number of buffered events before the event.
         fileprivate let inHand: Int
     }
 
@@ -57,12 +56,12 @@ final class TraceQuery {
 
     func fail(_ fault: StoreFault) { then(.failure(fault)) }
 
-    /// Nobody waits for an answer.
+    /// Ends a query that no client waits for.
     func drop() { then(.success([])) }
 
     // MARK: Candidates
 
-    /// Takes what is remembered without the store.
+    /// Collects the remembered events, without reading the store.
     func takeRemembered() {
         for remembered in gate.trace.events(of: id) { take(remembered) }
         for earlier in gate.trace.earlierEvents(of: id) { take(earlier) }
@@ -90,7 +89,7 @@ final class TraceQuery {
         candidates[number] = candidate
     }
 
-    /// Takes an event that was found in the store, if it has the id.
+    /// Collects an event from the store if it has the id.
     func take(_ record: [UInt8]) {
         guard let event = Chunk(bytes: record, lastSequenceNumber: .max).event(at: 0), event.hasID(Array(id.utf8))
         else {
@@ -103,7 +102,7 @@ final class TraceQuery {
             dispatchers: Set(events.routes.dispatchers(of: event.route)), event: event)
     }
 
-    /// Where an event's namespace is not known any more, it may be the one that is asked for.
+    /// Returns true if an event may be in the requested namespace. An unknown namespace counts as a match.
     private func isMeant(_ known: String?) -> Bool {
         guard let namespace, let known else { return true }
         return namespace == known
@@ -113,13 +112,13 @@ final class TraceQuery {
         knownNamespace(of: event.sequenceNumber, or: gate.namespaceByContext(of: event))
     }
 
-    /// The namespace in which the id is remembered for this event; nil where it is not any more.
-    /// - Parameter another: a namespace that it may be, beside those that are known.
+    /// Returns the namespace in which the id is remembered for an event, or nil if it is not remembered.
+    /// - Parameter another: a namespace to try in addition to the known ones.
     private func knownNamespace(of sequenceNumber: SequenceNumber, or another: String?) -> String? {
         gate.namespace(of: id, at: sequenceNumber, among: [namespace, another].compactMap(\.self))
     }
 
-    /// The events of the store that have to be looked at; nil if there are none.
+    /// The events of the store that have to be scanned; nil if there are none.
     var range: ClosedRange<SequenceNumber>? {
         if let namespace {
             if !candidates.isEmpty { return nil }
@@ -132,7 +131,7 @@ final class TraceQuery {
 
     // MARK: Dead letters
 
-    /// Takes a dead letter, if its event has the id.
+    /// Collects a dead letter if its event has the id.
     func take(_ letter: StoredLetter) {
         guard let event = letter.letter.event, event.hasID(Array(id.utf8)) else { return }
         take(letter.letter.record)
@@ -143,7 +142,8 @@ final class TraceQuery {
 
     // MARK: Status of each
 
-    /// Puts together what is known of each event. Returns what is to be counted yet; ``counted(_:_:)`` takes the numbers.
+    /// Assembles the state of each event. Returns the counts that are still needed; their results go to
+    /// ``counted(_:_:)``.
     func build() -> [Count] {
         var counts: [Count] = []
         for candidate in candidates.values.sorted(by: { $0.sequenceNumber < $1.sequenceNumber }) {
@@ -164,24 +164,26 @@ final class TraceQuery {
                 }
                 event.dispatchers.append(way.told)
             }
-            // Of what was settled before the start nothing is known.
+            // An event that was settled before the start, and is not remembered, is left out.
             if candidate.event == nil || !event.dispatchers.isEmpty { traced.append(event) }
         }
         return counts
     }
 
-    /// So many events of the dispatcher that it has not in hand come before the one in question.
+    /// Adds the number of events that come before an event and are not buffered.
     func counted(_ count: Count, _ before: Int) {
         traced[count.event].dispatchers[count.way].ahead = count.inHand + before
     }
 
-    /// Where the part of a dispatcher's queue begins that it has not in hand.
+    /// The beginning of the part of a dispatcher's queue that is not buffered.
     private struct Unread {
         let readThrough: SequenceNumber
         let settled: Settled
     }
 
-    /// - Returns: nil where nothing is known any more; with a place where it has to be counted how many wait before.
+    /// Returns the state of an event at a dispatcher, and the unread part of the queue if the events before it have to
+    /// be counted.
+    /// - Returns: nil if nothing is known any more.
     private func way(
         of candidate: Candidate, _ id: String, _ number: DispatcherNumber
     ) -> (told: TracedWay, unread: Unread?)? {
@@ -219,14 +221,15 @@ final class TraceQuery {
             letter: line.end == .dead ? letter?.number : nil)
     }
 
-    /// One that died before the start: of its attempts those are known that were charged, and there was one at least.
+    /// Returns the state of an event that was dead-lettered before the start. Only its charged attempts are known, and
+    /// there was at least one.
     private func dead(_ id: String, _ letter: StoredLetter) -> TracedWay {
         TracedWay(
             dispatcher: id, state: .dead, at: letter.letter.diedAt, attempts: max(1, letter.letter.attempts),
             lastError: letter.letter.cause, letter: letter.number)
     }
 
-    /// The dispatcher is removed, and its queue kept.
+    /// Returns the state of an event whose dispatcher was removed, while its queue is kept.
     private func orphaned(_ id: String, _ place: SequenceNumber) -> (told: TracedWay, unread: Unread?)? {
         guard let stored = gate.dispatchers.known[id], !stored.settled.contains(place) else { return nil }
         let way = TracedWay(dispatcher: id, state: .pending, attempts: 0, ahead: 0)
@@ -235,14 +238,14 @@ final class TraceQuery {
 }
 
 extension DeadLetter {
-    /// What it died of, in a few words.
+    /// The cause of death in a few words.
     fileprivate var cause: String {
         status.map { "HTTP \($0)" } ?? answer ?? reason.rawValue
     }
 }
 
 extension EventStore {
-    /// A store that has no thread for it is asked for one chunk after the other.
+    /// The default for stores without a thread for scans: processes one chunk per call.
     public func survey(_ survey: EventSurvey, then: @escaping (Result<EventSurvey, StoreFault>) -> Void) {
         read(after: survey.position) { result in
             then(
@@ -256,12 +259,14 @@ extension EventStore {
 }
 
 extension Headgate {
-    /// Finds the events of an id, and what became of each (Behaviour O2). Several have one where it was given in several
-    /// namespaces, or again when it was remembered no more, or where a dead letter was requeued.
+    /// Finds the events with an id and their outcomes (Behaviour O2). There may be several: from several namespaces,
+    /// from a repetition after the dedupe window, or from a requeued dead letter.
     /// - Parameters:
-    ///   - namespace: in which the id was given; nil is any.
-    ///   - isWanted: returns false once nobody waits for the answer, so that nothing is looked for any more.
-    ///   - then: called once: with the events by their places; none where the id is unknown, or forgotten, or the answer is not wanted.
+    ///   - id: the id of the events.
+    ///   - namespace: the namespace of the id; nil for any.
+    ///   - isWanted: returns false once no client waits for the answer, so that the search stops.
+    ///   - then: is called once, with the events by sequence number. There are none if the id is unknown or forgotten,
+    ///     or if the answer is not wanted.
     public func trace(
         _ id: String, in namespace: String?, isWanted: @escaping () -> Bool = { true },
         then: @escaping (Result<[TracedEvent], StoreFault>) -> Void
@@ -269,19 +274,20 @@ extension Headgate {
         trace.ask(TraceQuery(self, id, in: namespace, isWanted: isWanted, then: then), of: self)
     }
 
-    /// The barriers that hold an event of a dispatcher now.
+    /// Returns the barriers that hold an event of a dispatcher now.
     fileprivate func blockers(of place: SequenceNumber, for dispatcher: String) -> [String] {
         let isFlushed = flushes.target(for: dispatcher).map { place <= $0 } ?? false
         return coordinator.blockers(of: dispatcher, flushing: isFlushed).map(\.id)
     }
 
-    /// The namespace in which an id is remembered for an event; nil where it is not any more.
-    /// - Parameter candidates: namespaces to try first.
+    /// Returns the namespace in which an id is remembered for an event, or nil if it is not remembered.
+    /// - Parameter candidates: the namespaces to try first.
     func namespace(of id: String, at sequenceNumber: SequenceNumber, among candidates: [String]) -> String? {
         (candidates + trace.knownNamespaces).first { events.firstEvent(of: id, in: $0) == sequenceNumber }
     }
 
-    /// The number of the namespace in which an event was accepted, for ``TrackedEvent/namespace``; 0 if it is not known any more.
+    /// Returns the number of the namespace in which an event was accepted, for ``TrackedEvent/namespace``, or 0 if it
+    /// is unknown.
     func namespaceNumber(of event: StoredEvent) -> TraceWords.Number {
         let id = String(event.id.withoutQuotes)
         let remembered = trace.namespace(of: id, at: event.sequenceNumber)
@@ -291,7 +297,7 @@ extension Headgate {
         return known.map(trace.number) ?? 0
     }
 
-    /// The namespace of an event as its context tells it: the one that its client named, else its user's.
+    /// Returns the namespace of an event by its context: the one that its client named, or else its user's.
     func namespaceByContext(of event: StoredEvent) -> String? {
         guard let context = event.context.withUnsafeBytes(surroundings.readObject) else { return nil }
         return context.get(key: "namespace", as: String.self)

@@ -1,7 +1,7 @@
-/// Answers all who trace events at one moment, with one scan of the store for all of them (Behaviour O2).
+/// Answers all waiting traces with one scan of the store (Behaviour O2).
 ///
-/// A scan for an unknown id goes over everything that waits. One after the other, many such scans would hold up the next trace for
-/// long, so traces that are asked for during a round wait for the next one. A trace that nobody waits for any more is dropped.
+/// A scan for an unknown id reads the whole backlog. Many such scans in sequence would delay the next trace, so traces
+/// that are requested during a round wait for the next round. A trace that no client waits for is dropped.
 final class TraceRound {
     private let gate: Headgate
     private var queries: [TraceQuery]
@@ -21,7 +21,7 @@ final class TraceRound {
 
     // MARK: Finding
 
-    /// Looks at the known places one by one, and goes over the rest of the store once.
+    /// Reads the known sequence numbers one by one, and scans the rest of the store once.
     private func find(_ asked: [(query: TraceQuery, range: ClosedRange<SequenceNumber>)]) {
         let places = asked.filter { $0.range.count == 1 }
         let wide = asked.filter { $0.range.count > 1 }.map(\.range)
@@ -62,7 +62,8 @@ final class TraceRound {
 
     // MARK: Counting
 
-    /// The counts that the queries need, for one dispatcher after the other: one scan counts for all events of a dispatcher.
+    /// Counts the events that the queries need, one dispatcher at a time: one scan counts for all events of a
+    /// dispatcher.
     private func build() {
         let counts = queries.flatMap { query in query.build().map { (query: query, count: $0) } }
         countNext(Dictionary(grouping: counts) { $0.count.dispatcher }.sorted { $0.key < $1.key }.map(\.value)[...])
@@ -92,7 +93,7 @@ final class TraceRound {
 
     // MARK: Steps
 
-    /// Drops the queries that nobody waits for. Returns true if none is left.
+    /// Drops the queries that no client waits for. Returns true if none is left.
     @discardableResult
     private func dropUnwanted() -> Bool {
         for query in queries where !query.isWanted() { query.drop() }

@@ -1,23 +1,23 @@
 import HeadgateData
 
-/// Words that many events share, each kept once under a number: names of events, namespaces, causes of failures. Pure.
+/// Texts that many events share, each kept once under a number: names of events, namespaces, causes of failures. Pure.
 ///
-/// There are never more than two halves of them. When the newer half is full the older one is forgotten, and its numbers mean
-/// nothing any more: so memory is bounded whatever clients send, and words that are in use stay.
+/// There are two generations of texts. When the newer one is full, the older one is forgotten and its numbers become
+/// invalid. Memory is thus bounded whatever clients send, and texts in use are kept.
 struct TraceWords {
-    /// 0 is no word.
+    /// The number of a text; 0 for none.
     typealias Number = UInt32
 
     private var current = Half(base: 1)
     private var previous = Half(base: 1)
     private var numbers: [UInt64: Number] = [:]
-    /// Those that were asked for last, by the low bits of their hashes: most events have the name of one before.
+    /// A cache of recent lookups by the low bits of the hash. Most events have the name of an earlier one.
     private var recent = [Recent](repeating: Recent(), count: TraceWords.recentCount)
     private let most: Int
     private let hash: TraceHash
 
     private struct Half {
-        /// The number of its first word.
+        /// The number of the generation's first text.
         let base: Number
         var words: [String] = []
 
@@ -32,16 +32,16 @@ struct TraceWords {
     }
 
     private static let recentCount = 64
-    /// Of longer ones the beginning is kept.
+    /// The longest text that is kept whole, in bytes.
     private static let longest = 128
 
-    /// - Parameter most: how many words each half has.
+    /// - Parameter most: the most texts per generation.
     init(most: Int, hash: TraceHash) {
         self.most = most
         self.hash = hash
     }
 
-    /// The number of a word, which is taken in if it is new.
+    /// Returns the number of a text, which is added if it is new.
     mutating func number(of word: UnsafeRawBufferPointer) -> Number {
         let digest = hash.of(word)
         let place = Int(truncatingIfNeeded: digest) & (TraceWords.recentCount - 1)
@@ -51,16 +51,16 @@ struct TraceWords {
         return number
     }
 
-    /// The same of a string.
+    /// Returns the number of a string, which is added if it is new.
     mutating func number(of word: String) -> Number {
         var word = word
         return word.withUTF8 { number(of: UnsafeRawBufferPointer($0)) }
     }
 
-    /// The word of a number; nil for none, and for one that is forgotten.
+    /// The text of a number; nil for 0 and for a forgotten text.
     subscript(number: Number) -> String? { current[number] ?? previous[number] }
 
-    /// All that are known, the newest last.
+    /// All known texts, the newest last.
     var all: [String] { previous.words + current.words }
 
     private mutating func add(_ word: UnsafeRawBufferPointer, _ digest: UInt64) -> Number {
@@ -84,14 +84,14 @@ struct TraceWords {
     }
 }
 
-/// A quick hash under a key that nobody outside knows: to find an id again among those of some ten thousand events, and a word
-/// among some thousand. Two of 64 bits are as good as never the same by chance.
+/// A fast hash with a secret key, for finding an id among some ten thousand events, or a text among some thousand.
+/// Accidental collisions of 64 bits are negligible.
 struct TraceHash {
     private let seed: UInt64
-    /// As secret as the seed: what is hashed is multiplied with nothing that a client could make zero of.
+    /// A second secret, derived from the seed. It prevents clients from choosing an input that makes a factor zero.
     private let secret: UInt64
 
-    /// - Parameter seed: any number; by chance, so that no client can aim at another's events.
+    /// - Parameter seed: a random number, so that no client can construct collisions.
     init(seed: UInt64) {
         self.seed = seed | 1
         secret = TraceHash.fold(seed | 1, 0x9E37_79B9_7F4A_7C15) ^ 0xD6E8_FEB8_6659_FD93
@@ -99,11 +99,11 @@ struct TraceHash {
 
     func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 { visit(bytes) { _ in } }
 
-    /// The hash of what a JSON string says, however it is spelled.
+    /// Returns the hash of the decoded text of a JSON string.
     func ofJSONString(_ string: UnsafeRawBufferPointer) -> UInt64 {
         guard string.count >= 2 else { return of(string) }
         let spelled = UnsafeRawBufferPointer(rebasing: string[1..<string.count - 1])
-        // While it is hashed as it is spelled it is looked at whether that is what it says; nearly always it is.
+        // While hashing the undecoded text, check for escapes. Nearly always there are none.
         var escapes: UInt64 = 0
         let digest = visit(spelled) { escapes |= TraceHash.backslashes($0) }
         guard escapes != 0 else { return digest }
@@ -112,7 +112,7 @@ struct TraceHash {
         return plain.withUnsafeBytes(of)
     }
 
-    /// Sixteen bytes at a time.
+    /// Hashes bytes, sixteen at a time. `look` gets each word.
     @inline(__always)
     private func visit(_ bytes: UnsafeRawBufferPointer, _ look: (UInt64) -> Void) -> UInt64 {
         var state = seed &+ UInt64(truncatingIfNeeded: bytes.count)
@@ -132,7 +132,7 @@ struct TraceHash {
         return TraceHash.fold(state ^ first, second ^ secret)
     }
 
-    /// The last sixteen bytes, of which some may have been looked at, or all there are.
+    /// Returns the last sixteen bytes, which may overlap with bytes already hashed, or all bytes if there are fewer.
     @inline(__always)
     private static func end(of bytes: UnsafeRawBufferPointer) -> (UInt64, UInt64) {
         if bytes.count >= 16 { return (word(bytes, bytes.count &- 16), word(bytes, bytes.count &- 8)) }
@@ -145,7 +145,7 @@ struct TraceHash {
         bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
     }
 
-    /// Not zero if one of eight bytes is a backslash (Hacker's Delight, 6-1).
+    /// Returns a non-zero value if one of eight bytes is a backslash (Hacker's Delight, 6-1).
     private static func backslashes(_ word: UInt64) -> UInt64 {
         let rest = word ^ 0x5C5C_5C5C_5C5C_5C5C
         return (rest &- 0x0101_0101_0101_0101) & ~rest & 0x8080_8080_8080_8080

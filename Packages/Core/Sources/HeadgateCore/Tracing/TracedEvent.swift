@@ -1,52 +1,52 @@
 import HeadgateData
 
-/// One event, and what became of it for each dispatcher that it is for (Behaviour O2).
+/// An event with its outcome for each dispatcher (Behaviour O2).
 public struct TracedEvent: Sendable, Equatable {
-    /// Nil where it is not known any more.
+    /// The namespace; nil if it is unknown.
     public var namespace: String?
     public var sequenceNumber: SequenceNumber
-    /// Its name; nil where it is not known any more.
+    /// The event's name; nil if it is unknown.
     public var name: String?
-    /// When it was received, by the wall clock of then.
+    /// The wall-clock time of receipt; nil if it is unknown.
     public var receivedAt: Timestamp?
-    /// How it stands with each dispatcher, in alphabetical order. Those of which nothing is known any more are left out.
+    /// The state at each dispatcher, in alphabetical order. Dispatchers of which nothing is known are left out.
     public var dispatchers: [TracedWay] = []
 }
 
-/// How an event stands with one dispatcher.
+/// The state of an event at one dispatcher.
 public struct TracedWay: Sendable, Equatable {
     /// The dispatcher's id.
     public var dispatcher: String
     public var state: State
-    /// When it ended, or was sent; nil while it waits, and where that is not known.
+    /// The time at which the event was settled or sent; nil while it is pending, and if the time is unknown.
     public var at: Timestamp?
-    /// How often it was sent, the last time included.
+    /// The number of times that the event was sent, including the last.
     public var attempts: Int?
-    /// What its last attempt failed of; nil where none did.
+    /// The cause of the last failed attempt; nil if there was none.
     public var lastError: String?
-    /// How many of the dispatcher's events have to end before it; nil when it does not wait.
+    /// The number of the dispatcher's events that have to be settled before it; nil if it is not pending.
     public var ahead: Int?
-    /// The ids of the barriers that hold it.
+    /// The ids of the barriers that hold the event.
     public var blockedBy: [String] = []
-    /// Its dead letter; nil where there is none, or none any more.
+    /// The number of its dead letter; nil if there is none.
     public var letter: LetterNumber?
 
-    /// What has become of it.
+    /// The state of an event.
     public enum State: String, Sendable, CaseIterable {
-        /// It waits.
+        /// The event is pending.
         case pending
-        /// It is on its way to the destination.
+        /// The event is in flight.
         case inFlight = "in_flight"
         case delivered
-        /// It was given up, and put aside as a dead letter.
+        /// The event was dead-lettered.
         case dead
-        /// It was kept too long (Behaviour Q4).
+        /// The event was dropped because it was too old (Behaviour Q4).
         case expired
-        /// It had to make room for newer ones (Behaviour Q4).
+        /// The event was evicted to make room for newer ones (Behaviour Q4).
         case evicted
-        /// An operator purged it.
+        /// An operator purged the event.
         case purged
-        /// A transformation dropped it (Behaviour P4).
+        /// A transformation dropped the event (Behaviour P4).
         case transformedAway = "transformed_away"
     }
 }

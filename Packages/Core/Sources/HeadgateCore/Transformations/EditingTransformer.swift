@@ -1,10 +1,10 @@
 import HeadgateData
 
-/// The built-in transformer: does what the configuration says. Every edit is independent of the others, and what is to be
-/// removed or hashed is, whatever else fails (Behaviour P4).
+/// The built-in transformer, which applies the configured edits. Every edit is independent of the others. Removals and
+/// hashes always take effect, even if other edits fail (Behaviour P4).
 public struct EditingTransformer: Transformer {
     private let renamings: [EventEdit.Renaming]
-    /// Places in the list of renamings: one inside another is taken out before it.
+    /// Indices of the renamings. A renaming within another's old path is taken out first.
     private let innermostFirst: [Int]
     private var values: [(path: EventPath, value: DataItem)] = []
     private var hashes: [EventPath] = []
@@ -12,8 +12,8 @@ public struct EditingTransformer: Transformer {
     private let digest: ([UInt8]) -> String
 
     /// - Parameters:
-    ///   - edits: done by kind: renamed, set, hashed, removed.
-    ///   - digest: SHA-256 in lower-case hexadecimal digits, which is left to a library.
+    ///   - edits: the edits. They are applied by kind: renamed, set, hashed, removed.
+    ///   - digest: returns the SHA-256 in lower-case hexadecimal digits. A library provides it.
     public init(_ edits: [EventEdit], digest: @escaping ([UInt8]) -> String) {
         self.digest = digest
         var renamings: [EventEdit.Renaming] = []
@@ -29,15 +29,16 @@ public struct EditingTransformer: Transformer {
         innermostFirst = renamings.indices.sorted { renamings[$0].old.names.count > renamings[$1].old.names.count }
     }
 
-    /// The event with all edits that can be done; throws the first fault of one that cannot.
+    /// Returns the event with all edits that can be applied. Throws the first fault of an edit that cannot.
     public func transform(_ event: EventDocument, dispatcher: String?) throws -> EventDocument? {
         let result = edit(event, EventLimits())
         if let fault = result.faults.first { throw fault }
         return result.event
     }
 
-    /// Does all edits that can be done. All paths mean the event as it came: what is taken out keeps its place to the end.
-    /// - Returns: the event, and the faults of edits that could not be done.
+    /// Applies all edits that can be applied. All paths refer to the event as it came: removed values keep their
+    /// positions to the end.
+    /// - Returns: the event, and the faults of edits that could not be applied.
     func edit(_ event: EventDocument, _ limits: EventLimits) -> (event: EventDocument, faults: [TransformationFault]) {
         var work = EditedEvent(event: event, limits: limits, room: limits.mostBytes - event.byteCount)
         var taken = [EventDocument.Moved?](repeating: nil, count: renamings.count)
@@ -68,11 +69,11 @@ public struct EditingTransformer: Transformer {
     }
 }
 
-/// An event and what came of its edits so far.
+/// An event with the results of its edits so far.
 private struct EditedEvent {
     var event: EventDocument
     let limits: EventLimits
-    /// Bytes that may still be added.
+    /// The bytes that may still be added.
     var room: Int
     var faults: [TransformationFault] = []
 
@@ -80,7 +81,7 @@ private struct EditedEvent {
         do throws(TransformationFault) { try edit(&event) } catch { faults.append(error) }
     }
 
-    /// Puts what was taken out to its new path, or back where that has no way.
+    /// Puts a moved value at its new path, or back if that is not possible.
     mutating func place(_ moved: EventDocument.Moved) {
         let before = faults.count
         attempt { [limits] event throws(TransformationFault) in try event.place(moved, limits) }
@@ -96,20 +97,20 @@ private struct EditedEvent {
     }
 }
 
-/// One thing that a configured transformation does to an event.
+/// An edit of an event in a configured transformation.
 public enum EventEdit: Sendable, Equatable {
-    /// Moves what stands at the old paths to the new ones, all at once, so that two names may change places. An old path
-    /// where nothing stands is passed over; what stands at a new one is replaced.
+    /// Moves the values at old paths to new ones, all at once, so that two names can be exchanged. An old path without
+    /// a value is skipped. A value at a new path is replaced.
     case rename([Renaming])
-    /// Puts a value at a path.
+    /// Sets the value at a path.
     case set(EventPath, DataItem)
-    /// Puts the SHA-256 of what stands at a path in its place, in lower-case hexadecimal digits: of a string's UTF-8, of
-    /// other values' JSON.
+    /// Replaces the value at a path with its SHA-256 in lower-case hexadecimal digits: of a string's UTF-8, or of
+    /// another value's JSON.
     case hash(EventPath)
-    /// Takes away what stands at a path.
+    /// Removes the value at a path.
     case remove(EventPath)
 
-    /// An old path and the new one.
+    /// An old path and its new path.
     public struct Renaming: Sendable, Equatable {
         public var old: EventPath
         public var new: EventPath

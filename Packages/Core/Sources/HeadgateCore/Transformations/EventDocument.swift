@@ -1,19 +1,19 @@
 import HeadgateData
 
-/// An event that is being transformed: its members as they are delivered, in their order. What no transformation touches is
-/// sent byte by byte as it came (Behaviour P6). Its name, key, data and context may be changed.
+/// An event during transformations: its members as they are delivered, in order. Parts that no transformation touches
+/// are sent byte by byte as they came (Behaviour P6). The name, key, data and context may be changed.
 public struct EventDocument: Sendable {
     private let text: EventText
-    /// The whole event: an object.
+    /// The whole event, an object.
     private var root: EventNode
-    /// True if anything was changed. An untouched event is sent as it lies in the store.
+    /// True if anything was changed. An unchanged event is sent as it is stored.
     private(set) var isTouched = false
 
     /// True if anything was changed.
     public var isChanged: Bool { isTouched }
 
-    /// An event as it is delivered; nil if the bytes are no object.
-    /// - Parameter json: text that a parser has accepted before.
+    /// Creates a document from an event in its delivered form; nil if the bytes are not an object.
+    /// - Parameter json: valid JSON.
     init?(json: [UInt8]) {
         text = EventText(bytes: json)
         let members = text.outline { outline -> [EventNode.Member]? in
@@ -26,39 +26,40 @@ public struct EventDocument: Sendable {
         root = .object(members)
     }
 
-    /// An event of these members.
+    /// Creates a document from members.
     init(members: DataObject) {
         text = EventText(bytes: [])
         root = .object(members.map { EventNode.Member(name: .word($0.key), node: .item($0.value)) })
     }
 
     public var id: String { text(.id) ?? "" }
-    /// Nil before the event is stored.
+    /// The sequence number; nil before the event is stored.
     public var sequenceNumber: SequenceNumber? {
         item(.sequenceNumber).flatMap(Int.init(dataItem:)).map(Int64.init)
     }
-    /// The client's time, else that of the receipt; RFC 3339.
+    /// The client's time, or else the time of receipt, in RFC 3339.
     public var time: String? { text(.time) }
 
-    /// The event's name, never empty.
+    /// The event's name. It is never empty.
     public var event: String {
         get { text(.event) ?? "" }
         set { put(.event, .string(newValue)) }
     }
 
-    /// The key that keeps order: changed before the event is stored, it keeps another; later it only arrives so.
+    /// The key for ordering. A change before the event is stored affects the order; a later change only affects the
+    /// delivered value.
     public var key: String? {
         get { text(.key) }
         set { put(.key, newValue.map { .string($0) }) }
     }
 
-    /// The data that the client sent, and `was_queued` and the like when the event was held (Behaviour D13).
+    /// The client's data, with `was_queued` and other annotations if the event was held (Behaviour D13).
     public var data: DataObject {
         get { object(.data) }
         set { put(.data, .object(newValue)) }
     }
 
-    /// The context that collectors found (Behaviour P2).
+    /// The context from the collectors (Behaviour P2).
     public var context: DataObject {
         get { object(.context) }
         set { put(.context, .object(newValue)) }
@@ -86,7 +87,7 @@ public struct EventDocument: Sendable {
         let old = node(member)
         isTouched = true
         let text = text
-        // A member of the event itself always has a way to it.
+        // The path to a member of the event itself always exists.
         _ = try? root.change(at: [member.rawValue], in: text, making: true) { node in
             guard let value else {
                 node = .gone
@@ -99,17 +100,17 @@ public struct EventDocument: Sendable {
 
     // MARK: Rendering
 
-    /// Bytes of the event as it came.
+    /// The size of the event as it came, in bytes.
     var byteCount: Int { text.bytes.count }
 
-    /// The event as it is delivered.
+    /// The event in its delivered form.
     var json: [UInt8] {
         var writer = JSONWriter(capacity: text.bytes.count)
         root.write(into: &writer, text)
         return writer.bytes
     }
 
-    /// One member as it is delivered; nil if there is none.
+    /// Returns a member in its delivered form, or nil if there is none.
     public func json(of member: EventMember) -> [UInt8]? {
         node(member).map { node in
             var writer = JSONWriter()
@@ -120,11 +121,11 @@ public struct EventDocument: Sendable {
 
     // MARK: Soundness
 
-    /// True if this can be delivered.
+    /// True if the event can be delivered.
     var isSound: Bool { fault(within: .none) == nil }
 
-    /// The fault that keeps this from being delivered, or that exceeds the limits to which events are held as they come in;
-    /// nil if there is none (Behaviour P4).
+    /// Returns the fault that prevents the event from being delivered, or by which it exceeds the limits of tracked
+    /// events, or nil if there is none (Behaviour P4).
     func fault(within limits: EventLimits) -> TransformationFault? {
         for member in [EventMember.event, .key, .data, .context] {
             guard let node = node(member) else {
@@ -136,7 +137,7 @@ public struct EventDocument: Sendable {
         return root.depth(in: text) > limits.mostDepth ? .tooDeep : nil
     }
 
-    /// The fault of a value as a whole member of an event; nil if there is none.
+    /// Returns the fault of a value as a whole member of an event, or nil if there is none.
     private static func fault(
         of node: EventNode, as member: EventMember, in text: EventText, _ limits: EventLimits
     ) -> TransformationFault? {
@@ -149,13 +150,13 @@ public struct EventDocument: Sendable {
     }
 }
 
-/// The limits to which events are held as they come in, and as transformations leave them (Behaviour P4).
+/// The limits of events, both as clients track them and as transformations leave them (Behaviour P4).
 public struct EventLimits: Sendable, Equatable {
-    /// The greatest depth to which a delivered event's arrays and objects may be nested, the event itself included.
+    /// The deepest nesting of arrays and objects in a delivered event, including the event itself.
     public var mostDepth = 64
-    /// Bytes of a delivered event.
+    /// The largest delivered event in bytes.
     public var mostBytes = 1 << 20
-    /// Bytes of a key.
+    /// The longest key in bytes.
     public var longestKey = 1024
 
     public init() {}
@@ -168,7 +169,7 @@ public struct EventLimits: Sendable, Equatable {
 }
 
 extension EventDocument: Equatable {
-    /// Two are equal if programs see the same members in them.
+    /// Two documents are equal if programs see the same members in them.
     public static func == (one: EventDocument, other: EventDocument) -> Bool {
         one.root.item(in: one.text) == other.root.item(in: other.text) && one.isTouched == other.isTouched
     }
@@ -177,19 +178,19 @@ extension EventDocument: Equatable {
 // MARK: - Paths
 
 extension EventDocument {
-    /// The value at a path; nil when there is none.
+    /// The value at a path; nil if there is none.
     public subscript(path: EventPath) -> DataItem? {
         root.node(at: path.steps, in: text)?.item(in: text)
     }
 
-    /// Puts a value at a path. Objects that are missing on the way are made.
+    /// Sets the value at a path. Missing objects on the path are created.
     public mutating func set(_ value: DataItem, at path: EventPath) throws(TransformationFault) {
         try change(path, making: true) { $0 = .item(value) }
         root.sweep()
     }
 
-    /// Takes away what stands at a path, and gives it back; nil when nothing does. Of the data and the context as a whole
-    /// an empty object stays.
+    /// Removes and returns the value at a path, or returns nil if there is none. If the path is the whole data or
+    /// context, an empty object is left.
     @discardableResult
     public mutating func remove(at path: EventPath) throws(TransformationFault) -> DataItem? {
         guard let removed = try take(path)?.item(in: text) else { return nil }
@@ -197,8 +198,8 @@ extension EventDocument {
         return removed
     }
 
-    /// Changes what stands at a path.
-    /// - Returns: true if there was anything to change.
+    /// Changes the value at a path.
+    /// - Returns: true if there was a value to change.
     @discardableResult
     private mutating func change(
         _ path: EventPath, making: Bool = false, _ body: (inout EventNode) -> Void
@@ -211,7 +212,7 @@ extension EventDocument {
         return true
     }
 
-    /// Takes a node out, and leaves its place until ``sweep()``; nil if there is none.
+    /// Takes out a node, which keeps its position until ``sweep()``; nil if there is none.
     private mutating func take(_ path: EventPath) throws(TransformationFault) -> EventNode? {
         guard path.member.isChangeable else { throw .cannotBeChanged(path.member) }
         guard let node = root.node(at: path.steps, in: text) else { return nil }
@@ -225,16 +226,16 @@ extension EventDocument {
 // MARK: - Edits
 
 extension EventDocument {
-    /// A value that is taken from one path to another.
+    /// A value that is moved from one path to another.
     struct Moved {
         let renaming: EventEdit.Renaming
         let node: EventNode
-        /// True if the value itself was hashed on the way.
+        /// True if the value itself was hashed.
         let isHashed: Bool
     }
 
-    /// Takes out what is to be moved. What is to be hashed or removed in it is, wherever it goes.
-    /// - Returns: nil if there is nothing there, or it is to be removed.
+    /// Takes out a value to move. Parts of it that are to be hashed or removed are, wherever the value goes.
+    /// - Returns: nil if there is no value, or if it is to be removed.
     mutating func take(
         _ renaming: EventEdit.Renaming, hashes: [EventPath], removals: [EventPath],
         _ hash: (EventNode, EventText) -> String
@@ -254,12 +255,12 @@ extension EventDocument {
         return Moved(renaming: renaming, node: node, isHashed: isHashed)
     }
 
-    /// Puts what was taken out to its new path.
+    /// Puts a moved value at its new path.
     mutating func place(_ moved: Moved, _ limits: EventLimits) throws(TransformationFault) {
         try put(moved.node, at: moved.renaming.new, limits)
     }
 
-    /// Puts what was taken out back where it was, unless something else stands there by now.
+    /// Puts a moved value back at its old path, unless another value is there by now.
     mutating func putBack(_ moved: Moved) throws(TransformationFault) {
         guard root.node(at: moved.renaming.old.steps, in: text) == nil || moved.renaming.old.names.isEmpty else {
             return
@@ -267,7 +268,7 @@ extension EventDocument {
         try change(moved.renaming.old, making: true) { $0 = moved.node }
     }
 
-    /// Puts a value at a path.
+    /// Sets the value at a path.
     mutating func put(_ value: DataItem, at path: EventPath, _ limits: EventLimits) throws(TransformationFault) {
         try put(.item(value), at: path, limits)
     }
@@ -283,7 +284,7 @@ extension EventDocument {
         try change(path, making: true) { $0 = node }
     }
 
-    /// Puts the hash of what stands at a path in its place.
+    /// Replaces the value at a path with its hash.
     mutating func hash(_ path: EventPath, _ hash: (EventNode, EventText) -> String) throws(TransformationFault) {
         let isWhole = path.names.isEmpty && (path.member == .data || path.member == .context)
         guard !isWhole else { throw .notAnEvent }
@@ -291,22 +292,22 @@ extension EventDocument {
         try change(path) { $0 = .item(.string(hash($0, text))) }
     }
 
-    /// Takes away what stands at a path.
+    /// Removes the value at a path.
     mutating func drop(_ path: EventPath) throws(TransformationFault) {
         _ = try take(path)
     }
 
-    /// Ends a transformation: what was taken away keeps no place any more.
+    /// Ends a transformation: removed values no longer keep their positions.
     mutating func sweep() {
         root.sweep()
     }
 }
 
 extension EventPath {
-    /// The names from the event itself on.
+    /// The names from the event on.
     fileprivate var steps: ArraySlice<String> { [member.rawValue] + names }
 
-    /// The names that lead from another path's end to this one's; nil unless this one leads deeper.
+    /// Returns the names from another path's end to this path's end, or nil if this path is not deeper.
     fileprivate func steps(behind path: EventPath) -> ArraySlice<String>? {
         guard path.member == member, names.count > path.names.count, names.starts(with: path.names) else { return nil }
         return names[path.names.count...]
@@ -314,7 +315,7 @@ extension EventPath {
 }
 
 extension EventMember {
-    /// True if transformations may change it.
+    /// True if transformations may change the member.
     public var isChangeable: Bool {
         switch self {
         case .event, .key, .context, .data: true

@@ -1,21 +1,21 @@
 import HeadgateData
 
-/// A value inside an event that is being transformed. What no transformation touches stays the text that was sent, byte by
-/// byte (Behaviour P6); text is taken apart only as far as paths lead into it.
+/// A value within an event that is being transformed. Parts that no transformation touches stay the text that was sent,
+/// byte by byte (Behaviour P6). Text is parsed only as far as paths lead into it.
 enum EventNode: Sendable {
     /// A range of the event's text.
     case text(Range<Int>)
-    /// An object that was taken apart; members of one name stay apart.
+    /// A parsed object. Members with the same name are not merged.
     case object([Member])
-    /// An array that was taken apart.
+    /// A parsed array.
     case array([EventNode])
-    /// A value that a transformation put there.
+    /// A value that a transformation has set.
     case item(DataItem)
-    /// Nothing: it was taken away. It keeps its place until the transformation has ended, so that paths go on meaning the
+    /// A removed value. It keeps its position until the transformation has ended, so that paths still refer to the
     /// event as it came.
     case gone
 
-    /// One member of an object.
+    /// A member of an object.
     struct Member: Sendable {
         var name: Name
         var node: EventNode
@@ -23,9 +23,9 @@ enum EventNode: Sendable {
 
     /// A member's name.
     enum Name: Sendable {
-        /// As it is spelled in the event's text, in its quotes.
+        /// A range of the event's text, with quotes.
         case text(Range<Int>)
-        /// Put there by a transformation.
+        /// A name that a transformation has set.
         case word(String)
     }
 
@@ -62,7 +62,7 @@ extension EventNode.Name {
 // MARK: - Reading
 
 extension EventNode {
-    /// The node where names lead from here; nil if there is none. Of several members with one name the last counts.
+    /// Returns the node at a path from here, or nil if there is none. If a name repeats, the last member counts.
     func node(at names: ArraySlice<String>, in text: EventText) -> EventNode? {
         guard let name = names.first else { return isGone ? nil : self }
         return child(named: name, in: text)?.node(at: names.dropFirst(), in: text)
@@ -94,7 +94,8 @@ extension EventNode {
         }
     }
 
-    /// The value as programs have it: half surrogates are U+FFFD, and of members with one name the last is there.
+    /// Returns the value as programs see it: lone surrogates are U+FFFD, and if a name repeats, the last member is
+    /// kept.
     func item(in text: EventText) -> DataItem {
         switch self {
         case .text(let range): text.outline { $0.item(range) }
@@ -108,7 +109,7 @@ extension EventNode {
         }
     }
 
-    /// The value as conditions look at it.
+    /// Returns the value as conditions see it.
     func field(in text: EventText) -> FieldValue {
         switch self {
         case .text(let range):
@@ -123,7 +124,7 @@ extension EventNode {
         }
     }
 
-    /// The depth of nested arrays and objects in it; 0 if it is neither.
+    /// Returns the depth of nested arrays and objects; 0 for a value that is neither.
     func depth(in text: EventText) -> Int {
         switch self {
         case .text(let range): text.outline { $0.depth(of: range) }
@@ -134,7 +135,7 @@ extension EventNode {
         }
     }
 
-    /// Writes the value; a node that is gone writes nothing.
+    /// Writes the value. A removed node writes nothing.
     func write(into writer: inout JSONWriter, _ text: EventText) {
         switch self {
         case .text(let range): text.bytes.withUnsafeBytes { writer.raw(UnsafeRawBufferPointer(rebasing: $0[range])) }
@@ -165,7 +166,7 @@ extension EventNode {
 }
 
 extension DataItem {
-    /// The depth of nested arrays and objects in it; 0 if it is neither.
+    /// The depth of nested arrays and objects; 0 for a value that is neither.
     fileprivate var depth: Int {
         switch self {
         case .object(let object): 1 + (object.map { $0.value.depth }.max() ?? 0)
@@ -174,7 +175,7 @@ extension DataItem {
         }
     }
 
-    /// The value to which the names lead from here; nil if there is none.
+    /// Returns the value at a path from here, or nil if there is none.
     func value(at names: ArraySlice<String>) -> DataItem? {
         guard let name = names.first else { return self }
         return switch self {
@@ -189,11 +190,13 @@ extension DataItem {
 // MARK: - Changing
 
 extension EventNode {
-    /// Changes what stands where names lead from here: in each of several members with one name.
+    /// Changes the value at a path from here, in each of several members with the same name.
     /// - Parameters:
-    ///   - making: true if objects that are missing on the way are made, and one member stays of several with the last name.
-    ///   - body: gets the node there; one that is gone where it was made.
-    /// - Returns: true if there was anything to change.
+    ///   - names: the path.
+    ///   - text: the event's text.
+    ///   - making: true to create missing objects on the path, and to keep one of several members with the last name.
+    ///   - body: gets the node; it is `gone` if it was created.
+    /// - Returns: true if there was a value to change.
     @discardableResult
     mutating func change(
         at names: ArraySlice<String>, in text: EventText, making: Bool = false, _ body: (inout EventNode) -> Void
@@ -245,7 +248,7 @@ extension EventNode {
         return isFound
     }
 
-    /// The node with its outermost members or elements taken apart.
+    /// Returns the node with its outermost members or elements parsed.
     private func expanded(in text: EventText, making: Bool) -> EventNode {
         switch self {
         case .text(let range):
@@ -265,7 +268,7 @@ extension EventNode {
         }
     }
 
-    /// Takes out for good what is gone.
+    /// Removes all nodes that are gone.
     mutating func sweep() {
         switch self {
         case .object(var members):
@@ -282,7 +285,7 @@ extension EventNode {
         }
     }
 
-    /// A value that a program has put in the place of a node: whatever it left as it was keeps its text.
+    /// Returns a node for a value that a program has set in place of another. Unchanged parts keep their text.
     static func merged(_ item: DataItem, over old: EventNode, in text: EventText) -> EventNode {
         let former = old.item(in: text)
         if former.isExactly(item) { return old }
@@ -304,8 +307,8 @@ extension EventNode {
         return [Member(name: last.name, node: merged(item, over: last.node, in: text))]
     }
 
-    /// Elements at the beginning and at the end that are the same keep their text; in between each is held against the one
-    /// that stood there if there are as many.
+    /// Merges an array: equal elements at the beginning and the end keep their text. The elements in between are merged
+    /// one by one if their number is unchanged.
     private static func merged(_ items: [DataItem], over nodes: [EventNode], in text: EventText) -> [EventNode] {
         let former = nodes.map { $0.item(in: text) }
         let shorter = min(items.count, nodes.count)
@@ -323,7 +326,8 @@ extension EventNode {
 }
 
 extension DataItem {
-    /// Returns true if both are the same, texts byte by byte: Swift's own strings are equal when they look alike.
+    /// Returns true if both values are equal with strings compared byte by byte. Swift compares strings by canonical
+    /// equivalence.
     fileprivate func isExactly(_ other: DataItem) -> Bool {
         switch (self, other) {
         case (.string(let one), .string(let other)): one.utf8.elementsEqual(other.utf8)
@@ -340,7 +344,7 @@ extension DataItem {
 }
 
 extension EventNode {
-    /// The bytes of a string, with half surrogate pairs kept; nil if it is another value.
+    /// Returns the bytes of a string with lone surrogates kept, or nil for another type of value.
     func exactString(in text: EventText) -> [UInt8]? {
         switch self {
         case .text(let range): text.outline { $0.kind(of: range) == .string ? $0.exactString(range) : nil }

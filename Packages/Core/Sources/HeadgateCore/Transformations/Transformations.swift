@@ -1,23 +1,23 @@
 import HeadgateData
 
-/// All transformations and who does them.
+/// The configured transformations and their transformers.
 final class Transformations {
-    /// The limits to which results are held.
+    /// The limits that results must satisfy.
     var limits = EventLimits() {
         didSet { if limits != oldValue { startOver() } }
     }
-    /// Failures, for the log.
+    /// Emits failures, for the log.
     let failures = PulseSubject<TransformationFailure>()
-    /// Makes what is in `when` ready.
+    /// Resolves the rules in `when`.
     private var resolver = RuleResolver()
     private var transformers: [String: any Transformer] = [:]
-    /// In the order in which they were set.
+    /// The transformations in the order in which they were set.
     private var settings: [TransformationSettings] = []
-    /// Chains that were asked for since the last change.
+    /// The chains in use since the last change, by dispatcher.
     private var chains: [String: TransformationChain] = [:]
     @exclusivity(unchecked) private var knownAfterCollectors: TransformationChain?
 
-    /// Other rules are in force from now on.
+    /// Applies other rules.
     func setResolver(_ new: RuleResolver) {
         resolver = new
         startOver()
@@ -33,7 +33,7 @@ final class Transformations {
         startOver()
     }
 
-    /// Adds a transformation; one of the same id is replaced, in its place.
+    /// Adds a transformation. One with the same id is replaced and keeps its position.
     func set(_ transformation: TransformationSettings) throws(TransformationFault) {
         guard transformers[transformation.transformerId] != nil else {
             throw .unknownTransformer(transformation.transformerId)
@@ -47,7 +47,7 @@ final class Transformations {
         startOver()
     }
 
-    /// What a rule names may come later.
+    /// Checks the rule in `when`. It may refer to rules that are set later.
     private func check(_ rule: Rule?) throws(TransformationFault) {
         guard let rule, let fault = resolver.fault(in: rule) else { return }
         if case .unknownRule = fault { return }
@@ -67,10 +67,10 @@ final class Transformations {
         return chain
     }
 
-    /// Whether there are any before an event is stored, which is asked for each event.
+    /// True if events are transformed before they are stored. It is read for each event.
     var areAfterCollectors: Bool { !(knownAfterCollectors?.isEmpty ?? afterCollectors.isEmpty) }
 
-    /// The transformations before an event is sent by a dispatcher.
+    /// Returns the transformations before an event is sent by a dispatcher.
     func chain(for dispatcher: String) -> TransformationChain {
         if let chain = chains[dispatcher] { return chain }
         let chain = chain(of: [.allDispatchers, .dispatcher(id: dispatcher)])
@@ -78,7 +78,7 @@ final class Transformations {
         return chain
     }
 
-    /// Counts the failures of an event's transformations, and reports them.
+    /// Counts and reports the failures of an event's transformations.
     func report(_ result: TransformedEvent, _ counts: EventCounts) {
         guard !result.failures.isEmpty else { return }
         counts.count(.transformationErrors, result.failures.count)
@@ -97,7 +97,7 @@ final class Transformations {
             .map { (order: $0.element.order ?? Double($0.offset), place: $0.offset, settings: $0.element) }
             .sorted { ($0.order, $0.place) < ($1.order, $1.place) }
             .map(\.settings)
-        // An event that failed before it was stored is known by a mark in its context.
+        // A failure before storing is marked in the event's context.
         let looksForMarks = !scopes.contains(.afterCollectors) && settings.contains(where: \.mayMark)
         return TransformationChain(
             steps: ordered.compactMap(step), limits: limits, looksForMarks: looksForMarks)
@@ -116,22 +116,22 @@ final class Transformations {
     }
 }
 
-/// The transformations of one place on the way, in order, ready to be done.
+/// The transformations of one scope, in order and resolved.
 struct TransformationChain {
-    /// One transformation.
+    /// A transformation.
     struct Step {
         let id: String
         let transformer: any Transformer
         let when: When
-        /// True if an event that it cannot transform is a dead letter (`on_error`).
+        /// True if an event that the step cannot transform becomes a dead letter (`on_error`).
         let dropsOnError: Bool
     }
 
-    /// Which events a step touches.
+    /// The condition of a step.
     enum When {
         case always
         case rule(ResolvedRule)
-        /// Its rule has a fault, like naming a rule that is not there.
+        /// The rule has a fault, like a missing rule, so the step is never applied.
         case never
 
         func holds(for event: EventDocument) -> Bool {
@@ -145,18 +145,18 @@ struct TransformationChain {
 
     let steps: [Step]
     let limits: EventLimits
-    /// True if an event may be marked as one that a transformation before the store has failed on.
+    /// True if an event may have a mark from a transformation that failed before it was stored.
     let looksForMarks: Bool
 
-    /// True if every event goes through as it lies in the store.
+    /// True if every event is sent as it is stored.
     var isEmpty: Bool { steps.isEmpty && !looksForMarks }
 
-    /// The member of the context that marks an event which a transformation before the store failed on, and which is a dead
-    /// letter for all its dispatchers.
+    /// The member of the context that marks an event as a dead letter for all its dispatchers, because a transformation
+    /// failed before it was stored.
     static let mark = "failed_transformation"
 
-    /// Takes an event through all steps, each on the previous one's result. A step that throws leaves it as it was; a
-    /// built-in one does all edits that it can (Behaviour P4).
+    /// Applies all steps to an event, each to the result of the previous one. A step that throws leaves the event
+    /// unchanged; the built-in transformer applies all edits that it can (Behaviour P4).
     func transform(_ event: EventDocument, dispatcher: String?) -> TransformedEvent {
         var result = TransformedEvent(event: event)
         if looksForMarks, let id = event.context.get(key: TransformationChain.mark, as: String.self) {
@@ -195,19 +195,19 @@ struct TransformationChain {
     }
 }
 
-/// What transformations made of an event.
+/// The result of transforming an event.
 public struct TransformedEvent {
-    /// The event as it goes on; nil when it was dropped.
+    /// The transformed event; nil if it was dropped.
     public var event: EventDocument?
-    /// Failures of transformations, in their order.
+    /// The failures of transformations, in order.
     public var failures: [TransformationFailure] = []
-    /// The transformation whose failure makes the event a dead letter; nil if none did.
+    /// The transformation whose failure makes the event a dead letter; nil if there is none.
     public var fatal: String?
 
-    /// Whether the event goes on otherwise than it came.
+    /// True if the event was changed or dropped.
     public var isChanged: Bool { event?.isTouched ?? true }
 
-    /// The event with a mark that makes it a dead letter for all its dispatchers: before it is stored it cannot be one.
+    /// The event with a mark that makes it a dead letter for all its dispatchers once it is stored.
     public var marked: EventDocument? {
         guard let fatal else { return event }
         var event = event
@@ -218,12 +218,12 @@ public struct TransformedEvent {
 
 /// A failure of a transformation.
 public struct TransformationFailure {
-    /// The transformation's name.
+    /// The transformation's id.
     public let transformation: String
     public let error: any Error
 }
 
 extension TransformationSettings {
-    /// True if it may mark an event before that is stored.
+    /// True if the transformation may mark an event before it is stored.
     fileprivate var mayMark: Bool { dropsOnError && scopes.contains(.afterCollectors) }
 }

@@ -1,26 +1,28 @@
-/// Changes events on their way (Behaviour P4). A program may bring its own; what the configuration describes is done by
-/// ``EditingTransformer``. It is called on the scheduler, and does not wait for anything.
+/// Transforms events (Behaviour P4). A program may provide its own; ``EditingTransformer`` applies the configured
+/// edits. A transformer is called on the scheduler and must not block.
 public protocol Transformer {
-    /// Gives back the event as it is to go on: changed, as it came, or nil to drop it.
+    /// Returns the transformed event, the unchanged event, or nil to drop it.
     ///
-    /// When this throws, the event goes on as it came, and the error is counted.
-    /// - Parameter dispatcher: where the event is about to go; nil before it is stored.
+    /// If the function throws, the event continues unchanged, and the error is counted.
+    /// - Parameter dispatcher: the dispatcher that is about to send the event; nil before it is stored.
     func transform(_ event: EventDocument, dispatcher: String?) throws -> EventDocument?
 }
 
-/// Where, when and by whom events are transformed (Behaviour P4).
+/// The settings of a transformation: its transformer, scopes and condition (Behaviour P4).
 public struct TransformationSettings: Sendable, Equatable {
-    /// The transformation's name.
+    /// The transformation's id.
     public var id: String
-    /// The transformer that does it, which may do others too.
+    /// The id of the transformer. Several transformations may share it.
     public var transformerId: String
-    /// Its places on the way; none switches it off.
+    /// The scopes in which the transformation applies; empty switches it off.
     public var scopes: [TransformationScope]
-    /// Transformations at one place are done in this order; nil is the place in the order in which they were set, from 0.
+    /// The position among the transformations of a scope; nil for the index in the order in which they were set, from
+    /// 0.
     public var order: Double?
-    /// Which events are touched; nil is all.
+    /// The condition for events to be transformed; nil for all events.
     public var when: Rule?
-    /// True if an event that it cannot transform becomes a dead letter (`on_error: "drop"`); otherwise such an event goes on.
+    /// True if an event that cannot be transformed becomes a dead letter (`on_error: "drop"`). Otherwise the event
+    /// continues unchanged.
     public var dropsOnError: Bool
 
     public init(
@@ -36,18 +38,18 @@ public struct TransformationSettings: Sendable, Equatable {
     }
 }
 
-/// Where on an event's way a transformation has its place (Behaviour P4).
+/// The point between receipt and delivery at which a transformation applies (Behaviour P4).
 public enum TransformationScope: Sendable, Hashable {
     /// Before the event is stored, for all dispatchers.
     case afterCollectors
-    /// Just before the event is sent, whichever dispatcher it goes to.
+    /// Just before the event is sent, by any dispatcher.
     case allDispatchers
     /// Just before the event is sent by this dispatcher.
     case dispatcher(id: String)
 }
 
 extension TransformationScope: RawRepresentable {
-    /// `afterCollectors`, `allDispatchers`, or `dispatcher:` and an id; nil for anything else.
+    /// Creates a scope from `afterCollectors`, `allDispatchers`, or `dispatcher:` and an id; nil for any other text.
     public init?(rawValue: String) {
         let prefix = "dispatcher:"
         switch rawValue {
@@ -68,21 +70,22 @@ extension TransformationScope: RawRepresentable {
     }
 }
 
-/// Why an event is not transformed.
+/// The fault of a transformation: in its settings, or in its result for an event.
 public enum TransformationFault: Error, Equatable, Sendable {
     /// No transformer is registered under this id.
     case unknownTransformer(String)
-    /// `when` cannot be asked.
+    /// The rule in `when` has a fault.
     case rule(RuleFault)
-    /// `id`, `seq`, `time`, `received_at` and `attempt` stay what they are, and an event is never without a name.
+    /// The member cannot be changed: `id`, `seq`, `time`, `received_at` and `attempt` are fixed, and an event must have
+    /// a name.
     case cannotBeChanged(EventMember)
-    /// A path leads through something that is no object, and no array with such an element.
+    /// A path leads through a value that is neither an object nor an array with such an element.
     case noWay
-    /// The event would have no name, an empty key, or something else than an object as its data or context.
+    /// The result has no name, an empty key, or data or context that is not an object.
     case notAnEvent
-    /// The event would be nested deeper than events may be that come in.
+    /// The result is nested deeper than tracked events may be.
     case tooDeep
-    /// The event, or its key, would have more bytes than events may have that come in.
+    /// The result or its key is larger than tracked events may be.
     case tooLarge
 }
 
