@@ -33,10 +33,12 @@ import Testing
             let process = try daemon.launch()
             defer { process.discard() }
             try await daemon.answers()
-            // Each of them is a line.
-            let wrong = (1...1_000).map { ("dispatcher\($0)", Value.object(["kind": "none"])) }
-            try daemon.configure(["dispatchers": .object(Dictionary(uniqueKeysWithValues: wrong))])
+            var round = 0
             try await eventually("a dropped line") {
+                // Each wrong dispatcher is a line, and no line comes twice, so that none is one of a burst.
+                round += 1
+                let wrong = (1...200).map { ("dispatcher-\(round)-\($0)", JSON.object(["kind": "none"])) }
+                try daemon.configure(["dispatchers": .object(Dictionary(uniqueKeysWithValues: wrong))])
                 process.signal(SIGHUP)
                 return try await daemon.droppedLines() > 0
             }
