@@ -1,23 +1,23 @@
 import HeadgateCore
 import HeadgateData
 
-/// An event as a test writes it down. What is not said is sensible: no id of its own, no key, empty data.
+/// An event as a test describes it. The defaults are a generated id, no key and empty data.
 public struct EventDraft {
     public var name: String
-    /// The client's own id; nil: the bench makes one.
+    /// The client's own id; nil to have the bench generate one.
     public var id: String?
-    /// Whose id it is (Behaviour Q7).
+    /// The namespace of the id (Behaviour Q7).
     public var namespace = "test"
     public var key: String?
-    /// The key's JSON string, where it matters how it is spelled.
+    /// The key as a JSON string, for tests of its spelling.
     public var keySpelling: String?
-    /// JSON, as it is to arrive.
+    /// The data as JSON, exactly as it is to arrive.
     public var data: String
-    /// JSON, as it is to arrive.
+    /// The context as JSON, exactly as it is to arrive.
     public var context = "{}"
     public var time: Timestamp?
     public var timeToLive: Duration?
-    /// The dispatchers it is narrowed to; nil: all. Empty: nobody wants it (Behaviour P3).
+    /// The dispatchers that the event is for; nil for all. With an empty array the event is unrouted (Behaviour P3).
     public var dispatchers: [String]?
 
     public init(
@@ -34,8 +34,8 @@ public struct EventDraft {
         self.dispatchers = dispatchers
     }
 
-    /// Lends the event in the form in which the queue takes it.
-    /// - Parameter spareId: the id of an event that has none of its own.
+    /// Calls `body` with the event in the form in which the queue takes it.
+    /// - Parameter spareId: the id of an event without its own.
     public func withTracked<Result>(
         route: RouteNumber, spareId: String, _ body: (TrackedEvent) -> Result
     ) -> Result {

@@ -1,7 +1,7 @@
 import HeadgateCore
 
 extension RouteTallies {
-    /// How many events there are of each route.
+    /// The number of events by route.
     public var events: [RouteNumber: Int] {
         reduce(into: [:]) { $0[$1.route] = $1.tally.events }
     }

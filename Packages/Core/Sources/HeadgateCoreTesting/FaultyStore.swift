@@ -1,28 +1,28 @@
 import HeadgateCore
 
-/// A memory store that fails, dawdles and loses things when a test says so.
+/// A memory store with faults: it fails, delays answers and loses events as a test requires.
 public final class FaultyStore: EventStore {
-    /// The store behind it; its `fault` makes appends and changes fail.
+    /// The underlying store. Its `fault` makes appends and writes fail.
     public let memory: MemoryEventStore
-    /// Whether answers to appends are held back until ``releaseAppend()``, or until this is false again.
+    /// True to hold answers to appends back until ``releaseAppend()`` is called, or until the value is false again.
     public var holdsAppends = false {
         didSet { while !holdsAppends, !held.isEmpty { releaseAppend() } }
     }
-    /// Whether the disk hangs: nothing that is asked for is answered, ever.
+    /// True if the disk hangs: no operation is ever answered.
     public var isSilent = false
-    /// When set, changes fail with it, though appends do not.
+    /// The fault of writes while it is set. Appends do not fail.
     public var writeFault: StoreFault?
-    /// When set, reading fails with it.
+    /// The fault of reads while it is set.
     public var readFault: StoreFault?
-    /// How long the disk takes to find what is too old.
+    /// The duration of a read for events that are too old.
     public var agedReadTime = Duration.zero
-    /// Groups of events up to this one can be read no more.
+    /// The last event of the groups that can no longer be read.
     public var lostThrough: SequenceNumber = 0
-    /// So many events of each route are missing in what is counted when it is opened.
+    /// The number of events per route that are missing from the counts when the store is opened.
     public var uncounted = 0
-    /// Called before dead letters are purged, each time.
+    /// Called each time before dead letters are purged.
     public var beforePurge: () -> Void = {}
-    /// How often something was read, or tried to be.
+    /// The number of reads, including failed ones.
     public private(set) var readCount = 0
     public private(set) var isClosed = false
 
@@ -61,13 +61,13 @@ public final class FaultyStore: EventStore {
         }
     }
 
-    /// Lets the oldest answer that was held back through.
+    /// Delivers the oldest answer that was held back.
     public func releaseAppend() {
         guard !held.isEmpty else { return }
         held.removeFirst()()
     }
 
-    /// The process is killed: nobody waits for an answer any more.
+    /// Drops the answers that are held back, as if the process were killed.
     func forgetHeld() { held = [] }
 
     public func read(

@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// A whole gate on a bench: over a memory store and a manual scheduler, every dispatcher with a ``RecordingSender``.
+/// A whole gate for tests: with a memory store, a manual scheduler, and a ``RecordingSender`` for each dispatcher.
 ///
 ///     let bench = GateBench()
 ///     bench.track(3)
@@ -12,16 +12,16 @@ public final class GateBench {
     public let scheduler: ManualScheduler
     public let store: FaultyStore
     public private(set) var gate: Headgate
-    /// What is configured; a restart takes it up.
+    /// The configured dispatchers. A change takes effect at a restart.
     public var dispatchers: [DispatcherSettings]
     public var limits: StoreLimits
-    /// What chance gives, from 0 to 1: 1 makes waits as long as they can be (Behaviour D4).
+    /// The random number for waits, from 0 to 1. With 1, waits have their maximum length (Behaviour D4).
     public var chance = 1.0
-    /// How the destinations want their events.
+    /// The format of the destinations.
     public var format = BatchFormat.jsonArray
-    /// How senders made from now on answer by themselves.
+    /// The reply of senders that are created from now on, if they answer by themselves.
     public var reply: ((Batch) -> SendResult?)?
-    /// What became of the events that were offered: the store's fault, or nil, for each one, in order of its answer.
+    /// The admission and the store's fault of each acknowledged event, in the order of the acknowledgements.
     public private(set) var acknowledgements: [(admission: Admission, fault: StoreFault?)] = []
 
     private let surround: (inout GateSurroundings) -> Void
@@ -47,15 +47,15 @@ public final class GateBench {
         settle()
     }
 
-    /// One dispatcher `collect`, with settings of the test's.
+    /// Creates a bench with one dispatcher `collect`, whose settings the test changes.
     public convenience init(limits: StoreLimits = StoreLimits(), _ change: (inout DispatcherSettings) -> Void) {
         var settings = DispatcherSettings(id: "collect")
         change(&settings)
         self.init([settings], limits: limits)
     }
 
-    /// What the process loses when it is killed is lost; what the store kept comes back.
-    /// - Parameter furnish: puts barriers before the dispatchers, in the first turn.
+    /// Restarts the gate, as if the process were killed: its memory is lost, and the store is opened again.
+    /// - Parameter furnish: adds barriers in the first turn.
     public func restart(_ furnish: (GateBench) throws -> Void = { _ in }) throws {
         scheduler.restart()
         store.forgetHeld()
@@ -83,8 +83,8 @@ public final class GateBench {
 
     // MARK: Events
 
-    /// Offers an event, without ending the turn. Nil when it is narrowed to a dispatcher that there is not, or to a set
-    /// too many.
+    /// Offers an event without ending the turn. Returns nil if it is for an unknown dispatcher, or if there are too
+    /// many sets of dispatchers.
     @discardableResult
     public func track(_ draft: EventDraft) -> Admission? {
         guard let route = try? gate.route(narrowedTo: draft.dispatchers) else { return nil }
@@ -94,7 +94,7 @@ public final class GateBench {
         return admission
     }
 
-    /// Offers some events, in one turn, and ends it.
+    /// Offers events in one turn, and ends the turn.
     public func track(_ count: Int, _ draft: EventDraft = EventDraft()) {
         for _ in 0..<count { track(draft) }
         settle()
@@ -102,8 +102,8 @@ public final class GateBench {
 
     // MARK: Time
 
-    /// Ends the turn, and all that follow from it. What would follow within a millisecond has that: few events wait so long for
-    /// more behind an answer.
+    /// Ends the turn and all turns that follow from it. It also advances the clock over waits of up to a millisecond,
+    /// because less than a full batch waits that long for more events after an answer.
     public func settle() {
         scheduler.settle()
         let linger = Duration.milliseconds(1)
@@ -113,23 +113,23 @@ public final class GateBench {
         }
     }
 
-    /// Moves the clocks.
+    /// Advances the clocks.
     public func advance(by duration: Duration) {
         scheduler.advance(by: duration)
     }
 
     // MARK: Queries
 
-    /// A dispatcher's destination.
+    /// The sender of a dispatcher.
     public subscript(_ dispatcherId: String) -> RecordingSender {
         guard let sender = senders[dispatcherId] else { preconditionFailure("no dispatcher \(dispatcherId)") }
         return sender
     }
 
-    /// The destination of `collect`.
+    /// The sender of `collect`.
     public var sender: RecordingSender { self["collect"] }
 
-    /// A dispatcher as people see it.
+    /// Returns the summary of a dispatcher.
     public func summary(of dispatcherId: String = "collect") -> DispatcherSummary {
         guard let summary = gate.dispatcherSummaries.first(where: { $0.id == dispatcherId }) else {
             preconditionFailure("no dispatcher \(dispatcherId)")
@@ -137,7 +137,7 @@ public final class GateBench {
         return summary
     }
 
-    /// A barrier as people see it; nil when there is none of this id.
+    /// Returns the summary of a barrier, or nil if there is none with this id.
     public func barrier(_ id: String) -> BarrierSummary? {
         gate.barrierSummaries.first { $0.identity.id == id }
     }

@@ -1,9 +1,9 @@
 import HeadgateCore
 
-/// Stands in for a library of regular expressions: a pattern is found where it stands, letter by letter. One with a `(` is
-/// refused, and one with a `?` never gets to an end.
+/// A stand-in for a library of regular expressions: a pattern matches itself, letter by letter. A pattern with a `(` is
+/// refused. One with a `?` takes too much time.
 public final class LiteralPatterns: PatternCompiler {
-    /// How often something was compiled.
+    /// The number of compiled patterns.
     public private(set) var count = 0
 
     public init() {}

@@ -1,23 +1,23 @@
 import HeadgateCore
 import HeadgateData
 
-/// A scheduler whose time stands still until a test moves it, and whose turns end when a test says so.
+/// A scheduler whose clocks stand still until a test advances them, and whose turns end when the test ends them.
 public final class ManualScheduler: Scheduler {
     public private(set) var now: Instant
-    /// The wall clock, which a test may make jump.
+    /// The wall clock. A test may make it jump.
     public var wall: Timestamp
     public private(set) var sinceBoot: Int64
     public private(set) var boot = "boot 1"
     private var boots = 1
 
-    /// Whether calls seem to come from the scheduler; false plays another thread.
+    /// True if calls appear to come from the scheduler; false to act as another thread.
     public var isCurrent = true
-    /// Called where the code insists on being on the scheduler (Behaviour B11).
+    /// Called when code requires to be on the scheduler (Behaviour B11).
     public var onPrecondition: () -> Void = {}
 
-    /// What waits for the turn's end, by its phases.
+    /// The work for the end of the present turn, by phase.
     private var waiting: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
-    /// What waits for the next turn's end.
+    /// The work for the end of the next turn.
     private var next: [() -> Void] = []
     private var scheduled: [Int: (deadline: Instant, work: () -> Void)] = [:]
     private var nextKey = 0
@@ -53,14 +53,14 @@ public final class ManualScheduler: Scheduler {
         onPrecondition()
     }
 
-    /// Ends the turn, and every turn that follows from it.
+    /// Ends the turn and every turn that follows from it.
     public func settle() {
         repeat { endTurn() } while !isOver
     }
 
     private var isOver: Bool { waiting.allSatisfy(\.isEmpty) }
 
-    /// Ends the turn. What waits for the next turn's end is put there.
+    /// Ends the turn. Work for the next turn's end is moved to that turn.
     public func endTurn() {
         while !isOver {
             for phase in waiting.indices {
@@ -73,7 +73,7 @@ public final class ManualScheduler: Scheduler {
         next = []
     }
 
-    /// Moves both clocks, stopping at each deadline on the way.
+    /// Advances both clocks, and stops at each deadline on the way.
     public func advance(by duration: Duration) {
         settle()
         let end = now + duration
@@ -85,20 +85,20 @@ public final class ManualScheduler: Scheduler {
         move(to: end)
     }
 
-    /// The machine sleeps: the monotonic clock stands still meanwhile.
+    /// Simulates sleep of the machine: the monotonic clock stands still, the others advance.
     public func sleep(for duration: Duration) {
         sinceBoot += duration.wholeMilliseconds
         wall.milliseconds += duration.wholeMilliseconds
     }
 
-    /// The process is started anew: all that was to happen is gone, and the clocks go on.
+    /// Simulates a restart of the process: all scheduled work is dropped, and the clocks continue.
     public func restart() {
         waiting = TurnPhase.allCases.map { _ in [] }
         next = []
         scheduled = [:]
     }
 
-    /// The machine is started anew after a while, in which the wall clock went on; all that was to happen is gone.
+    /// Simulates a reboot after some time, in which the wall clock advanced. All scheduled work is dropped.
     public func reboot(after duration: Duration) {
         restart()
         boots += 1
@@ -108,7 +108,7 @@ public final class ManualScheduler: Scheduler {
         sinceBoot = 1_000
     }
 
-    /// The next moment at which something would happen by itself.
+    /// The earliest deadline of scheduled work.
     public var nextDeadline: Instant? {
         scheduled.values.lazy.map(\.deadline).min()
     }
@@ -120,7 +120,8 @@ public final class ManualScheduler: Scheduler {
     }
 
     private func move(to instant: Instant) {
-        // Each clock gets whole milliseconds: what is less is not lost, however often a part of one passes.
+        // Each clock advances by whole milliseconds. Fractions are not lost, however often less than a millisecond
+        // passes.
         let passed = instant.nanoseconds / 1_000_000 - now.nanoseconds / 1_000_000
         wall.milliseconds += passed
         sinceBoot += passed

@@ -1,18 +1,18 @@
 import HeadgateCore
 
-/// A destination that writes down what it is sent, and answers as the test says: one batch after the other with
-/// ``answer(_:to:)``, or by itself with ``reply``.
+/// A destination that records the batches it gets. A test answers each one with ``answer(_:to:)``, or the sender
+/// answers by itself with ``reply``.
 public final class RecordingSender: Sender {
     public let format: BatchFormat
-    /// What it says that it can take.
+    /// The capacity that the sender reports.
     public var capacity = SenderCapacity()
-    /// Every batch, in the order sent.
+    /// All batches in the order in which they were sent.
     public private(set) var batches: [Batch] = []
-    /// Every batch with what came of it, in the order answered.
+    /// All answered batches with their results, in the order of the answers.
     public private(set) var answered: [(batch: Batch, result: SendResult)] = []
-    /// Answers each batch in the turn after; nil from it, or no `reply`, leaves the batch to the test.
+    /// Answers each batch in the turn after it was sent. If it is nil or returns nil, the test answers.
     public var reply: ((Batch) -> SendResult?)?
-    /// How often all that was in flight was given up.
+    /// The number of interruptions.
     public private(set) var interruptions = 0
     public private(set) var isClosed = false
 
@@ -25,13 +25,13 @@ public final class RecordingSender: Sender {
         self.reply = reply
     }
 
-    /// Batches without an answer, the oldest first.
+    /// The batches without an answer, the oldest first.
     public var outstanding: [Batch] { waiting.map(\.batch) }
 
-    /// The sequence numbers of every batch's events.
+    /// The sequence numbers of each batch's events.
     public var sent: [[SequenceNumber]] { batches.map { $0.events.map(\.sequenceNumber) } }
 
-    /// The sequence numbers of what was delivered, in the order in which it was.
+    /// The sequence numbers of delivered events, in the order of their delivery.
     public var delivered: [SequenceNumber] {
         answered.flatMap { batch, result -> [SequenceNumber] in
             switch result {
@@ -50,7 +50,7 @@ public final class RecordingSender: Sender {
         scheduler.soon { [weak self] in self?.answer(result, to: batch.number) }
     }
 
-    /// Answers the oldest batch, or the one of this number. One that is not waiting is left alone.
+    /// Answers the oldest batch, or the one with a number. Does nothing if that batch is not waiting for an answer.
     public func answer(_ result: SendResult = .delivered, to number: Int? = nil) {
         guard let index = waiting.firstIndex(where: { number == nil || $0.batch.number == number }) else { return }
         let (batch, then) = waiting.remove(at: index)
@@ -58,7 +58,7 @@ public final class RecordingSender: Sender {
         then(result)
     }
 
-    /// Whether it goes on with what is in flight when it is told to give up.
+    /// True if the sender ignores interruptions.
     public var isDeaf = false
 
     public func interrupt() {
@@ -75,8 +75,8 @@ public final class RecordingSender: Sender {
 }
 
 extension SendResult {
-    /// A refusal of a destination that has codes, like HTTP's.
-    /// - Parameter meaning: nil: what the code usually means there (Behaviour D3).
+    /// Returns the refusal of a destination with status codes like HTTP's.
+    /// - Parameter meaning: the meaning of the code; nil for the usual one (Behaviour D3).
     public static func status(
         _ status: Int, _ meaning: Refusal.Meaning? = nil, retryAfter: Duration? = nil
     ) -> SendResult {

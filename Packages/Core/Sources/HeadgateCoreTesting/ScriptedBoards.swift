@@ -1,13 +1,13 @@
 import HeadgateCore
 import HeadgateData
 
-/// Boards that end when the test says so.
+/// Boards whose activations end when the test ends them.
 public final class ScriptedBoards: BoardActivator {
-    /// Who was asked to be activated, and for which dispatcher, in that order.
+    /// The requested activations in order: the board, and the dispatcher that it is for.
     public private(set) var asked: [(board: String, dispatcher: String)] = []
-    /// How many were given up before they ended.
+    /// The number of activations that were cancelled.
     public private(set) var givenUp = 0
-    /// The boards that somebody serves.
+    /// The boards that a process serves.
     public var served: Set<String> = [] { didSet { servingSubject.send(()) } }
     public var servingChanges: Observable<Void> { servingSubject.observable }
     private let servingSubject = PulseSubject<Void>()
@@ -32,7 +32,7 @@ public final class ScriptedBoards: BoardActivator {
 
     public init() {}
 
-    /// How many have not ended.
+    /// The number of running activations.
     public var underWay: Int { waiting.count }
 
     public func activate(
@@ -51,7 +51,7 @@ public final class ScriptedBoards: BoardActivator {
         served.contains(board)
     }
 
-    /// Ends the oldest that has not ended.
+    /// Ends the oldest running activation.
     public func end(_ outcome: ActivationOutcome) {
         guard !waiting.isEmpty else { return }
         let task = waiting.removeFirst()
@@ -60,7 +60,7 @@ public final class ScriptedBoards: BoardActivator {
         then?(outcome)
     }
 
-    /// The oldest completes.
+    /// Completes the oldest running activation.
     public func complete(_ output: DataItem? = nil) {
         end(.completed(done: true, output: output))
     }

@@ -7,15 +7,15 @@ public final class SwitchBarrier: Barrier {
     private let flushability: StateSubject<Bool?>
 
     /// - Parameters:
-    ///   - state: nil: it has not said anything yet (Behaviour B3).
-    ///   - isFlushable: nil: it has not said anything yet.
+    ///   - state: the state; nil if the barrier has not given one (Behaviour B3).
+    ///   - isFlushable: the flushability; nil if the barrier has not given it.
     public init(_ state: BarrierState?, isFlushable: Bool? = true) {
         states = StateSubject([:])
         general = StateSubject(state)
         flushability = StateSubject(isFlushable)
     }
 
-    /// Changes the state for one dispatcher, or for all that have none of their own.
+    /// Sets the state for one dispatcher, or for all without their own state.
     public func set(_ state: BarrierState, for dispatcherId: String? = nil) {
         guard let dispatcherId else {
             general.value = state

@@ -1,4 +1,4 @@
-/// Where a random test begins. What a test prints of it is what makes the same happen again.
+/// The seed of a random test. A failing test prints it, and the same seed repeats the run.
 public struct Seed: Hashable, Sendable, CustomStringConvertible {
     public let number: UInt64
 
@@ -6,11 +6,11 @@ public struct Seed: Hashable, Sendable, CustomStringConvertible {
         self.number = number
     }
 
-    /// The variable to set for this run alone, such as `HEADGATE_SEED=7`.
+    /// The environment variable that repeats this run, such as `HEADGATE_SEED=7`.
     public var description: String { "\(Seeds.one)=\(number)" }
 }
 
-/// Random numbers that are the same for the same seed (SplitMix64; Steele, Lea and Flood, 2014).
+/// A generator whose random numbers are the same for the same seed (SplitMix64; Steele, Lea and Flood, 2014).
 public struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -26,7 +26,7 @@ public struct SeededRandom: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// True once in so many times.
+    /// Returns true with probability 1/`times`.
     public mutating func oneIn(_ times: Int) -> Bool {
         Int.random(in: 0..<times, using: &self) == 0
     }

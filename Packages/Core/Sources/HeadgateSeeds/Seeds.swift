@@ -1,26 +1,26 @@
 import Glibc
 
-/// The seeds of the random tests: the same few each time, so that what passed once passes again.
+/// The seeds of random tests. By default they are the same few each time, so that results are repeatable.
 ///
 ///     @Test(arguments: Seeds.first(20)) func anyHistory(seed: Seed)
 ///
-/// A longer run takes others, as many as it is told to, from the clock, and says which:
+/// A longer run takes more seeds, derived from the clock, and prints them:
 ///
 ///     HEADGATE_SEEDS=5000 swift test --filter GateModelTests
 ///
-/// and a run that failed is had again by the seed that it printed:
+/// A failed run is repeated with the seed that it printed:
 ///
 ///     HEADGATE_SEED=1795320000123 swift test --filter GateModelTests
 public enum Seeds {
     static let many = "HEADGATE_SEEDS"
     static let one = "HEADGATE_SEED"
 
-    /// The first so many seeds, unless the environment asks for others.
+    /// Returns the first `usual` seeds, unless the environment requests others.
     public static func first(_ usual: Int) -> [Seed] {
         chosen.seeds(usual: usual)
     }
 
-    /// What the environment asks for, read once, and told where it is not the usual.
+    /// The choice of the environment, read once and printed if it is not the default.
     private static let chosen: Choice = {
         let choice = Choice(clock: clock) { name in getenv(name).map { String(cString: $0) } }
         if let announcement = choice.announcement {
@@ -30,14 +30,14 @@ public enum Seeds {
         return choice
     }()
 
-    /// Milliseconds since 1970.
+    /// Returns milliseconds since 1970.
     private static func clock() -> UInt64 {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return UInt64(now.tv_sec) * 1000 + UInt64(now.tv_nsec) / 1_000_000
     }
 
-    /// Which seeds are taken.
+    /// The choice of seeds.
     enum Choice: Equatable {
         case usual
         case only(Seed)
@@ -61,7 +61,7 @@ public enum Seeds {
             }
         }
 
-        /// What people have to know to have the same run again.
+        /// The message that tells how to repeat the run; nil for the default.
         var announcement: String? {
             switch self {
             case .usual: nil

@@ -1,19 +1,19 @@
 import HeadgateCore
 import HeadgateSeeds
 
-/// What every event store has to do (Behaviour Q1): checks that a program's own store is held against in its tests.
+/// The requirements of every event store (Behaviour Q1), as checks for the tests of a program's own store.
 ///
 ///     @Test(arguments: EventStoreConformance.checks)
 ///     func conforms(_ check: EventStoreConformance.Check) throws {
 ///         try check.run(StoreBench(open: { … }, work: { … }))
 ///     }
 ///
-/// Each check gets a store that holds nothing yet, closes it and opens it again. Durability is not among them: who wants to know what
-/// a kill or a power failure leaves has to take the power away.
+/// Each check gets an empty store, closes it and opens it again. Durability is not checked: that needs a test that
+/// kills the process or cuts the power.
 public enum EventStoreConformance {
-    /// One thing that a store has to do.
+    /// A single requirement.
     public struct Check: Sendable, CustomStringConvertible {
-        /// The rule of Behaviour and what it asks for.
+        /// The rule of Behaviour, and its requirement.
         public let description: String
         let body: @Sendable (StoreBench) throws -> Void
 
@@ -22,7 +22,8 @@ public enum EventStoreConformance {
             self.body = body
         }
 
-        /// - Throws: ``Failure``, or what opening the store throws.
+        /// Runs the check.
+        /// - Throws: ``Failure``, or the error of opening the store.
         public func run(_ bench: StoreBench) throws {
             try bench.open()
             try body(bench)
@@ -30,7 +31,7 @@ public enum EventStoreConformance {
         }
     }
 
-    /// A store did not do what it has to.
+    /// The error of a store that does not meet a requirement.
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
     }
@@ -38,7 +39,7 @@ public enum EventStoreConformance {
     /// All checks.
     public static let checks = appending + restarting + reading + letters + [randomUse]
 
-    /// 400 random steps, with a restart every now and then, against a model that counts every event by itself.
+    /// 400 random steps with occasional restarts, compared with a model that counts every event by itself.
     private static let randomUse = Check("Q3: whatever was done, a restart gives back what a slow model says") {
         bench in
         for seed in Seeds.first(2) {
@@ -50,20 +51,20 @@ public enum EventStoreConformance {
     }
 }
 
-/// A store that is being checked.
+/// The store under test.
 public final class StoreBench {
     private let makeStore: () throws -> (store: any EventStore, state: StoredState)
     private let work: () -> Void
     private let clear: () throws -> Void
     private(set) var store: any EventStore
-    /// What it gave back when it was opened last.
+    /// The state that the store returned when it was last opened.
     private(set) var state = StoredState()
 
     /// - Parameters:
-    ///   - open: opens the store: as it was left when it was closed, and one that holds nothing the first time.
-    ///   - work: carries out what the store has asked its scheduler for, and may wait for that; called over and over while an answer
-    ///     is awaited.
-    ///   - clear: deletes what is stored; the store is closed.
+    ///   - open: opens the store in the state in which it was closed. The first time it is empty.
+    ///   - work: executes the work that the store has given its scheduler. It may block. It is called repeatedly while
+    ///     an answer is awaited.
+    ///   - clear: deletes the stored data, while the store is closed.
     public init(
         open: @escaping () throws -> (store: any EventStore, state: StoredState), work: @escaping () -> Void,
         clear: @escaping () throws -> Void
@@ -93,7 +94,7 @@ public final class StoreBench {
         try open()
     }
 
-    /// Asks for something, and does the scheduler's work until the answer has come.
+    /// Starts an operation, and runs the scheduler's work until the answer has come.
     func answer<Answer>(_ ask: (@escaping (Answer) -> Void) -> Void) -> Answer {
         var result: Answer?
         ask { result = $0 }
@@ -115,7 +116,7 @@ public final class StoreBench {
         try (answer { store.read(after: place, then: $0) } as Result).get()
     }
 
-    /// The numbers of all events behind a place, read as a dispatcher would.
+    /// Returns the numbers of all events after `start`, read as a dispatcher reads them.
     func numbers(after start: SequenceNumber = 0) throws -> [SequenceNumber] {
         var (place, numbers): (SequenceNumber, [SequenceNumber]) = (start, [])
         while let chunk = try read(after: place) {
@@ -143,7 +144,7 @@ public final class StoreBench {
     }
 }
 
-/// Stands where there is no store yet.
+/// The placeholder before a store is opened.
 private final class ClosedStore: EventStore {
     let kind = "none"
 

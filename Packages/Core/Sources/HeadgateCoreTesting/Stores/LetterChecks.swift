@@ -57,7 +57,7 @@ extension EventStoreConformance {
 }
 
 extension StoreBench {
-    /// Puts letters of dispatchers 1 and 2 aside, in turn.
+    /// Stores letters for dispatchers 1 and 2 alternately.
     fileprivate func bury(_ numbers: ClosedRange<SequenceNumber>) throws {
         for number in numbers { try write(.deadLetter(.sample(number, dispatcher: number % 2 == 1 ? 1 : 2))) }
     }

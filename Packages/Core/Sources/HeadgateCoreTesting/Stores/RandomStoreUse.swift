@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateSeeds
 
-/// Does random things to a store and to the model, and compares.
+/// Performs random operations on a store and on its model, and compares them.
 struct RandomStoreUse {
     private let seed: Seed
     private let bench: StoreBench
@@ -83,7 +83,7 @@ struct RandomStoreUse {
         let found = try bench.numbers(after: place)
         let known = Set(model.numbers(after: place))
         try bench.expect(found == found.sorted() && known.isSuperset(of: found), "\(seed): \(found) behind \(place)")
-        // What nobody needs any more may be gone.
+        // Events that no dispatcher needs may be gone.
         let missing = model.needed(after: place).filter { !Set(found).contains($0) }
         try bench.expect(missing, is: [], "\(seed): missing behind \(place)")
     }
@@ -96,7 +96,7 @@ struct RandomStoreUse {
         for (number, tallies) in model.unsettled {
             try bench.expect(state.unsettled[number] ?? [:], is: tallies, "\(seed): what \(number) has not settled")
         }
-        // A store lets go of ids bit by bit.
+        // A store may delete ids gradually.
         let ids = state.recentIDs.filter { $0.lastSequenceNumber > model.forgotten }
         try bench.expect(ids, is: model.recentIDs, "\(seed): ids")
         try bench.expect(state.kept, is: model.kept, "\(seed): what is kept")

@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 
 extension AppendGroup {
-    /// A group as the queue would make it.
+    /// Returns a group as the queue creates it.
     public static func sample(
         _ events: [(number: SequenceNumber, route: RouteNumber)], size: Int = 40, received: Int64 = 1_000,
         timeToLive: Duration? = nil, newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
@@ -23,7 +23,7 @@ extension AppendGroup {
             chunk: chunk, tallies: tallies, ages: GroupAges(chunk), newRoutes: newRoutes, recentIDs: recentIDs)
     }
 
-    /// A group of consecutive events of one route.
+    /// Returns a group of consecutive events with one route.
     public static func sample(
         _ numbers: ClosedRange<SequenceNumber>, route: RouteNumber = 1, size: Int = 40, received: Int64 = 1_000,
         timeToLive: Duration? = nil, newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
@@ -35,7 +35,7 @@ extension AppendGroup {
 }
 
 extension AppendGroup {
-    /// The same events with something else beside them.
+    /// Returns a group with the same events and other members.
     public func with(
         behind: SequenceNumber = 0, groundwork: Groundwork = Groundwork(), forgottenIDs: SequenceNumber = 0,
         requeued: [LetterNumber] = []
@@ -54,7 +54,7 @@ extension StoredDispatcher {
 }
 
 extension DeadLetter {
-    /// A letter about an event, which is its record.
+    /// Returns a dead letter whose record contains an event.
     static func sample(_ number: SequenceNumber, dispatcher: DispatcherNumber = 1) -> DeadLetter {
         DeadLetter(
             dispatcher: dispatcher, sequenceNumber: number, reason: .maxAttempts, status: 503, answer: "busy",

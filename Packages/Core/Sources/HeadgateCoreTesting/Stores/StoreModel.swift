@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// What a store has to remember, told in the plainest way: every event on its own, counted one by one.
+/// A simple model of a store's contents: every event is kept and counted by itself.
 struct StoreModel {
     var dispatchers: [DispatcherNumber: StoredDispatcher] = [:]
     var routes: [RouteNumber: [DispatcherNumber]] = [:]
@@ -8,9 +8,9 @@ struct StoreModel {
     var recentIDs: [RecentIDs] = []
     var kept: [String: [UInt8]] = [:]
     var lastSequenceNumber: SequenceNumber = 0
-    /// Ids of events up to here are forgotten.
+    /// The ids of events up to this one are forgotten.
     var forgotten: SequenceNumber = 0
-    /// Groups up to here may be gone.
+    /// Groups up to this event may be gone.
     var trimmed: SequenceNumber = 0
 
     mutating func append(_ group: AppendGroup) {
@@ -35,12 +35,12 @@ struct StoreModel {
         }
     }
 
-    /// The numbers of the events behind a place.
+    /// Returns the numbers of the events after `place`.
     func numbers(after place: SequenceNumber) -> [SequenceNumber] {
         events.map(\.sequenceNumber).filter { $0 > place }
     }
 
-    /// The same for those that some dispatcher has not settled.
+    /// Returns the numbers of the events after `place` that at least one dispatcher has not settled.
     func needed(after place: SequenceNumber) -> [SequenceNumber] {
         events.filter { $0.sequenceNumber > max(place, trimmed) && isNeeded($0) }.map(\.sequenceNumber)
     }
@@ -62,7 +62,7 @@ struct StoreModel {
         }
     }
 
-    /// What all dispatchers have settled.
+    /// The event up to which all dispatchers have settled everything.
     var settled: SequenceNumber {
         dispatchers.values.map(\.position).min() ?? 0
     }
