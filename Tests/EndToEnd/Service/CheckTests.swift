@@ -29,11 +29,11 @@ import Testing
         }
     }
 
-    @Test("K4: the configuration of Docs/Operations.md is without fault")
+    @Test("K4: the configuration of Docs/Guides/NATS.md is without fault")
     func documentedConfiguration() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
-            let code = try await check(daemon, try DocumentedExample.configuration("nats", in: "Operations.md"))
+            let code = try await check(daemon, try DocumentedExample.configuration("nats", in: "Guides/NATS.md"))
             #expect(code == 0)
             #expect(!daemon.log.contains("unknown key"), "\(daemon.log)")
         }

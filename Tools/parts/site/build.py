@@ -9,13 +9,18 @@ from place import ESCAPE, Places, relative
 from reading import Reading
 from reference import FOLDER, Reference
 
-# What is read in which order.
+# The kinds of documents, and their pages in the order of reading. A page that is not there is left out.
 MENU = {
-    "Headgate": ["index", "Tutorial", "Recipes", "Configuration", "Sending", "Receiving", "Operations", "Console", "Metrics"],
-    "Clients": ["Clients", "Swift", "Python", "C", "Node", "Go", "PHP"],
-    "Ideas": ["Barriers", "Workers", "Boards"],
-    "Exactly": ["Protocol", "Behaviour", "Reliability", "Log", "Architecture"],
+    "Start": ["index", "Tutorial"],
+    "Guides": ["Guides/HTTPS", "Guides/Hold", "Guides/Follow", "Guides/Services", "Guides/Database", "Guides/NATS", "Guides/Kafka",
+               "Guides/Activation", "Guides/Containers", "Guides/Upgrade", "Guides/Sizing", "Guides/NothingSent", "Guides/DiskFull",
+               "Guides/Replace", "Guides/OnePerson"],
+    "Reference": ["Configuration", "Protocol", "openrpc.json", "Metrics", "Operations", "Console", "Sending", "Receiving", "Workers",
+                  "Boards", "Clients", "Swift", "Python", "C", "Node", "Go", "PHP", "Log", "Compatibility", "Changelog", "Security"],
+    "Explanation": ["Barriers", "Behaviour", "Reliability", "Benchmarks", "Architecture", "Contributing"],
 }
+# The kind of pages that `MENU` does not name, by the beginning of their paths.
+KINDS = {"Guides/": "Guides", "Manual/": "Reference", "": "Explanation"}
 # Folders with a page of their own, and what that says first.
 FOLDERS = {
     "Decisions": "Why it is as it is.",
@@ -108,13 +113,16 @@ class Site:
             self.bodies[here] = ("Swift modules", f'<h1>Swift modules</h1>\n{about}\n<ul class="entries">{items}</ul>')
 
     def menu(self):
-        """Groups of pages, each a name and pairs of path and title. A document that has no group is in the last of `MENU`."""
+        """The kinds of documents, each a name and pairs of path and title. Every page at the top and every guide is in one of them."""
         titles = {page: title for page, (title, _) in self.bodies.items()} | {"index.html": "What it is"}
-        groups = {group: [name + ".html" for name in names] for group, names in MENU.items()}
-        groups["Look up"] = ["openrpc.json.html", *(page for page in sorted(titles) if page.startswith("Manual/")),
-                             *(f"{folder}/index.html" for folder in (*FOLDERS, FOLDER))]
+        groups = {kind: [name + ".html" for name in names] for kind, names in MENU.items()}
         known = set().union(*groups.values())
-        groups[list(MENU)[-1]] += [page for page in sorted(titles) if "/" not in page and page not in known]
+        for page in sorted(titles):
+            kind = next(kind for start, kind in KINDS.items() if page.startswith(start))
+            if page not in known and ("/" not in page or kind != "Explanation"):
+                groups[kind].append(page)
+        groups["Reference"] += ["Examples/index.html", f"{FOLDER}/index.html"]
+        groups["Explanation"] += ["Decisions/index.html", "Records/index.html"]
         return [(group, [(page, titles[page]) for page in pages if page in titles]) for group, pages in groups.items()]
 
     def build(self, assets, console):
