@@ -19,7 +19,7 @@ def run(root, assets, console, archives, folder):
         check(root, assets, console, archives)
         print("  ok ", check.__name__.replace("_", " "), flush=True)
     with tempfile.TemporaryDirectory(prefix="hg-site-browser-") as profile, Browser(profile) as browser:
-        for check in (search_finds, search_by_keyboard, members_are_on_the_page_of_their_type, pages_can_be_read,
+        for check in (search_finds, search_answers_questions, search_by_keyboard, members_are_on_the_page_of_their_type, pages_can_be_read,
                       nothing_from_elsewhere):
             browser.look_as(1280, "light")
             check(browser, folder)
@@ -33,7 +33,7 @@ First.
 
 [a page](Docs/Log.md#some-words), [a rule](Docs/Behaviour.md#B1), [a folder](Docs/Decisions), ![a picture](Docs/p.svg)
 
-## A first event in 30 seconds
+## Install and start
 """
 SOUND = {
     "README.md": README,
@@ -55,6 +55,21 @@ FAULTS = {
     "a rule that is none": ("Docs/Log.md", "Behaviour " + "Z9", "Log.html: Behaviour.html#Z9 leads to no place of that page"),
     "a script from elsewhere": ("Docs/Log.md", "<script src='//example.org/x.js'></script>", "is loaded from elsewhere"),
     "a file outside of the site": ("Docs/Log.md", "[x](../Package.swift)", "Log.html: ../Package.swift leads to nothing"),
+}
+
+
+# Questions of new users, and the page that has to be among the first three that the search finds.
+QUESTIONS = {
+    "how do I ship to an HTTPS collector with a key": "Guides/HTTPS.html",
+    "what if the disk is full": "Guides/DiskFull.html",
+    "how do I hold at night": "Guides/Hold.html",
+    "how do I upgrade": "Guides/Upgrade.html",
+    "how do I run it in a container": "Guides/Containers.html",
+    "how do I use it from Ruby, Rust or Java": "Clients.html",
+    "how do I back up the store": "Guides/Upgrade.html",
+    "why is nothing sent": "Guides/NothingSent.html",
+    "how do I delete one person's events": "Guides/OnePerson.html",
+    "how big should max_bytes be": "Guides/Sizing.html",
 }
 
 
@@ -119,6 +134,15 @@ def search_finds(browser, folder):
     browser.type("#the-search", "frobnicatorium")
     eventually("word of nothing", lambda: browser.text("#the-count") == "Nothing has all of these words")
     assert titles(browser) == []
+
+
+def search_answers_questions(browser, folder):
+    """A question as a new user asks it leads to the page that answers it."""
+    for question, page in QUESTIONS.items():
+        open_page(browser, folder, "index.html")
+        look_up(browser, question)
+        found = browser.run("return [...document.querySelectorAll('#the-found a')].slice(0, 3).map((a) => a.href)")
+        assert any(f"/{page}" in address for address in found), (question, found)
 
 
 def search_by_keyboard(browser, folder):

@@ -9,12 +9,16 @@ const count = document.getElementById("the-count");
 const list = panel.querySelector("ol");
 const MOST = 40;
 
-// What explains comes before why it is so, and that before the reference.
-const WEIGHTS = { "Swift/": 0.5, "Decisions/": 0.7 };
+// Decisions, records and the reference of the Swift modules come after all other pages.
+const WEIGHTS = { "Swift/": 0.5, "Decisions/": 0.7, "Records/": 0.5 };
+// Words of a question that say nothing about its subject.
+const STOP_WORDS = new Set(
+  "a an and are as at be by can do does for from get have how i if in is it its me my of on or should so that the this to use was we what when where which who why will with you your"
+    .split(" "));
 
 /** Each section that has all words, the best first. */
 function lookUp(index, query) {
-  const words = plain(query).split(/\s+/).filter(Boolean);
+  const words = wordsOf(query);
   if (!words.length) return [];
   const found = [];
   for (const [title, page, sections] of index) {
@@ -25,6 +29,13 @@ function lookUp(index, query) {
     }
   }
   return found.sort((one, other) => other.worth - one.worth);
+}
+
+/** The words of a query that are looked for: all but stop words, or all if there are no others. */
+function wordsOf(query) {
+  const words = plain(query).replace(/[?!.,;]+(\s|$)/g, " ").split(/\s+/).filter(Boolean);
+  const telling = words.filter((word) => !STOP_WORDS.has(word));
+  return telling.length ? telling : words;
 }
 
 /** As it is compared: `batch_size` is two words. */
