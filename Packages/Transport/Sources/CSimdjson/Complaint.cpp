@@ -33,14 +33,14 @@ bool takes_string(Stop stop) {
     return lack == HG_JSON_LACKS_VALUE || lack == HG_JSON_LACKS_NAME;
 }
 
-/// The walk took every token before the end, or before the broken string.
+/// Returns the error if the walk took all tokens before the end or before the broken string.
 Complaint at_end(Stop stop, BrokenString broken) {
     if (broken.begin == broken.at) return {broken.at, HG_JSON_LACKS_REST};
     if (takes_string(stop)) return {broken.at, broken.lack};
     return {broken.begin, lack_of(stop)};
 }
 
-/// The walk stopped at a token, of which a part may be fine.
+/// Returns the error if the walk stopped at a token, whose beginning may be valid.
 Complaint at_token(Stop stop, Token token) {
     if (*token.begin == '"' && takes_string(stop)) {
         const uint8_t *escape = improper_escape({token.begin + 1, token.end});
@@ -54,7 +54,7 @@ Complaint at_token(Stop stop, Token token) {
     return {number.end, number.lacks_digit ? HG_JSON_LACKS_DIGIT : behind_value(stop.container)};
 }
 
-/// From the token's beginning up to the next one, or the end of the text.
+/// Returns a token with the white space after it, up to the next token or the end of the text.
 Token token_at(Tokens tokens, uint32_t place) {
     const uint32_t end = place + 1 < tokens.count ? tokens.starts[place + 1] : tokens.length;
     return {tokens.text + tokens.starts[place], tokens.text + end};
@@ -62,7 +62,8 @@ Token token_at(Tokens tokens, uint32_t place) {
 
 }  // namespace
 
-// simdjson takes any byte behind a backslash for escaped, also outside of strings. So does this, to find the same ones.
+// simdjson treats any byte after a backslash as escaped, also outside of strings. This function does so as well, to
+// find the same strings.
 BrokenString broken_string(Token text) {
     const uint8_t *begin = nullptr;
     bool is_escaped = false;

@@ -1,4 +1,4 @@
-// What is wrong with a text that is no JSON, for people.
+// Finds the first error of a text that is not JSON, for people.
 
 #ifndef HEADGATE_COMPLAINT_H
 #define HEADGATE_COMPLAINT_H
@@ -8,19 +8,19 @@
 
 namespace headgate {
 
-/// A string in which the text breaks off, or that has a control character in it.
+/// A string without a closing quote, or with a control character.
 struct BrokenString {
-    /// Its opening quote; the end of the text when no string is broken.
+    /// The opening quote; the end of the text if no string is broken.
     const uint8_t *begin;
-    /// Where it is broken.
+    /// The position of the error.
     const uint8_t *at;
     hg_json_lack lack;
 };
 
-/// The first string that is broken.
+/// Returns the first broken string.
 BrokenString broken_string(Token text);
 
-/// What is wrong where a walk over the tokens before the broken string stopped.
+/// Returns the error at which a walk over the tokens before the broken string stopped.
 hg_json_complaint complaint(Tokens tokens, Stop stop, BrokenString broken);
 
 }  // namespace headgate

@@ -9,14 +9,15 @@
 #include "Complaint.h"
 #include "Walk.h"
 
-// simdjson's ready-made front ends do not fit. The DOM refuses whole numbers over 64 bits and turns the others into
-// doubles; on-demand does not check what it skips. Its first stage alone is what is wanted: with vector instructions it
-// finds the tokens, and refuses bad UTF-8, raw control characters in strings and strings without an end. It reads no
-// byte behind the text (only the later stages need padding there), which a test holds it to.
+// simdjson's own front ends do not fit: the DOM refuses whole numbers over 64 bits and converts others to doubles, and
+// on-demand does not check the parts that it skips. Only its first stage is used. With vector instructions it finds the
+// tokens, and refuses bad UTF-8, raw control characters in strings and unterminated strings. It reads no byte after the
+// text, which a test verifies; only the later stages need padding there.
 
 namespace {
 
-/// Room for a whole number of pages, so that texts of slowly growing length do not allocate each time.
+/// The smallest capacity. Capacities are powers of two from here on, so that texts of slowly growing length do not
+/// allocate each time.
 constexpr size_t smallest_capacity = 4096;
 
 hg_json_fault fault_of(simdjson::error_code error) {
@@ -51,7 +52,8 @@ struct hg_json_scanner {
     }
 
     hg_json_complaint complain(const uint8_t *text, size_t length) {
-        // A broken string leaves no tokens at all: those before it are found without it.
+        // For a text with a broken string simdjson returns no tokens. The tokens before the string are found without
+        // it.
         const headgate::BrokenString broken = headgate::broken_string({text, text + length});
         headgate::Tokens sound = {text, uint32_t(broken.begin - text), nullptr, 0};
         if (find_tokens(text, sound.length) == HG_JSON_FINE) sound = tokens(text, sound.length);
@@ -70,7 +72,8 @@ private:
         return reserve_entries(stages_->n_structural_indexes) ? HG_JSON_FINE : HG_JSON_TOO_LARGE;
     }
 
-    /// simdjson has room behind the tokens, and what it lays there itself differs with its version.
+    /// Returns the tokens with the text's length after the last. simdjson has room there, but its own value there
+    /// depends on its version.
     headgate::Tokens tokens(const uint8_t *text, size_t length) const {
         uint32_t *starts = stages_->structural_indexes.get();
         starts[stages_->n_structural_indexes] = uint32_t(length);
@@ -79,7 +82,8 @@ private:
 
     simdjson::error_code reserve_text(size_t length) {
         if (stages_ != nullptr && length <= stages_->capacity()) return simdjson::SUCCESS;
-        // A new one, rather than a greater capacity for the old: when that fails, it is left without any memory.
+        // Create a new implementation instead of enlarging the old one: a failed enlargement would leave the old one
+        // without memory.
         stages_.reset();
         return simdjson::get_active_implementation()->create_dom_parser_implementation(
             power_of_two_from(length), 1, stages_);

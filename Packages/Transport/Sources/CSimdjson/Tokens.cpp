@@ -10,7 +10,8 @@ bool equals(Token token, const char *word, size_t length) {
     return size_t(token.end - token.begin) == length && std::memcmp(token.begin, word, length) == 0;
 }
 
-/// Whether eight bytes are digits, all at once: the upper half of each is that of a digit, and stays it with six added.
+/// Returns true if eight bytes are digits, in a few instructions: the upper half of each byte is 3, also after adding
+/// six.
 bool are_digits(const uint8_t *at) {
     constexpr uint64_t upper_halves = 0xF0F0'F0F0'F0F0'F0F0, of_digits = 0x3030'3030'3030'3030;
     uint64_t bytes;
@@ -29,7 +30,7 @@ bool is_hex_digit(uint8_t byte) {
     return is_digit(byte) || (lower >= 'a' && lower <= 'f');
 }
 
-/// The length of the escape that begins with the backslash at `at`; 0 when it is none.
+/// Returns the length of the escape that begins with the backslash at `at`; 0 if it is not valid.
 size_t escape_length(const uint8_t *at, const uint8_t *end) {
     if (end - at < 2) return 0;
     if (at[1] != 'u') return std::memchr("\"\\/bfnrt", at[1], 8) == nullptr ? 0 : 2;

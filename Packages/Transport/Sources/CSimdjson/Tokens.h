@@ -1,4 +1,4 @@
-// The grammar of JSON's scalars (RFC 8259, sections 3, 6 and 7). Each function is given a whole token.
+// The grammar of JSON's scalars (RFC 8259, sections 3, 6 and 7). Each function expects a whole token.
 
 #ifndef HEADGATE_TOKENS_H
 #define HEADGATE_TOKENS_H
@@ -7,16 +7,16 @@
 
 namespace headgate {
 
-/// A piece of the text.
+/// A range of the text.
 struct Token {
     const uint8_t *begin;
     const uint8_t *end;
 };
 
-/// How far a token is a number, however large or precise.
+/// The longest beginning of a token that is a number, of any size and precision.
 struct NumberPart {
     const uint8_t *end;
-    /// Whether there should be a digit at the end.
+    /// True if a digit is missing at the end.
     bool lacks_digit;
 };
 
@@ -27,13 +27,13 @@ inline bool is_number(Token token) {
     return part.end == token.end && !part.lacks_digit;
 }
 
-/// Whether the token is `true`, `false` or `null`.
+/// Returns true if the token is `true`, `false` or `null`.
 bool is_literal(Token token);
 
-/// The first backslash in the inside of a string that begins no proper escape; null when there is none.
+/// Returns the first backslash in the contents of a string that begins no valid escape; null if there is none.
 const uint8_t *improper_escape(Token contents);
 
-/// White space as JSON has it.
+/// Returns true for JSON's white space.
 inline bool is_space(uint8_t byte) {
     return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }

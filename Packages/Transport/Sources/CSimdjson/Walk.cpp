@@ -9,26 +9,26 @@ namespace headgate {
 
 namespace {
 
-/// Apart from the walk, which has no registers to spare.
+/// Not inlined: the walk has no registers to spare.
 [[gnu::noinline]] bool has_improper_escape(Token string) {
     return improper_escape({string.begin + 1, string.end - 1}) != nullptr;
 }
 
-/// The containers in which the walk is. They live in memory and are touched only where one begins, goes on or ends, so that
-/// the walk has its registers for itself.
+/// The open containers of a walk. They are in memory and used only when a container begins, continues or ends, so that
+/// the walk's own state stays in registers.
 class Containers {
 public:
     Containers(hg_json_entry *entries, uint32_t max_depth) : innermost_(entries), max_depth_(max_depth) {}
 
-    /// The kind of the innermost one; null outside of all.
+    /// The type of the innermost container; null outside of all.
     hg_json_kind kind() const { return kind_; }
 
     bool are_full() const { return depth_ == max_depth_; }
 
-    /// Another element or member of the innermost one comes.
+    /// Counts another element or member of the innermost container.
     void count() { ++count_; }
 
-    /// A container begins with this entry; it is yet to be seen whether it is empty.
+    /// Opens a container with this entry.
     [[gnu::noinline]] void open(hg_json_entry *entry, hg_json_kind kind, uint32_t start) {
         innermost_->count = count_;
         *entry = {start, start + 1, uint32_t(entry - innermost_), uint32_t(kind), 0};
@@ -38,7 +38,7 @@ public:
         ++depth_;
     }
 
-    /// The innermost one ends.
+    /// Closes the innermost container.
     [[gnu::noinline]] void close(const hg_json_entry *behind, uint32_t end) {
         hg_json_entry *around = innermost_ - innermost_->span;
         innermost_->span = uint32_t(behind - innermost_);
@@ -50,18 +50,20 @@ public:
     }
 
 private:
-    /// The `span` of an open one leads back to the one around it.
+    /// The innermost open container. While a container is open, its `span` is the distance to the surrounding one.
     hg_json_entry *innermost_;
     hg_json_kind kind_ = HG_JSON_NULL;
-    /// How many elements or members it has so far. Its own `count` is that only while another is open inside.
+    /// The number of elements or members of the innermost container so far. The `count` of its entry is updated only
+    /// when another container is opened within it.
     uint32_t count_ = 0;
     uint32_t depth_ = 0;
     const uint32_t max_depth_;
 };
 
-/// All of it is forced into one function, so that its state lives in registers: a token then costs half as much.
-/// - Parameter ends_closed: whether the last token is a closing bracket, as it is of all messages. Then nothing but the end of a
-///   container can be followed by the end of the tokens, which need not be looked for anywhere else.
+/// A walk. Everything is inlined into one function, so that its state stays in registers: this halves the cost of a
+/// token.
+/// - Parameter ends_closed: true if the last token is a closing bracket, as in all messages. The end of the tokens can
+///   then follow the end of a container only, and need not be checked elsewhere.
 template <bool ends_closed>
 class Walk {
 public:
@@ -71,7 +73,7 @@ public:
 
     hg_json_fault run();
 
-    /// Where it stands, and what it looks for there.
+    /// The present position and expectation.
     Stop stop() const { return {uint32_t(at_ - tokens_.starts), expected_, containers_.kind()}; }
 
 private:
@@ -87,7 +89,7 @@ private:
     Token token(size_t end) const { return {tokens_.text + *at_, tokens_.text + end}; }
     void take(hg_json_kind kind, size_t end);
     size_t backslash(size_t from) const;
-    /// The text is no JSON: at this token something else should be.
+    /// Stops at the present token, because another one is expected.
     hg_json_fault stops(Expected expected) {
         expected_ = expected;
         return HG_JSON_NOT_JSON;
@@ -96,16 +98,16 @@ private:
     const Tokens tokens_;
     const uint32_t *const end_;
     Containers &containers_;
-    /// The token at which it stands.
+    /// The present token.
     const uint32_t *at_;
-    /// Where the next entry goes.
+    /// The position of the next entry.
     hg_json_entry *next_;
-    /// Known ahead, so that strings without escapes, which most are, need not be searched one by one.
+    /// The next backslash, found ahead, so that strings without escapes, which are the majority, need not be searched.
     size_t next_backslash_;
     Expected expected_ = Expected::nothing;
 };
 
-// What may come next is known by the place in this function, and kept nowhere else.
+// The state of the grammar is the position in this function, and is kept nowhere else.
 template <bool ends_closed>
 [[gnu::always_inline]] inline hg_json_fault Walk<ends_closed>::run() {
 value:
@@ -166,8 +168,9 @@ element:
     goto value;
 }
 
-/// The first stage has closed every string, and whatever but white space follows one begins a token of its own. So the
-/// token ends with the closing quote; checked all the same, since all else is built on it.
+/// Takes a string. The first stage has found the end of every string, and anything but white space after it is a token
+/// of its own. The token thus ends with the closing quote. That is still checked, because everything else depends on
+/// it.
 template <bool ends_closed>
 [[gnu::always_inline]] inline bool Walk<ends_closed>::string() {
     size_t end = at_[1];
@@ -176,7 +179,7 @@ template <bool ends_closed>
         if (tokens_.text[end - 1] != '"') return false;
     }
     if (end < size_t(*at_) + 2) return false;
-    // Outside of strings there are none: a backslash there is part of a token that has been refused.
+    // The backslash is in this string: outside of strings it would be part of a token that was refused.
     if (next_backslash_ >= end) [[likely]] {
         take(HG_JSON_STRING, end);
         return true;
@@ -213,7 +216,8 @@ template <bool ends_closed>
     containers_.close(next_, *at_++ + 1);
 }
 
-/// Behind the last byte that belongs to the token. Its first byte is no white space, so the loop ends there at the latest.
+/// Returns the offset after the token's last byte. The loop ends at its first byte at the latest, which is not white
+/// space.
 template <bool ends_closed>
 [[gnu::always_inline]] inline size_t Walk<ends_closed>::token_end() const {
     size_t end = at_[1];
@@ -221,13 +225,13 @@ template <bool ends_closed>
     return end;
 }
 
-/// Writes down the token and goes on.
+/// Writes an entry for the token and moves to the next token.
 template <bool ends_closed>
 [[gnu::always_inline]] inline void Walk<ends_closed>::take(hg_json_kind kind, size_t end) {
     *next_++ = {*at_++, uint32_t(end), 1, uint32_t(kind), 0};
 }
 
-/// The next backslash from a place on, or the end.
+/// Returns the offset of the next backslash, or the end of the text.
 template <bool ends_closed>
 inline size_t Walk<ends_closed>::backslash(size_t from) const {
     const void *found = std::memchr(tokens_.text + from, '\\', tokens_.length - from);

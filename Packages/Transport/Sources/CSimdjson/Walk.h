@@ -7,8 +7,9 @@
 
 namespace headgate {
 
-/// Where the tokens of a text begin: every bracket, colon and comma, and the first byte of every string, number and
-/// word. What is between two of them belongs to the first, but for white space at its end. Behind the last stands the text's length.
+/// The offsets of a text's tokens: of every bracket, colon and comma, and of the first byte of every string, number and
+/// word. A token extends to the next one, except for white space at its end. The last offset is followed by the text's
+/// length.
 struct Tokens {
     const uint8_t *text;
     uint32_t length;
@@ -16,23 +17,23 @@ struct Tokens {
     uint32_t count;
 };
 
-/// Checks the grammar and writes down the entries, in one pass and without recursion. There must be room for one entry
-/// a token.
+/// Checks the grammar and writes the entries, in one pass and without recursion. There must be room for one entry per
+/// token.
 hg_json_fault walk(Tokens tokens, hg_json_entry *entries, uint32_t max_depth);
 
-/// What may stand at the next token.
+/// The grammar's expectation for the next token.
 enum class Expected { value, name, colon, comma, nothing };
 
-/// How far a walk came.
+/// The position at which a walk stopped.
 struct Stop {
-    /// The number of the token at which it ended: their count, when it took them all.
+    /// The index of the token; the number of tokens if all were taken.
     uint32_t token;
     Expected expected;
-    /// What the place is in: an array, an object, or null outside of both.
+    /// The container at that position: an array, an object, or null outside of both.
     hg_json_kind container;
 };
 
-/// Walks once more over tokens that are no JSON, however deep, to see where they stop being it.
+/// Walks over tokens that are not valid JSON, at any depth, and returns the position of the first error.
 Stop walk_to_fault(Tokens tokens, hg_json_entry *entries);
 
 }  // namespace headgate

@@ -13,31 +13,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Hidden from Swift: accept4 and memfd_create are extensions of GNU, prctl takes variable arguments.
+// These functions are not visible in Swift: accept4 and memfd_create are GNU extensions, and prctl has variable
+// arguments.
 
-/// Takes one connection, non-blocking and closed on exec. Minus one and errno when there is none.
+/// Accepts a connection, non-blocking and with close-on-exec. Returns -1 with errno if there is none.
 static inline int cuv_accept(int listening) {
     return (int)syscall(SYS_accept4, listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/// A file in memory only, closed on exec. Minus one and errno when there is none to be had.
+/// Creates a file in memory, with close-on-exec. Returns -1 with errno on failure.
 static inline int cuv_memory_file(const char *name) {
     return (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
 }
 
-/// Names the calling thread; more than 15 bytes are cut.
+/// Names the calling thread. A name of more than 15 bytes is truncated.
 static inline void cuv_name_thread(const char *name) {
     (void)prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
-// The rest of this file starts a program. libuv's uv_spawn cannot have the kernel signal the program when this process dies.
+// The rest of this file starts a program. libuv's uv_spawn cannot make the kernel signal the program when this process
+// dies.
 
-/// Runs in the new process: becomes the program, or returns with errno. Calls only what is safe between fork and exec.
+/// Runs in the new process: executes the program, or returns with errno. It calls only functions that are safe between
+/// fork and exec.
 static inline void cuv_become(char **words, char **variables, int input, int death_signal, pid_t parent) {
-    // Declared here, since Swift knows it from the C library.
+    // Declared here, because Swift has its own declaration from the C library.
     extern char **environ;
     if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, death_signal) < 0) return;
-    // The parent may have ended before the kernel knew of the signal.
+    // The parent may have ended before the kernel registered the signal.
     if (getppid() != parent) _exit(127);
     if (dup2(input, STDIN_FILENO) < 0) return;
     if (input == STDIN_FILENO && fcntl(STDIN_FILENO, F_SETFD, 0) < 0) return;
@@ -49,15 +52,15 @@ static inline void cuv_become(char **words, char **variables, int input, int dea
     execvp(words[0], words);
 }
 
-/// Starts a program in a session of its own. It has `input` as its standard input, no signal blocked or ignored, and gets
-/// `death_signal` when the calling thread ends. Returns its process id, or a negated errno when it
-/// cannot be started.
+/// Starts a program in its own session, with `input` as its standard input and no signal blocked or ignored. The
+/// program gets `death_signal` when the calling thread ends. Returns its process id, or a negated errno if it cannot be
+/// started.
 static inline pid_t cuv_spawn(char **words, char **variables, int input, int death_signal) {
     int report[2];
     if (syscall(SYS_pipe2, report, O_CLOEXEC) < 0) return -errno;
     sigset_t all, before;
     sigfillset(&all);
-    // A handler of this process must not run in the new one.
+    // A signal handler of this process must not run in the new one.
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t parent = getpid();
     pid_t child = fork();
@@ -71,7 +74,7 @@ static inline pid_t cuv_spawn(char **words, char **variables, int input, int dea
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(report[1]);
     ssize_t length = 0;
-    // It ends without a word when the program has been executed.
+    // The pipe is closed without data when the program has been executed.
     if (child > 0) do length = read(report[0], &code, sizeof code); while (length < 0 && errno == EINTR);
     close(report[0]);
     if (child > 0 && length <= 0) return child;

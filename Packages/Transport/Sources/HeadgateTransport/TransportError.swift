@@ -1,51 +1,50 @@
 import CUV
 import Glibc
 
-/// What went wrong on this side of a socket or in the loop. It is for the log and for people, and never crosses the
-/// wire.
+/// An error of a socket or the loop in this process. It is for the log and for people, and is never sent to a peer.
 public enum TransportError: Error, Equatable, Sendable {
     /// Another process answers on this socket.
     case inUse(path: String)
-    /// Something else than a socket lies where the socket should be; it is left untouched.
+    /// The path of the socket names another kind of file, which is left unchanged.
     case notASocket(path: String)
-    /// The kernel takes at most ``UnixAddress/longestPath`` bytes, and libuv would silently cut the rest.
+    /// The path is longer than ``UnixAddress/longestPath`` bytes; libuv would silently truncate it.
     case pathTooLong(path: String)
-    /// An empty path, or one with a NUL byte.
+    /// The path is empty or has a NUL byte.
     case invalidPath(path: String)
-    /// An inherited descriptor that is no listening Unix stream socket.
+    /// An inherited descriptor is not a listening Unix stream socket.
     case notListening(fileDescriptor: Int32)
-    /// The loop has stopped, or is about to.
+    /// The loop has stopped or is stopping.
     case loopClosed
-    /// A call that libuv or the system refused; `code` is libuv's, that is a negated `errno`.
+    /// A call of libuv or the system failed. `code` is libuv's code, a negated `errno`.
     case system(operation: String, code: Int32, path: String? = nil)
 }
 
 extension TransportError {
-    /// The failure of the call just made, from `errno`.
+    /// Returns the error of the last call, from `errno`.
     static func last(_ operation: String, path: String? = nil) -> TransportError {
         .system(operation: operation, code: -errno, path: path)
     }
 
-    /// Throws when a call of libuv gave an error code.
+    /// Throws if a call of libuv returned an error code.
     static func check(_ code: Int32, _ operation: String) throws(TransportError) {
         guard code < 0 else { return }
         throw .system(operation: operation, code: code)
     }
 
-    /// libuv's code (a negated `errno`), where there is one.
+    /// libuv's code (a negated `errno`); nil for other errors.
     public var code: Int32? {
         guard case .system(_, let code, _) = self else { return nil }
         return code
     }
 
-    /// Whether nobody listens on the path: it does not exist, or its owner is gone.
+    /// True if no process listens on the path: it does not exist, or its owner is gone.
     public var isNobodyThere: Bool {
         code == UV_ECONNREFUSED.rawValue || code == UV_ENOENT.rawValue
     }
 }
 
 extension TransportError: CustomStringConvertible {
-    /// What went wrong, for people.
+    /// The description of the error, for people.
     public var description: String {
         switch self {
         case .inUse(let path): "\(path): another process answers on this socket"
@@ -62,9 +61,9 @@ extension TransportError: CustomStringConvertible {
     }
 
     private static func text(of code: Int32) -> String {
-        // uv_strerror would leak its text for a code that it does not know.
+        // uv_strerror would leak its text for an unknown code.
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
-            // An allocation of 128 bytes always has a base address.
+            // The force-unwrap is safe: an allocation of 128 bytes has a base address.
             String(cString: uv_strerror_r(code, buffer.baseAddress!, buffer.count))
         }
     }

@@ -1,8 +1,8 @@
-/// The buffer into which all connections of one loop read, one after the other, so that an idle one holds none.
+/// The read buffer that all connections of a loop share, so that idle connections hold no buffer.
 final class ReadBuffer {
-    /// The most that one read takes in.
+    /// The most bytes that one read receives.
     static let size = 256 * 1024
-    /// Readable bytes behind what was read, all zero: fast parsers look ahead.
+    /// The number of readable zero bytes after the input. Fast parsers read ahead.
     static let padding = 64
 
     private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: size + padding, alignment: 64)
@@ -11,12 +11,12 @@ final class ReadBuffer {
         memory.deallocate()
     }
 
-    /// Where to read to.
+    /// The memory to read into.
     var room: UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: memory[..<Self.size])
     }
 
-    /// The first `count` bytes, with the padding behind them zeroed.
+    /// Returns the first `count` bytes. The padding after them is zeroed.
     func filled(_ count: Int) -> UnsafeRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: memory[count..<count + Self.padding])
             .initializeMemory(as: UInt8.self, repeating: 0)
@@ -24,13 +24,13 @@ final class ReadBuffer {
     }
 }
 
-/// Bytes on their way out: appended behind, sent from the front.
+/// Output bytes: appended at the end, sent from the front.
 struct OutputBuffer {
-    /// All bytes, of which the first `sent` are gone. Others may append, nothing else.
+    /// All bytes, of which the first `sent` have been sent. Callers may only append.
     var bytes: [UInt8] = []
     private var sent = 0
 
-    /// How many are unsent.
+    /// The number of unsent bytes.
     var count: Int {
         bytes.count - sent
     }
@@ -39,23 +39,23 @@ struct OutputBuffer {
         count == 0
     }
 
-    /// Shows the first unsent bytes, at most so many.
+    /// Calls `body` with the first unsent bytes, at most `limit`.
     func withUnsent<Result>(atMost limit: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         bytes.withUnsafeBytes { all in
             body(UnsafeRawBufferPointer(rebasing: all[sent..<min(all.count, sent + limit)]))
         }
     }
 
-    /// Takes note that `count` more bytes were sent.
+    /// Records that `count` more bytes were sent.
     mutating func advance(by count: Int) {
         sent += count
-        // Moving only when most is sent keeps the cost of a byte constant.
+        // Bytes are moved only when most are sent, so that the cost per byte is constant.
         guard sent >= Self.worthMoving, sent > bytes.count / 2 else { return }
         bytes.removeSubrange(..<sent)
         sent = 0
     }
 
-    /// Forgets all, and gives the memory away.
+    /// Removes all bytes and returns their memory.
     mutating func release() -> [UInt8] {
         var released: [UInt8] = []
         swap(&released, &bytes)
@@ -66,18 +66,17 @@ struct OutputBuffer {
     private static let worthMoving = 256 * 1024
 }
 
-/// The output buffers between two uses: connections that have nothing to write hold none, and those that write do not
-/// allocate.
+/// A pool of output buffers. Connections without output hold no buffer, and those with output need not allocate one.
 final class SpareBuffers {
-    /// Not checked for exclusive access, as all that a connection touches each turn.
+    /// Exempt from run-time exclusivity checks, like all members that a connection uses each turn.
     @exclusivity(unchecked) private var buffers: [[UInt8]] = []
 
-    /// An empty buffer, with room if there is one to spare.
+    /// Returns an empty buffer, with reserved capacity if the pool has one.
     func take() -> [UInt8] {
         buffers.popLast() ?? []
     }
 
-    /// Keeps the room of a buffer that is no longer needed, unless it is too much.
+    /// Returns a buffer to the pool, unless its capacity is too large.
     func give(_ buffer: consuming [UInt8]) {
         guard buffers.count < Self.mostBuffers, buffer.capacity <= Self.mostRoom else { return }
         buffer.removeAll(keepingCapacity: true)

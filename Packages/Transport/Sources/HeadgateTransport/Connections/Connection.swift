@@ -1,49 +1,49 @@
 import CUV
 import Glibc
 
-/// A Unix stream connection on an event loop. It lives on the loop's thread, and stays open until it is closed, held or
-/// not.
+/// A Unix stream connection on an event loop. It lives on the loop's thread. It stays open until it is closed, even if
+/// no one holds a reference to it.
 ///
-/// It polls and calls `recv` and `send` itself: so a paused connection learns that its peer is gone, no write is in
-/// flight when it closes, and `SIGPIPE` never comes.
+/// The connection polls and calls `recv` and `send` itself. A paused connection thus notices that its peer is gone, no
+/// write is pending in libuv when it closes, and there is no `SIGPIPE`.
 public final class Connection {
-    /// The loop that it lives on.
+    /// The connection's loop.
     public let loop: EventLoop
-    /// Who is at the other end.
+    /// The credentials of the peer.
     public let peer: PeerCredentials
-    /// Whether the peer can read no more, so that what is written is dropped.
+    /// True if the peer no longer reads, so that output is dropped.
     @exclusivity(unchecked) public private(set) var isPeerGone = false
-    /// Whether the peer has said that it sends no more, and all that it sent has been read.
+    /// True if the peer has ended its output, and all of it has been read.
     @exclusivity(unchecked) public private(set) var hasReachedEnd = false
-    /// When output last moved, or began to wait for the peer, in nanoseconds of the loop's monotonic clock. A peer that
-    /// reads too slowly is one for whom there are ``outputBytes`` long after this.
+    /// The time at which output was last sent, or began to wait for the peer, in nanoseconds of the loop's monotonic
+    /// clock. A peer reads too slowly if there are ``outputBytes`` long after this time.
     @exclusivity(unchecked) public private(set) var lastOutputProgress: Int64
 
-    /// What follows the last byte of output.
+    /// The action after the last byte of output.
     private enum Ending {
         case none
         case shutdown
         case close
     }
 
-    /// The handler is told of all that happens, and kept, until the connection has closed.
+    /// The handler of events, retained until the connection has closed.
     @exclusivity(unchecked) private var handler: (any ConnectionHandler)?
     let number: Int32
     private let handle: Handle
     @exclusivity(unchecked) private(set) var output = OutputBuffer()
     @exclusivity(unchecked) private var ending = Ending.none
     @exclusivity(unchecked) private var isReading = false
-    /// Whether the peer's end of the socket takes no more at present.
+    /// True if the peer's socket buffer is full.
     @exclusivity(unchecked) private var isBlocked = false
     @exclusivity(unchecked) private var isFlushScheduled = false
 
     private var descriptor: Descriptor?
-    /// Why the peer is gone, if it is.
+    /// The error by which the peer was lost; nil if there was none.
     private var departure: TransportError?
     private var closeError: TransportError?
     /// The events that libuv polls for.
     @exclusivity(unchecked) private var interest: Int32 = 0
-    /// Looks for a hang-up now and then where an urgent byte that cannot be taken away makes the watch for one useless.
+    /// Checks for a hang-up periodically, while an urgent byte that cannot be removed prevents polling for it.
     private var hangUpTimer: LoopTimer?
 
     init(_ descriptor: consuming Descriptor, on loop: EventLoop) throws(TransportError) {
@@ -55,20 +55,20 @@ public final class Connection {
         self.number = number
         self.descriptor = consume descriptor
         lastOutputProgress = loop.monotonicNow
-        // The handle keeps the connection, until it is closed and forgets both.
+        // The handle retains the connection until it is closed and drops both closures.
         handle.onEvent = { self.handle(status: $0, events: $1) }
         handle.onClosed = { self.didClose() }
     }
 
-    /// Takes over a connected Unix stream socket, also when that fails.
+    /// Takes ownership of a connected Unix stream socket, also if the initializer fails.
     public convenience init(fileDescriptor: Int32, on loop: EventLoop) throws(TransportError) {
         let descriptor = Descriptor(fileDescriptor)
         try descriptor.prepareForLoop()
         try self.init(descriptor, on: loop)
     }
 
-    /// Connects to the socket at `path`. A Unix socket answers at once, be it that nobody is there
-    /// (``TransportError/isNobodyThere``) or that too many are waiting to be taken (`EAGAIN`).
+    /// Connects to the socket at `path`. A Unix socket answers at once: with success, with an error because no process
+    /// listens (``TransportError/isNobodyThere``), or with `EAGAIN` because the backlog is full.
     public static func connect(path: String, on loop: EventLoop) throws(TransportError) -> Connection {
         let address = try UnixAddress(path: path)
         let descriptor = try Descriptor.unixStream()
@@ -76,19 +76,19 @@ public final class Connection {
         return try Connection(descriptor, on: loop)
     }
 
-    /// Whether it has not been closed.
+    /// True if the connection has not been closed.
     public var isOpen: Bool {
         handle.isOpen
     }
 
-    /// Begins to read, and to tell `handler`, which it keeps until it has closed.
+    /// Starts reading and calling `handler`, which is retained until the connection has closed.
     public func start(_ handler: any ConnectionHandler) {
         guard isOpen else { return }
         self.handler = handler
         resumeReading()
     }
 
-    /// Closes at once: what is not written is dropped, and nothing more is told but that it has closed.
+    /// Closes the connection at once. Unsent output is dropped. The handler is only called to report the close.
     public func close() {
         close(nil)
     }
@@ -109,7 +109,7 @@ public final class Connection {
     }
 
     private func handle(status: Int32, events: Int32) {
-        // libuv reports an error on the socket by a status, and has then stopped; recv and send tell which it was.
+        // libuv reports a socket error as a status and stops polling; recv and send return the error.
         let isFault = status < 0
         if isFault { interest = 0 }
         if isFault || events & Self.writable != 0 { flush() }
@@ -128,13 +128,13 @@ public final class Connection {
         guard Int32(state.revents) & (Int32(POLLHUP) | Int32(POLLERR)) != 0 else {
             return dropUrgent()
         }
-        // Both sides may simply have finished.
+        // Both sides may have finished in an orderly way.
         let isOrderly = ending == .shutdown && output.isEmpty
         losePeer(isOrderly ? nil : .system(operation: "poll", code: UV_EPIPE.rawValue))
     }
 
-    /// Takes a byte away that was sent out of band, which nobody here wants: as long as it lies there, the loop would be woken again
-    /// and again. Where that cannot be done, a timer looks for the hang-up.
+    /// Removes an urgent (out-of-band) byte, which would otherwise wake the loop repeatedly. If it cannot be removed, a
+    /// timer checks for a hang-up.
     private func dropUrgent() {
         var byte: UInt8 = 0
         guard recv(number, &byte, 1, Int32(MSG_OOB | MSG_DONTWAIT)) <= 0 else { return }
@@ -150,15 +150,15 @@ public final class Connection {
 
     private static let timeBetweenLooks = Duration.milliseconds(500)
 
-    /// Has libuv poll for what is wanted now.
+    /// Makes libuv poll for the events that are needed now.
     private func updateInterest() {
         guard isOpen else { return }
         var wanted: Int32 = isBlocked ? Self.writable : 0
         if isExpectingInput {
             wanted |= Self.readable
         } else if !isPeerGone, hangUpTimer == nil {
-            // A hang-up is always reported with whatever is polled for. Urgent data is what never comes; polling for
-            // a disconnect would report a peer that has only closed its sending side, over and over.
+            // A hang-up is reported together with any polled event. Urgent data never arrives normally. Polling for a
+            // disconnect would report a peer that has only closed its sending side again and again.
             wanted |= Self.urgent
         }
         guard wanted != interest else { return }
@@ -178,14 +178,14 @@ public final class Connection {
 // MARK: Reading
 
 extension Connection {
-    /// Stops reading until ``resumeReading()``; what the peer sends waits in the kernel, and then the peer does. That
-    /// the peer is gone is told all the same.
+    /// Pauses reading until ``resumeReading()``. Input stays in the kernel, and then the peer has to wait. The loss of
+    /// the peer is still reported.
     public func pauseReading() {
         isReading = false
         updateInterest()
     }
 
-    /// Reads on, after ``pauseReading()``.
+    /// Resumes reading after ``pauseReading()``.
     public func resumeReading() {
         guard ending != .close else { return }
         isReading = true
@@ -196,7 +196,7 @@ extension Connection {
         isReading && !hasReachedEnd && isOpen
     }
 
-    /// Reads once: the other connections get their turn before this one's next bytes.
+    /// Reads once, so that other connections are served before the next read.
     private func read() {
         let room = loop.readBuffer.room
         let count = recv(number, room.baseAddress, room.count, 0)
@@ -205,7 +205,7 @@ extension Connection {
         switch errno {
         case EAGAIN, EINTR: return
         case ECONNRESET:
-            // All that it sent has been read, and it went without reading all that was sent to it.
+            // All input has been read, and the peer has closed without reading all output.
             losePeer(.last("recv"))
             reachEnd()
         default: close(.last("recv"))
@@ -219,7 +219,7 @@ extension Connection {
         if isPeerGone { close(departure) }
     }
 
-    /// Takes note that nobody reads any more what is written; `error` is nil if nothing is lost by it.
+    /// Records that the peer no longer reads. `error` is nil if no output is lost.
     private func losePeer(_ error: TransportError?) {
         guard isOpen, !isPeerGone else { return }
         isPeerGone = true
@@ -232,10 +232,9 @@ extension Connection {
         if hasReachedEnd || ending == .close { close(error) }
     }
 
-    /// Reads what still lies there, and throws it away: a socket that is closed on unread bytes looks like a crash to
-    /// the peer.
+    /// Reads and discards the remaining input: closing a socket with unread input looks like a crash to the peer.
     private func discardInput() {
-        // The loop's read buffer will not do: a handler further up may be looking at what was read into it.
+        // The loop's read buffer cannot be used here: a handler may still be using its contents.
         withUnsafeTemporaryAllocation(byteCount: Self.discardedAtOnce, alignment: 1) { room in
             for _ in 0..<Self.readsToDiscard {
                 guard recv(number, room.baseAddress, room.count, 0) > 0 else { return }
@@ -250,43 +249,44 @@ extension Connection {
 // MARK: Writing
 
 extension Connection {
-    /// How many bytes are written and not yet taken by the kernel.
+    /// The number of written bytes that the kernel has not taken yet.
     public var outputBytes: Int {
         output.count
     }
 
-    /// Whether ``write(_:)-(UnsafeRawBufferPointer)`` has any effect: not after a close, an end, or the loss of the
+    /// True if ``write(_:)-(UnsafeRawBufferPointer)`` has an effect: false after a close, an end, or the loss of the
     /// peer.
     public var isWritable: Bool {
         isOpen && !isPeerGone && ending == .none
     }
 
-    /// Appends bytes to the output, which goes out in one piece at the end of the loop's turn. Does nothing if the
+    /// Appends bytes to the output, which is sent in one piece at the end of the loop's turn. Does nothing if the
     /// connection is not writable.
     public func write(_ bytes: UnsafeRawBufferPointer) {
         withOutput { $0.append(contentsOf: bytes) }
     }
 
-    /// Appends bytes to the output, which goes out in one piece at the end of the loop's turn. Does nothing if the
+    /// Appends bytes to the output, which is sent in one piece at the end of the loop's turn. Does nothing if the
     /// connection is not writable.
     public func write(_ bytes: [UInt8]) {
         guard isWritable, output.isEmpty else { return withOutput { $0.append(contentsOf: bytes) } }
-        // Nothing waits before them: they need not be copied.
+        // The output is empty, so the array is used without a copy.
         output.bytes = bytes
         appended()
     }
 
-    /// Lends the output, for appending in place. Its first bytes may be on their way: leave them as they are. `body` is
-    /// not called if the connection is not writable.
+    /// Calls `body` with the output buffer, for appending in place. The first bytes may already have been sent; they
+    /// must not be changed. `body` is not called if the connection is not writable.
     public func withOutput<Failure: Error>(_ body: (inout [UInt8]) throws(Failure) -> Void) throws(Failure) {
         guard isWritable else { return }
         if output.isEmpty { output.bytes = loop.spareOutput.take() }
-        // A failure of `body` changes nothing: what was appended before it goes out.
+        // If `body` throws, the bytes that it has appended are still sent.
         defer { appended() }
         try body(&output.bytes)
     }
 
-    /// Closes when all output has been written, and reads no more. How long that may take is for the owner to bound.
+    /// Stops reading, and closes the connection when all output has been sent. The owner has to limit the time for
+    /// that.
     public func closeAfterFlush() {
         guard isOpen else { return }
         ending = .close
@@ -294,7 +294,7 @@ extension Connection {
         endIfDrained()
     }
 
-    /// Tells the peer, when all output has been written, that no more will come; reading goes on.
+    /// Ends the output for the peer when all of it has been sent. Reading continues.
     public func shutdownWriting() {
         guard isWritable else { return }
         ending = .shutdown
@@ -308,7 +308,7 @@ extension Connection {
         updateInterest()
     }
 
-    /// Sends what the kernel takes, in chunks, and not without end.
+    /// Sends as much as the kernel takes, in chunks, up to a limit per turn.
     private func flush() {
         guard isOpen, !output.isEmpty else { return }
         let wasBlocked = isBlocked
@@ -339,7 +339,7 @@ extension Connection {
         guard !output.isEmpty else { return loop.spareOutput.give(output.release()) }
         guard !isBlocked, !isFlushScheduled else { return }
         isFlushScheduled = true
-        // It waits from now on, and not since whatever was sent last.
+        // The wait begins now, not at the last output.
         lastOutputProgress = loop.monotonicNow
         loop.atEndOfTurn(.write) { self.flushScheduled() }
     }
@@ -366,20 +366,20 @@ extension Connection {
     private static let chunksPerTurn = 4
 }
 
-/// A handler is told what happens on a ``Connection``, on its loop's thread. Any of these may write to the connection,
-/// pause or close it; after a close only ``connectionDidClose(_:error:)`` is still to come.
+/// Handles the events of a ``Connection`` on its loop's thread. All functions may write to the connection, pause or
+/// close it. After a close only ``connectionDidClose(_:error:)`` is called.
 public protocol ConnectionHandler: AnyObject {
-    /// Bytes have come. They are gone after the call: use or copy them. Behind them are 64 readable bytes, all zero.
+    /// Bytes have arrived. They are valid during the call only. They are followed by 64 readable zero bytes.
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer)
-    /// The peer will send no more; it may still read. The connection stays open until it is closed.
+    /// The peer has ended its output, and may still read. The connection stays open until it is closed.
     func connectionDidReachEnd(_ connection: Connection)
-    /// All output has been written, or there is nobody any more to write to.
+    /// All output has been sent, or was dropped because the peer is gone.
     func connectionDidDrain(_ connection: Connection)
-    /// The peer can read no more: it is gone, or as good as. What was to be written is dropped. What it sent before is
-    /// still read (a paused connection must be resumed for it), then the connection closes by itself.
+    /// The peer no longer reads, and unsent output is dropped. Its earlier output is still read, for which a paused
+    /// connection must be resumed. Then the connection closes by itself.
     func connectionDidLosePeer(_ connection: Connection)
-    /// It is closed, for good: the one call that always comes, and the last. `error` is nil after
-    /// ``Connection/close()`` and at the end of the loop.
+    /// The connection is closed. This is always the last call. `error` is nil after ``Connection/close()`` and at the
+    /// end of the loop.
     func connectionDidClose(_ connection: Connection, error: TransportError?)
 }
 

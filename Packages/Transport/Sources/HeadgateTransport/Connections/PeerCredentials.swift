@@ -1,13 +1,13 @@
 import CUV
 import Glibc
 
-/// Who is at the other end of a Unix socket, as the kernel noted it at connect (Behaviour P2, X1).
+/// The credentials of a Unix socket's peer, as the kernel recorded them at connect (Behaviour P2, X1).
 public struct PeerCredentials: Sendable, Hashable {
-    /// The process; 0 if it is in another namespace.
+    /// The process id; 0 if the process is in another namespace.
     public let pid: Int32
     public let uid: UInt32
     public let gid: UInt32
-    /// The supplementary groups; none if the kernel does not tell.
+    /// The supplementary groups; empty if the kernel does not report them.
     public let groups: [UInt32]
 
     public init(pid: Int32, uid: UInt32, gid: UInt32, groups: [UInt32]) {
@@ -18,7 +18,7 @@ public struct PeerCredentials: Sendable, Hashable {
     }
 
     init(of socket: borrowing Descriptor) throws(TransportError) {
-        // What C calls `struct ucred`: pid, uid, gid, of 32 bits each.
+        // The layout of C's `struct ucred`: pid, uid and gid, of 32 bits each.
         let identity = Self.option(SO_PEERCRED, of: socket.number, count: 3)
         guard let identity, identity.count == 3 else { throw .last("getsockopt SO_PEERCRED") }
         self.init(
@@ -30,7 +30,7 @@ public struct PeerCredentials: Sendable, Hashable {
         option(SO_PEERGROUPS, of: socket, count: 64) ?? option(SO_PEERGROUPS, of: socket, count: mostGroups) ?? []
     }
 
-    /// A socket option of 32-bit numbers; nil with `errno` if it fails or has more than `count`.
+    /// Returns a socket option of 32-bit numbers, or nil with `errno` if it fails or has more than `count`.
     private static func option(_ name: Int32, of socket: Int32, count: Int) -> [UInt32]? {
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: count) { numbers in
             var size = socklen_t(count * MemoryLayout<UInt32>.size)

@@ -1,25 +1,25 @@
 /// Decides whether a loop polls for a moment before it sleeps (decision 56).
 ///
-/// To sleep and to be woken takes longer than many a client needs to ask for the next thing. Polling takes the processor
-/// meanwhile. So it is done where the last wait was short, for no longer than such a wait, and where nothing came of it several times only now
-/// and then.
+/// Sleeping and waking up takes longer than many clients need to send their next request, but polling uses the
+/// processor. The loop therefore polls only if its last wait was short, and only for about such a time. After several
+/// polls in vain it polls ever more rarely.
 struct BusyPoll {
-    /// So long one polls, in nanoseconds.
+    /// The longest poll in nanoseconds.
     static let longest: Int64 = 20_000
-    /// A sleep with what was done behind it that took no longer, in nanoseconds, could have been polling: most of it was falling asleep and
-    /// waking.
+    /// The longest wait, including the work after it, that counts as short, in nanoseconds. Most of such a wait is
+    /// spent on falling asleep and waking up.
     static let shortSleep: Int64 = 100_000
-    /// So often in vain in a row makes it rarer still.
+    /// The number of consecutive polls in vain up to which the pause grows.
     private static let mostInVain = 10
 
-    /// Whether the last wait was short.
+    /// True if the last wait was short.
     private var isWorthWhile = false
-    /// How often in a row it was in vain.
+    /// The number of consecutive polls in vain.
     private var inVain = 0
-    /// So many waits are slept through before it is tried again.
+    /// The number of waits without a poll until the next poll.
     private var pause = 0
 
-    /// Whether to poll before the next sleep.
+    /// Returns true if the loop should poll before the next sleep.
     mutating func polls() -> Bool {
         guard pause == 0 else {
             pause -= 1
@@ -28,13 +28,15 @@ struct BusyPoll {
         return isWorthWhile
     }
 
-    /// - Parameter isFound: whether something came.
+    /// Records the result of a poll.
+    /// - Parameter isFound: true if an event arrived.
     mutating func polled(isFound: Bool) {
         inVain = isFound ? 0 : min(inVain + 1, BusyPoll.mostInVain)
         pause = isFound ? 0 : 1 << inVain
     }
 
-    /// - Parameter nanoseconds: how long the loop slept, and did behind it what it was woken for.
+    /// Records the duration of a wait.
+    /// - Parameter nanoseconds: the duration of the sleep and of the work after it.
     mutating func slept(for nanoseconds: Int64) {
         isWorthWhile = nanoseconds <= BusyPoll.shortSleep
     }

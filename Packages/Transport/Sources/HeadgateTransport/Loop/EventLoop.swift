@@ -3,44 +3,44 @@ import Glibc
 import HeadgateData
 import Synchronization
 
-/// A libuv loop, which is the executor of one actor: everything that lives on it is called by one thread.
+/// A libuv loop that is the executor of one actor: a single thread runs everything that lives on it.
 ///
-/// It belongs to the thread that makes it, until ``run()`` is called on another. Any thread may ``submit(_:)``,
-/// ``stop()``, read the clocks and ask ``isCurrent``; all else is for the loop's own thread.
-// Unchecked: what other threads touch is in `inbox`, behind a mutex, and in `owner`, which is atomic. All other state
-// is touched on the loop's thread only.
+/// The loop belongs to the thread that creates it, until ``run()`` is called on another thread. Any thread may call
+/// ``submit(_:)`` and ``stop()``, read the clocks and read ``isCurrent``. All else is for the loop's own thread.
+// Unchecked: other threads use only `inbox`, which has a mutex, and `owner`, which is atomic. All other state is used
+// on the loop's thread only.
 public final class EventLoop: @unchecked Sendable {
-    /// libuv's loop, for what brings handles of its own. Close those before ``stop()``; the loop closes what is left,
-    /// and never frees its memory.
+    /// libuv's loop, for libraries with handles of their own. Close those before ``stop()``. The loop closes remaining
+    /// handles without freeing their memory.
     public let raw: UnsafeMutablePointer<uv_loop_t>
 
     let handles: HandleRegistry
     private let turnEnd: TurnEnd
     private let inbox = Guarded(Inbox())
     private let wakeUp: UnsafeMutablePointer<uv_async_t>
-    /// What was taken from the inbox, and how many of it have been run.
+    /// The work taken from the inbox, and the number of items that have run.
     @exclusivity(unchecked) private var taken: [Inbox.Work] = []
     @exclusivity(unchecked) private var takenRun = 0
-    /// One buffer for the reads of all connections.
+    /// The read buffer of all connections.
     let readBuffer = ReadBuffer()
-    /// Output buffers that no connection needs at present.
+    /// The pool of output buffers.
     let spareOutput = SpareBuffers()
 
-    /// Whether a timer's action is being run.
+    /// True while a timer's action is running.
     @exclusivity(unchecked) var isFiringTimer = false
 
     private let owner: Atomic<UInt>
     private let tenure = LoopTenure()
-    /// Who wants something done when the turn is over.
+    /// The partner that has work after this turn; nil if there is none.
     @exclusivity(unchecked) private var partner: (any LoopPartner)?
     @exclusivity(unchecked) private var isStopping = false
-    /// Whether the loop may poll for a moment before it sleeps: worth while where nothing that it does waits for a disk (decision 56). For the loop's
-    /// own thread.
+    /// True if the loop may poll for a moment before it sleeps, which is useful if none of its work waits for a disk
+    /// (decision 56). For the loop's own thread only.
     public var isBusyPolling = false
     @exclusivity(unchecked) private var busyPoll = BusyPoll()
     private let hasEnded = Guarded(false)
 
-    /// A loop of the calling thread.
+    /// Creates a loop of the calling thread.
     public convenience init() throws(TransportError) {
         try self.init(owner: Self.callingThread)
     }
@@ -68,7 +68,7 @@ public final class EventLoop: @unchecked Sendable {
         self.handles = handles
         self.wakeUp = wakeUp.raw()
         self.owner = Atomic(owner)
-        // The handle's events end before the loop does.
+        // The handle is closed before the loop is.
         wakeUp.onEvent = { [unowned self] _, _ in drain() }
     }
 
@@ -77,8 +77,8 @@ public final class EventLoop: @unchecked Sendable {
         raw.deallocate()
     }
 
-    /// Runs the loop on the calling thread until ``stop()``; then closes all its handles and the loop itself. A loop
-    /// runs once.
+    /// Runs the loop on the calling thread until ``stop()``, then closes all its handles and the loop itself. A loop
+    /// can run only once.
     public func run() {
         guard !isClosed else { return }
         owner.store(Self.callingThread, ordering: .relaxed)
@@ -87,7 +87,7 @@ public final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Makes ``run()`` return once what was submitted before has run. From any thread.
+    /// Makes ``run()`` return after all earlier submitted work has run. May be called from any thread.
     public func stop() {
         submit { [self] in
             isStopping = true
@@ -95,12 +95,12 @@ public final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Whether the loop is closed for good. From any thread.
+    /// True if the loop is closed. May be read from any thread.
     public var isClosed: Bool {
         inbox.withLock { $0.phase == .closed }
     }
 
-    /// Waits until the loop is closed for good.
+    /// Waits until the loop is closed.
     public func waitUntilClosed() async {
         await withCheckedContinuation { continuation in
             let waits = inbox.withLock { $0.awaitClose { continuation.resume() } }
@@ -108,19 +108,19 @@ public final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs `work` once at the end of the loop's present turn, when all sockets that were ready have been read: for
-    /// what is cheaper in bulk, and for what others have to come before. Work that such work adds is run in the same turn,
-    /// unless it goes on adding.
+    /// Runs `work` once at the end of the loop's present turn, after all ready sockets have been read. Work that is
+    /// added there runs in the same turn, up to a number of rounds.
     public func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) {
         preconditionCurrent()
         turnEnd.add(phase, work)
     }
 
-    /// The same for those who must not be called back before a call returns.
+    /// Runs `work` at the end of the turn in the first phase, for completions that must not be called before a function
+    /// returns.
     public func atEndOfTurn(_ work: @escaping () -> Void) { atEndOfTurn(.facts, work) }
 
-    /// Runs `work` once at the end of the loop's next turn: for what has had its share of this one, so that all sockets
-    /// that are ready are read before it goes on.
+    /// Runs `work` once at the end of the loop's next turn, for work that has used its share of this turn. All sockets
+    /// that are ready are read before it continues.
     public func atEndOfNextTurn(_ work: @escaping () -> Void) {
         preconditionCurrent()
         turnEnd.addForNextTurn(work)
@@ -137,13 +137,13 @@ public final class EventLoop: @unchecked Sendable {
         hasEnded.withLock { $0 = true }
     }
 
-    /// Runs what came while the loop was closing, and closes the inbox.
+    /// Runs the work that arrived while the loop was closing, and closes the inbox.
     private func runLeftovers() -> [@Sendable () -> Void] {
         while true {
             drainAll()
             turnEnd.run()
             doBetweenTurns()
-            // The owner is given up first: once the inbox is closed a late thread may take over.
+            // Release the ownership first: once the inbox is closed, a late thread may take it.
             let former = owner.exchange(0, ordering: .acquiringAndReleasing)
             if let waiters = inbox.withLock({ $0.close() }) { return waiters }
             owner.store(former, ordering: .releasing)
@@ -154,27 +154,27 @@ public final class EventLoop: @unchecked Sendable {
 // MARK: Between two turns
 
 extension EventLoop {
-    /// Asks the partner at the end of this turn what is to be done between it and the next. A loop has one partner.
+    /// Registers the partner that is asked for work at the end of this turn. A loop has one partner.
     public func betweenTurns(_ partner: any LoopPartner) {
         preconditionCurrent()
         self.partner = partner
     }
 
-    /// Makes the loop the calling thread's, if its own is away between two turns. Who has taken it over calls
-    /// ``runTakenOver()``. From any thread but the loop's.
-    /// - Parameter patience: how long the loop's thread has to be gone for that.
+    /// Takes the loop over for the calling thread if its own thread is busy with a partner's work. After a success the
+    /// caller calls ``runTakenOver()``. May be called from any thread but the loop's.
+    /// - Parameter patience: the time for which the loop's thread must have been away.
     public func takeOver(ifGoneFor patience: Duration) -> Bool {
         guard tenure.takeOver(ifGoneSince: monotonicNow - patience.wholeNanoseconds) else { return false }
         setCurrent(true)
         return true
     }
 
-    /// Runs the loop that the calling thread has taken over.
-    /// - Returns: whether another thread has taken it over in its turn; otherwise the loop has ended.
+    /// Runs a loop that the calling thread has taken over.
+    /// - Returns: true if another thread has taken the loop over in turn; false if the loop has ended.
     public func runTakenOver() -> Bool { serve() != nil }
 
-    /// Turns until the loop ends, or until it is another thread's.
-    /// - Returns: the partner, in the latter case.
+    /// Runs turns until the loop ends or another thread takes it over.
+    /// - Returns: the partner if another thread has taken the loop over; nil if the loop has ended.
     private func serve() -> (any LoopPartner)? {
         while !isStopping {
             if partner == nil { waitAndTurn() } else { turn(UV_RUN_NOWAIT) }
@@ -186,7 +186,7 @@ extension EventLoop {
         return nil
     }
 
-    /// Waits until there is something to be done, and does it.
+    /// Waits for events, and processes them in one turn.
     private func waitAndTurn() {
         guard isBusyPolling else { return turn(UV_RUN_ONCE) }
         let begin = monotonicNow
@@ -201,7 +201,8 @@ extension EventLoop {
 
     private func turn(_ mode: uv_run_mode) { uv_run(raw, mode) }
 
-    /// - Returns: whether there is something to be done.
+    /// Polls for events until a time.
+    /// - Returns: true if there is an event to process.
     private func polls(until end: Int64) -> Bool {
         var queue = pollfd(fd: uv_backend_fd(raw), events: Int16(POLLIN), revents: 0)
         repeat {
@@ -210,7 +211,8 @@ extension EventLoop {
         return false
     }
 
-    /// - Returns: whether the loop still is this thread's.
+    /// Runs a partner's work after a turn.
+    /// - Returns: true if the loop still belongs to this thread.
     private func workBetweenTurns(_ partner: any LoopPartner) -> Bool {
         guard let work = partner.turnEnded() else { return true }
         let absence = tenure.goAway(at: monotonicNow)
@@ -220,13 +222,13 @@ extension EventLoop {
             return false
         }
         partner.workEnded(inPlace: true)
-        // Who waited for it is told before anybody looks what else comes of it.
+        // The acknowledgements of the work are written before its further consequences are processed.
         turnEnd.runFirst(.write)
         turnEnd.run()
         return true
     }
 
-    /// The same where nobody takes over, since there is nothing any more to be held up.
+    /// Runs the partner's work while the loop is closing, when no other thread takes over.
     private func doBetweenTurns() {
         while let partner {
             self.partner = nil
@@ -239,7 +241,7 @@ extension EventLoop {
 }
 
 extension EventLoop {
-    /// Whether the calling thread is the loop's. From any thread.
+    /// True if the calling thread is the loop's. May be read from any thread.
     public var isCurrent: Bool {
         owner.load(ordering: .relaxed) == Self.callingThread
     }
@@ -249,7 +251,7 @@ extension EventLoop {
         precondition(isCurrent, "this must be called on the event loop's thread")
     }
 
-    /// Makes the calling thread the loop's, or gives that up.
+    /// Makes the calling thread the loop's owner, or releases the ownership.
     private func setCurrent(_ isCurrent: Bool) {
         owner.store(isCurrent ? Self.callingThread : 0, ordering: .releasing)
     }
@@ -262,10 +264,11 @@ extension EventLoop {
 // MARK: Work from other threads
 
 extension EventLoop {
-    /// Runs `work` on the loop, in the order in which it was submitted. From any thread.
+    /// Runs `work` on the loop, in the order of the calls. May be called from any thread.
     ///
-    /// Work never vanishes, or tasks that still call the loop's actor would hang: what comes after the loop has closed
-    /// is run on a thread of its own, one piece at a time. Sockets and timers cannot be opened there any more.
+    /// Work is never dropped, because tasks that still call the loop's actor would hang. Work that arrives after the
+    /// loop has closed runs on a thread of its own, one item at a time. That thread can open neither sockets nor
+    /// timers.
     public func submit(_ work: @escaping @Sendable () -> Void) {
         push(.closure(work))
     }
@@ -273,14 +276,14 @@ extension EventLoop {
     private func push(_ work: Inbox.Work) {
         let mustStartThread = inbox.withLock { inbox -> Bool in
             let duty = inbox.push(work)
-            // Inside the lock: outside, the loop could be closed between the push and the wake.
+            // Send within the lock: otherwise the loop could be closed between the push and the wake-up.
             if duty == .wakeLoop { uv_async_send(wakeUp) }
             return duty == .startLateThread
         }
         if mustStartThread { startLateThread() }
     }
 
-    /// Runs a turn's share of what was submitted; the sockets get their turn before the rest.
+    /// Runs a limited number of submitted items. The sockets are served before the rest.
     private func drain() {
         for _ in 0..<Self.worksPerTurn {
             guard let work = nextWork() else { return }
@@ -289,14 +292,14 @@ extension EventLoop {
         uv_async_send(wakeUp)
     }
 
-    /// Runs all that was submitted.
+    /// Runs all submitted items.
     private func drainAll() {
         while let work = nextWork() { run(work) }
     }
 
     private func nextWork() -> Inbox.Work? {
         if takenRun == taken.count {
-            // After a burst the memory goes back.
+            // Free the memory after a burst.
             taken.removeAll(keepingCapacity: taken.count <= Self.keptRoom)
             takenRun = 0
             inbox.withLock { $0.take(into: &taken) }
@@ -317,7 +320,7 @@ extension EventLoop {
         do throws(TransportError) {
             try LoopThread.start(named: "headgate-late") { self.serveLate() }
         } catch {
-            // No thread to be had. The calling one serves: still one piece of work at a time.
+            // No thread could be started, so the calling thread runs the work. It is still one item at a time.
             serveLate()
         }
     }
@@ -336,7 +339,7 @@ extension EventLoop {
     private static var keptRoom: Int { 4096 }
 }
 
-/// An actor lives on the loop when its `unownedExecutor` is the loop's. Callbacks of the loop enter it by
+/// An actor lives on the loop if its `unownedExecutor` is the loop's. Callbacks of the loop enter the actor with
 /// `assumeIsolated`.
 extension EventLoop: SerialExecutor {
     public func enqueue(_ job: consuming ExecutorJob) {
@@ -359,19 +362,19 @@ extension EventLoop: SerialExecutor {
 // MARK: Clocks
 
 extension EventLoop {
-    /// Nanoseconds on the monotonic clock, for waits; the origin means nothing. From any thread.
+    /// The monotonic time in nanoseconds, for waits. The origin is arbitrary. May be read from any thread.
     public var monotonicNow: Int64 {
         Int64(truncatingIfNeeded: uv_hrtime())
     }
 
-    /// Wall time, for what people read. It may jump. From any thread.
+    /// The wall time, for people. It may jump. May be read from any thread.
     public var wallNow: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// The moment on the monotonic clock so long from now; one too far off to be told is the clock's last.
+    /// Returns the time after a delay on the monotonic clock, limited to the clock's last value.
     func deadline(after delay: Duration) -> Int64 {
         let (seconds, attoseconds) = delay.components
         guard seconds < 1 << 32 else { return .max }
@@ -389,19 +392,19 @@ extension Duration {
 // MARK: A thread of its own
 
 extension EventLoop {
-    /// A loop that runs on a new thread of its own until ``stop()``.
+    /// Creates a loop that runs on a new thread until ``stop()``.
     public static func onNewThread(named name: String) throws(TransportError) -> EventLoop {
         let loop = try EventLoop(owner: 0)
         try LoopThread.start(named: name) { loop.run() }
         return loop
     }
 
-    /// Closes a handle whose owner is going away, on whatever thread that is.
+    /// Closes a handle whose owner is being released, on any thread.
     func release(_ handle: Handle?) {
         guard let handle else { return }
         if isCurrent { return handle.close() }
         guard !isClosed else { return }
-        // Its owner is gone: from here on only the loop's thread sees it.
+        // The owner is gone: from here on only the loop's thread uses the handle.
         nonisolated(unsafe) let orphan = handle
         submit { orphan.close() }
     }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// A value that threads share, behind a lock.
+/// A value that several threads share, protected by a lock.
 ///
-/// The lock is a plain one of pthreads, which the thread sanitizer understands: it reports races inside of the standard
-/// library's `Mutex` that are none. And one can wait for it, which a `Mutex` does not offer.
-// Unchecked: the value is touched with the lock held only.
+/// The lock is a pthread mutex, which the thread sanitizer understands; for the standard library's `Mutex` it reports
+/// false races. A thread can also wait for a change of the value, which `Mutex` does not support.
+// Unchecked: the value is used only while the lock is held.
 public final class Guarded<Value: Sendable>: @unchecked Sendable {
     @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     @usableFromInline let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    // The lock sees to it that one at a time has these.
+    // The lock ensures exclusive access.
     @usableFromInline @exclusivity(unchecked) var value: Value
-    /// How many threads wait for a change.
+    /// The number of threads that wait for a change.
     @usableFromInline @exclusivity(unchecked) var waiting = 0
 
     public init(_ value: Value) {
@@ -18,7 +18,7 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
-        // Waits are for so long, and not until some time of the day.
+        // Waits use the monotonic clock, so that a set wall clock does not affect them.
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(change, &attributes)
         pthread_condattr_destroy(&attributes)
@@ -31,13 +31,13 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Looks at the value, or changes it, while nobody else does.
+    /// Calls `body` with exclusive access to the value.
     @inlinable
     public func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         withLock(when: { _ in true }, body)
     }
 
-    /// The same once the value is as wanted: holds the thread up until then.
+    /// Waits until the value satisfies a condition, then calls `body` with exclusive access. Blocks the thread.
     @inlinable
     public func withLock<Result>(when isWanted: (Value) -> Bool, _ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
@@ -45,17 +45,18 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
         let result = body(&value)
         let isAwaited = waiting > 0
         pthread_mutex_unlock(mutex)
-        // Whoever wakes up finds the lock free.
+        // Notify after unlocking, so that waiting threads find the lock free.
         if isAwaited { pthread_cond_broadcast(change) }
         return result
     }
 
-    /// Waits until the value is as wanted: holds the thread up until then.
+    /// Waits until the value satisfies a condition. Blocks the thread.
     public func wait(until isWanted: (Value) -> Bool) {
         withLock(when: isWanted, { _ in })
     }
 
-    /// The same as ``withLock(when:_:)``, for at most so many milliseconds: whether the value is as wanted by then or not.
+    /// Waits until the value satisfies a condition, for at most `milliseconds`, then calls `body` in any case. Blocks
+    /// the thread.
     public func withLock<Result>(
         when isWanted: (Value) -> Bool, atMost milliseconds: Int, _ body: (inout Value) -> Result
     ) -> Result {

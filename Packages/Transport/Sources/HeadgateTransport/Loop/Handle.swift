@@ -1,21 +1,20 @@
 import CUV
 
-/// One handle of libuv in memory of its own, which is given back only when libuv has let go of it.
-///
-/// The registry keeps it until then, so whoever made it may be gone earlier.
+/// A libuv handle whose memory is freed only after libuv has closed it. The registry retains the handle until then, so
+/// its creator may be released earlier.
 final class Handle {
-    /// Called on libuv's event with what it tells: status and events of a poll, the number of a signal, else zeros.
+    /// Called for libuv's event: with status and events of a poll, with the number of a signal, or with zeros.
     @exclusivity(unchecked) var onEvent: ((Int32, Int32) -> Void)?
-    /// Called once, after libuv has let go of the handle.
+    /// Called once, after libuv has closed the handle.
     var onClosed: (() -> Void)?
-    /// False from the moment that it is asked to close.
+    /// False as soon as the handle is being closed.
     @exclusivity(unchecked) private(set) var isOpen = true
 
     private let memory: UnsafeMutableRawPointer
-    // The registry lives as long as the loop, and an open handle is one of its own.
+    // The registry lives as long as the loop, and contains every open handle.
     private unowned let registry: HandleRegistry
 
-    /// Makes a handle with libuv's function for its kind.
+    /// Creates a handle with libuv's function for its kind.
     init<Raw>(
         _ operation: String, in registry: HandleRegistry,
         _ initialize: (UnsafeMutablePointer<uv_loop_t>, UnsafeMutablePointer<Raw>) -> Int32
@@ -29,24 +28,24 @@ final class Handle {
         }
         self.memory = UnsafeMutableRawPointer(raw)
         self.registry = registry
-        // Not retained: the registry holds it for as long as libuv may come back with this pointer.
+        // Not retained: the registry retains the handle for as long as libuv may use this pointer.
         base.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         registry.add(self, at: memory)
     }
 
-    /// The handle in libuv's type for its kind, which the maker knows.
+    /// Returns the handle as libuv's type of its kind. The caller must know the type.
     func raw<Raw>(as: Raw.Type = Raw.self) -> UnsafeMutablePointer<Raw> {
         memory.assumingMemoryBound(to: Raw.self)
     }
 
-    /// The object behind a handle that libuv hands to a callback.
+    /// Returns the object of a handle that libuv passes to a callback.
     static func of(_ raw: UnsafeMutableRawPointer?) -> Handle {
-        // libuv calls back with handles that were given to it, and `init` has filled in their data.
+        // The force-unwrap is safe: libuv calls back with its own handles, and `init` has set their data.
         let base = raw!.assumingMemoryBound(to: uv_handle_t.self)
         return Unmanaged<Handle>.fromOpaque(base.pointee.data).takeUnretainedValue()
     }
 
-    /// Ends its events at once; its memory goes when libuv says so. Closing twice is no error.
+    /// Stops the handle's events at once, and frees its memory when libuv has closed it. Further calls have no effect.
     func close() {
         guard isOpen else { return }
         isOpen = false
@@ -67,10 +66,10 @@ final class Handle {
     }
 }
 
-/// The handles that are open on one loop, so that all can be closed with it.
+/// The open handles of a loop, so that they can be closed with it.
 final class HandleRegistry {
     let loop: UnsafeMutablePointer<uv_loop_t>
-    /// Whether the loop is closing, so that nothing new may be opened on it.
+    /// True if the loop is closing, so that no handle may be opened.
     private(set) var isSealed = false
     private var handles: [UnsafeMutableRawPointer: Handle] = [:]
 
@@ -78,7 +77,7 @@ final class HandleRegistry {
         self.loop = loop
     }
 
-    /// How many handles libuv has not let go of.
+    /// The number of handles that libuv has not closed yet.
     var count: Int {
         handles.count
     }
@@ -91,17 +90,17 @@ final class HandleRegistry {
         handles[memory] = nil
     }
 
-    /// Closes all handles of the loop, lets their callbacks run, and waits for work that libuv's threads still do.
+    /// Closes all handles of the loop, runs their callbacks, and waits for work on libuv's threads.
     func closeAll() {
         isSealed = true
-        // In rounds, since somebody else's callbacks may still open handles that would keep the loop waiting.
+        // Repeat, since callbacks of libraries may open further handles that would keep the loop waiting.
         repeat {
             for handle in Array(handles.values) { handle.close() }
             uv_walk(loop, Self.closeForeign, nil)
         } while uv_run(loop, UV_RUN_ONCE) != 0
     }
 
-    // Somebody else's handle, and so somebody else's memory: closed, not freed.
+    // The handle and its memory belong to a library: close it without freeing it.
     private static let closeForeign: uv_walk_cb = { handle, _ in
         guard uv_is_closing(handle) == 0 else { return }
         uv_close(handle, nil)

@@ -1,24 +1,23 @@
-/// What other threads have handed to a loop and it has not yet taken, and how far the loop's life has come.
-/// It lives behind a mutex.
+/// The work that other threads have submitted to a loop, and the phase of the loop's life. It is protected by a mutex.
 struct Inbox: Sendable {
-    /// What a loop is asked to run.
+    /// A piece of work.
     enum Work: Sendable {
-        /// A job of an actor or task that has the loop as its executor.
+        /// A job of an actor or task whose executor is the loop.
         case job(UnownedJob)
-        /// A plain piece of work.
+        /// A closure.
         case closure(@Sendable () -> Void)
     }
 
     enum Phase: Sendable {
-        /// The loop can be woken.
+        /// The loop can be woken up.
         case open
-        /// The loop's thread closes the handles, and takes by itself what still comes.
+        /// The loop's thread is closing the handles, and will take new work without being woken up.
         case closing
-        /// The loop is closed. What comes now is run on a thread of its own.
+        /// The loop is closed. New work runs on a thread of its own.
         case closed
     }
 
-    /// Who must do something about work just handed in.
+    /// The action that the caller must take after adding work.
     enum Duty {
         case nobody
         case wakeLoop
@@ -42,7 +41,7 @@ struct Inbox: Sendable {
         }
     }
 
-    /// Exchanges what waits for an empty array, whose room is used again.
+    /// Exchanges the waiting work for an empty array, whose memory is reused.
     mutating func take(into taken: inout [Work]) {
         swap(&work, &taken)
     }
@@ -51,7 +50,7 @@ struct Inbox: Sendable {
         phase = .closing
     }
 
-    /// Ends the loop's life unless work came meanwhile; gives those who wait for the end.
+    /// Closes the inbox unless it has work. Returns the waiters for the close, or nil if there is work.
     mutating func close() -> [@Sendable () -> Void]? {
         guard work.isEmpty else { return nil }
         phase = .closed
@@ -59,14 +58,14 @@ struct Inbox: Sendable {
         return closeWaiters
     }
 
-    /// Whether the late thread may go: nothing came meanwhile.
+    /// Returns true if the late thread may end, because there is no work.
     mutating func endLateService() -> Bool {
         guard work.isEmpty else { return false }
         isServedLate = false
         return true
     }
 
-    /// Keeps `waiter` for the end of the loop's life; false if that has passed.
+    /// Adds a waiter for the close of the loop. Returns false if the loop is closed already.
     mutating func awaitClose(_ waiter: @escaping @Sendable () -> Void) -> Bool {
         guard phase != .closed else { return false }
         closeWaiters.append(waiter)

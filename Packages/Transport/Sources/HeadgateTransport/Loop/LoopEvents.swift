@@ -1,30 +1,30 @@
 import CUV
 import Glibc
 
-/// A timer that fires once each time it is armed. It lives on the loop's thread, and dies with its owner.
+/// A timer that fires once each time it is armed. It lives on the loop's thread, and is cancelled when it is released.
 ///
-/// libuv fires timers before it reads sockets. After the process stood still (SIGSTOP, a migrated virtual machine, swap) what arrived
-/// meanwhile would count as missing. So a timer that is late by more than ``lateness`` waits for the end of the next turn, in which
-/// all that is readable has been read (Behaviour P7).
+/// libuv fires timers before it reads sockets. If the process was stopped for a while (SIGSTOP, a migrated virtual
+/// machine, swap), input that arrived meanwhile would seem to be missing. A timer that is late by more than
+/// ``lateness`` therefore waits for the end of the next turn, in which all available input is read (Behaviour P7).
 public final class LoopTimer {
-    /// When it will fire, in nanoseconds of the loop's monotonic clock; nil while it is not armed.
+    /// The time at which the timer fires, in nanoseconds of the loop's monotonic clock; nil while it is not armed.
     public private(set) var deadline: Int64?
 
     private let loop: EventLoop
     private let handle: Handle?
     private let action: () -> Void
-    /// Counts the armings and cancellations, so that a late firing knows whether it still counts.
+    /// The number of armings and cancellations, by which a late call recognises that it is obsolete.
     private var arming = 0
 
-    /// A timer is late by more than this only if the process, or its loop, stood still.
+    /// The delay beyond which the process, or its loop, must have been stopped, in nanoseconds.
     private static let lateness: Int64 = 200_000_000
 
-    /// A timer that calls `action`, not armed yet. On a loop that has closed it never fires.
+    /// Creates a timer that calls `action`. It is not armed. On a closed loop it never fires.
     public init(on loop: EventLoop, _ action: @escaping () -> Void) {
         loop.preconditionCurrent()
         self.loop = loop
         self.action = action
-        // It fails on a closed loop only.
+        // The call fails only on a closed loop.
         handle = try? Handle("uv_timer_init", in: loop.handles) { uv_timer_init($0, $1) }
         handle?.onEvent = { [weak self] _, _ in self?.timeHasCome() }
     }
@@ -33,27 +33,27 @@ public final class LoopTimer {
         loop.release(handle)
     }
 
-    /// Fires at `moment`, in nanoseconds of the loop's monotonic clock, never early; at once if it has passed. An
-    /// earlier arming is forgotten.
+    /// Arms the timer for a time in nanoseconds of the loop's monotonic clock. It never fires early, and fires at once
+    /// if the time has passed. An earlier arming is replaced.
     public func arm(at moment: Int64) {
         guard let handle, handle.isOpen else { return }
         deadline = moment
         arming += 1
         uv_update_time(loop.raw)
-        // libuv counts in whole milliseconds of the same clock, so the deadline is rounded up.
+        // libuv counts whole milliseconds of the same clock, so the time is rounded up.
         let due = moment / 1_000_000 + (moment % 1_000_000 > 0 ? 1 : 0)
-        // A timer armed for now while another fires would keep libuv at its timers, for ever if it does so each time.
+        // With no delay, a timer that is armed while another one fires would keep libuv in its timer phase.
         let soonest: Int64 = loop.isFiringTimer ? 1 : 0
         let wait = max(soonest, due - Int64(uv_now(loop.raw)))
         uv_timer_start(handle.raw(), { Handle.of($0).onEvent?(0, 0) }, UInt64(wait), 0)
     }
 
-    /// Fires after `delay`, never early. An earlier arming is forgotten.
+    /// Arms the timer for the time after a delay. It never fires early. An earlier arming is replaced.
     public func arm(after delay: Duration) {
         arm(at: loop.deadline(after: delay))
     }
 
-    /// Forgets the arming, if there is one.
+    /// Cancels the arming, if there is one.
     public func cancel() {
         guard let handle, handle.isOpen, deadline != nil else { return }
         deadline = nil
@@ -78,13 +78,13 @@ public final class LoopTimer {
     }
 }
 
-/// Calls back on the loop when the process gets a signal. It lives on the loop's thread, and dies with its owner.
+/// Calls back on the loop when the process gets a signal. It lives on the loop's thread, and stops when it is released.
 public final class LoopSignal {
     private let loop: EventLoop
     private let handle: Handle
 
-    /// Watches for signal `number`, like `SIGTERM`, whose usual effect it takes away. A signal that was held until now
-    /// (``ProcessSignals/prepare(holding:)``) arrives.
+    /// Handles signal `number`, like `SIGTERM`, in place of its default action. A signal that was held until now
+    /// (``ProcessSignals/prepare(holding:)``) is delivered.
     public init(_ number: Int32, on loop: EventLoop, _ action: @escaping () -> Void) throws(TransportError) {
         loop.preconditionCurrent()
         self.loop = loop
@@ -111,14 +111,14 @@ public final class LoopSignal {
     }
 }
 
-/// Tells when a descriptor that somebody else owns can be read. It lives on the loop's thread, and dies with its owner;
-/// the descriptor may be closed after it.
+/// Calls back when a descriptor becomes readable. It lives on the loop's thread, and stops when it is released. The
+/// descriptor belongs to the caller, who must not close it before.
 public final class DescriptorWatch {
     private let loop: EventLoop
     private let handle: Handle
 
-    /// Calls `action` whenever `descriptor` can be read, until the watch is gone. A failure of the descriptor is told
-    /// once and ends the watch (libuv stops there): make a new one to go on.
+    /// Calls `action` whenever `descriptor` is readable, until the watch is released. An error of the descriptor is
+    /// reported once and ends the watch, because libuv stops polling. Create a new watch to continue.
     public init(readable descriptor: Int32, on loop: EventLoop, _ action: @escaping () -> Void) throws(TransportError) {
         loop.preconditionCurrent()
         self.loop = loop

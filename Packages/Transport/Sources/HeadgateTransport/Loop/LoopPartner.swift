@@ -1,16 +1,17 @@
-/// Has something done by the loop's own thread between two turns, where that is quicker than to hand it to another thread and
-/// wait for it; and has another thread at hand that takes the loop over should it take longer than it usually does.
+/// Work for the loop's own thread between two turns, where handing it to another thread would be slower. If the work
+/// takes long, another thread takes the loop over.
 ///
-/// The two threads then have changed their parts: the one that was the loop's does what the other was for.
+/// The two threads then exchange their roles: the loop's former thread does the work of the other one.
 public protocol LoopPartner: AnyObject, Sendable {
-    /// The turn is over. Called on the loop.
-    /// - Returns: what is to be done now, which touches nothing of the loop's; nil when there is nothing.
+    /// Called on the loop at the end of a turn.
+    /// - Returns: the work to do now, which must not use the loop; nil for none.
     func turnEnded() -> (() -> Void)?
-    /// That is done. Called on the loop, by whichever thread has it by now.
-    /// - Parameter inPlace: whether the loop's thread still is the one that has done it.
+    /// Called on the loop when the work is done, by the thread that owns the loop by then.
+    /// - Parameter inPlace: true if that is the thread that did the work.
     func workEnded(inPlace: Bool)
-    /// The calling thread has lost the loop to the other one, and does from now on what that was for.
-    /// - Returns: true when it has taken the loop over in its turn (``EventLoop/takeOver(ifGoneFor:)``), false when there
-    ///   is nothing to do any more.
+    /// Called on the former thread of the loop when another thread has taken it over. It does the other thread's work
+    /// from then on.
+    /// - Returns: true if it has taken the loop over again (``EventLoop/takeOver(ifGoneFor:)``); false if there is
+    ///   nothing left to do.
     func changePlaces() -> Bool
 }

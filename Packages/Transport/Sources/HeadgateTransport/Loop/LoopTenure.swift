@@ -1,21 +1,22 @@
 import Synchronization
 
-/// Which thread has a loop, while its thread does something else for a moment: it has it again when it comes back, unless
-/// another has taken it over meanwhile.
+/// The ownership of a loop while its thread is busy with other work. The thread has the loop again when it comes back,
+/// unless another thread has taken the loop over meanwhile.
 ///
-/// The same words for the one order that counts: who takes a loop over sees all that was done to it before its thread went away.
+/// A single atomic word orders the accesses: a thread that takes the loop over sees everything that was done before the
+/// other thread went away.
 final class LoopTenure: Sendable {
-    /// How often the loop was taken over, twice, and one more while its thread is away.
+    /// Twice the number of takeovers, plus one while the loop's thread is away.
     private let state = Atomic<UInt64>(0)
-    /// When it went away, in nanoseconds of the monotonic clock.
+    /// The time at which the loop's thread went away, in nanoseconds of the monotonic clock.
     private let goneSince = Atomic<Int64>(0)
 
-    /// What a thread that goes away comes back with.
+    /// A token for coming back.
     struct Absence {
         fileprivate var state: UInt64
     }
 
-    /// The loop's thread goes away for a while. It touches nothing of the loop's until it is back.
+    /// Records that the loop's thread goes away. It must not use the loop until it is back.
     func goAway(at now: Int64) -> Absence {
         goneSince.store(now, ordering: .relaxed)
         let away = state.load(ordering: .relaxed) | 1
@@ -23,16 +24,17 @@ final class LoopTenure: Sendable {
         return Absence(state: away)
     }
 
-    /// The thread is back.
-    /// - Returns: whether it still has the loop.
+    /// Records that the loop's thread is back.
+    /// - Returns: true if it still owns the loop.
     func comeBack(_ absence: Absence) -> Bool {
         state.compareExchange(
             expected: absence.state, desired: absence.state & ~1, ordering: .acquiringAndReleasing
         ).exchanged
     }
 
-    /// Another thread wants the loop.
-    /// - Parameter moment: it gets it if the loop's thread has been away since then or longer.
+    /// Takes the loop over for another thread.
+    /// - Parameter moment: the loop's thread must have been away at least since this time.
+    /// - Returns: true if the caller owns the loop now.
     func takeOver(ifGoneSince moment: Int64) -> Bool {
         let seen = state.load(ordering: .acquiring)
         guard seen & 1 == 1, goneSince.load(ordering: .relaxed) <= moment else { return false }

@@ -3,13 +3,13 @@ import Glibc
 
 /// A thread of the transport. It ends when its body returns; no other thread joins it.
 enum LoopThread {
-    /// Starts a thread that runs `body`. A name of more than 15 bytes is cut.
+    /// Starts a thread that runs `body`. A name of more than 15 bytes is truncated.
     static func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(TransportError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        // Retained for the new thread, which takes it over; released here only if there is none.
+        // Retained for the new thread, which releases it. It is released here only if the thread could not be started.
         let start = Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
         let code = pthread_create(&thread, &attributes, main, start.toOpaque())
@@ -20,7 +20,7 @@ enum LoopThread {
     }
 
     private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
-        // `start` passes it, retained.
+        // The force-unwrap is safe: `start` passes the context, retained.
         let start = Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
         cuv_name_thread(start.name)
         start.body()

@@ -1,19 +1,19 @@
 import CUV
 import HeadgateData
 
-/// Work for the end of a loop's turn, phase by phase. While some waits, an idle handle keeps the loop from sleeping before it is run.
+/// The work for the end of a loop's turn, by phase. While there is work, an idle handle keeps the loop from sleeping.
 final class TurnEnd {
     private let check: Handle
     private let idle: Handle
-    /// What waits, by phases.
+    /// The waiting work, by phase.
     @exclusivity(unchecked) private var waiting: [[Work]] = TurnPhase.allCases.map { _ in [] }
-    /// How much waits, of all phases.
+    /// The number of waiting items of all phases together.
     @exclusivity(unchecked) private var count = 0
     @exclusivity(unchecked) private var running: [Work] = []
-    /// What waits for the end of the turn after this one.
+    /// The work for the end of the next turn.
     @exclusivity(unchecked) private var next: [Work] = []
 
-    /// A closure as it was handed over: an array of closures themselves would wrap each into another.
+    /// A wrapper for a closure. An array of closures would wrap each closure another time.
     private struct Work {
         let run: () -> Void
     }
@@ -31,7 +31,7 @@ final class TurnEnd {
         count += 1
     }
 
-    /// For the first phase of the end of the next turn, all sockets that are ready then having been read.
+    /// Adds work for the first phase of the end of the next turn, after all ready sockets have been read.
     func addForNextTurn(_ work: @escaping () -> Void) {
         stayAwake()
         next.append(Work(run: work))
@@ -43,8 +43,8 @@ final class TurnEnd {
 
     private var isIdle: Bool { count == 0 }
 
-    /// Runs what waits, and what that adds, and so on for some rounds; work that adds itself for ever must not keep the
-    /// loop from its sockets.
+    /// Runs the waiting work, and the work that it adds, up to a number of rounds. Work that adds itself again and
+    /// again must not keep the loop from its sockets.
     func run() {
         for _ in 0..<Self.rounds where !isIdle {
             for phase in waiting.indices { run(phase) }
@@ -53,7 +53,7 @@ final class TurnEnd {
         if isIdle, idle.isOpen { uv_idle_stop(idle.raw()) }
     }
 
-    /// Runs what waits in one phase, before all others.
+    /// Runs the waiting work of one phase before all others.
     func runFirst(_ phase: TurnPhase) { run(phase.rawValue) }
 
     private func beginNext() {

@@ -1,15 +1,15 @@
 import Glibc
 
-/// Writes lines to a descriptor from a thread of its own, so that no caller waits for the process that reads them.
+/// Writes lines to a descriptor from a thread of its own, so that callers never wait for the process that reads them.
 ///
-/// Up to a bound, lines that are not read yet are kept; further lines are dropped and counted. When there is room again, one
-/// line says how many were dropped. A descriptor without a reader fails the write and never ends the process (SIGPIPE).
-/// From any thread.
+/// Unread lines are kept up to a limit; further lines are dropped and counted. When there is room again, one line
+/// reports the number of dropped lines. Without a reader a write fails, and never ends the process (SIGPIPE). It may be
+/// used from any thread.
 public final class LineOutput: Sendable {
-    /// Renders the line that reports a number of dropped lines.
+    /// Returns the line that reports a number of dropped lines.
     public typealias Notice = @Sendable (_ dropped: Int) -> String
 
-    /// The standard error of this process. When the process exits it waits up to a second for lines that are not written yet.
+    /// The standard error of this process. At exit the process waits up to a second for lines that are not written yet.
     public static let standardError: LineOutput = {
         atexit { _ = LineOutput.standardError.drain(atMost: LineOutput.exitPatience) }
         return LineOutput(STDERR_FILENO)
@@ -18,20 +18,20 @@ public final class LineOutput: Sendable {
     private let descriptor: Int32
     private let queue: Guarded<LineQueue>
 
-    /// How many milliseconds an exit waits.
+    /// The longest wait at exit, in milliseconds.
     private static let exitPatience = 1_000
 
-    /// An output to a descriptor that stays open as long as the output is used.
-    /// - Parameter limit: the most bytes that wait.
+    /// Creates an output to a descriptor, which must stay open as long as the output is used.
+    /// - Parameter limit: the most bytes of unwritten lines.
     public init(_ descriptor: Int32, limit: Int = 256 << 10) {
         self.descriptor = descriptor
         queue = Guarded(LineQueue(limit: limit))
     }
 
-    /// The number of lines that were dropped, because nobody read or because they could not be written.
+    /// The number of lines that were dropped, because they were not read in time or could not be written.
     public var dropped: Int { queue.withLock { $0.dropped } }
 
-    /// Writes a line, given without its end. Returns at once.
+    /// Writes a line, given without its line end. Returns at once.
     public func write(_ line: String, orReport notice: @escaping Notice) {
         guard queue.withLock({ $0.add(line, notice: notice) }) else { return }
         do throws(TransportError) {
@@ -41,7 +41,7 @@ public final class LineOutput: Sendable {
         }
     }
 
-    /// Waits until all lines are written, for at most so many milliseconds.
+    /// Waits until all lines are written, for at most `milliseconds`.
     /// - Returns: true if all lines are written.
     @discardableResult public func drain(atMost milliseconds: Int) -> Bool {
         let isIdle = { (queue: LineQueue) in !queue.isWriting }
@@ -49,7 +49,7 @@ public final class LineOutput: Sendable {
     }
 
     private func writeAll() {
-        // The signal of a broken pipe is the writing thread's alone. The thread ends with the signal still pending.
+        // Block the signal of a broken pipe for this thread. It may end with the signal pending.
         ProcessSignals.block(SIGPIPE)
         while let line = queue.withLock({ $0.next() }) {
             let isWritten = write(line)
@@ -57,11 +57,11 @@ public final class LineOutput: Sendable {
         }
     }
 
-    /// Writes a line in one piece where the descriptor takes it so: lines of several processes do not mix then.
+    /// Writes a line in one piece if the descriptor takes it, so that lines of several processes do not mix.
     private func write(_ line: [UInt8]) -> Bool {
         var written = 0
         while written < line.count {
-            // A line has at least its end, so that it has an address.
+            // The force-unwrap is safe: a line contains at least its line end.
             let count = line.withUnsafeBytes {
                 Glibc.write(descriptor, $0.baseAddress! + written, line.count - written)
             }
@@ -75,7 +75,7 @@ public final class LineOutput: Sendable {
         return true
     }
 
-    /// Another process that shares the descriptor may have made it non-blocking.
+    /// Waits until the descriptor is writable. Another process that shares it may have made it non-blocking.
     private func waitUntilWritable() {
         var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&state, 1, -1)

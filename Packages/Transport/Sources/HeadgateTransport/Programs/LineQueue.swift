@@ -1,29 +1,29 @@
-/// The lines that wait to be written to a descriptor, and the number of those that were dropped. Pure: the writer asks for the
-/// next line and reports what became of it.
+/// The queue of lines to write to a descriptor, and the number of dropped lines. Pure: the writer takes the next line
+/// and reports its result.
 ///
-/// The queue drops new lines from the moment it is full until half of it is free. So a slow reader causes one notice of dropped
-/// lines, not one per line.
+/// The queue drops new lines from the time when it is full until half of it is free. A slow reader thus causes one
+/// notice of dropped lines, not one per line.
 struct LineQueue {
-    /// Renders the notice that stands in the output for a number of dropped lines.
+    /// Returns the line that reports a number of dropped lines.
     typealias Notice = @Sendable (Int) -> String
 
     private struct Line {
         let bytes: [UInt8]
-        /// The number of dropped lines that this line reports; zero for a line that is no notice.
+        /// The number of dropped lines that this line reports; 0 for a line that is not a notice.
         var reports = 0
     }
 
-    /// The most bytes that wait.
+    /// The most bytes of unwritten lines.
     let limit: Int
-    /// The number of lines that were dropped since the start.
+    /// The number of lines dropped since the start.
     private(set) var dropped = 0
 
     private var lines: [Line] = []
     private var bytes = 0
-    /// The number of dropped lines that no notice has reported yet.
+    /// The number of dropped lines that are not reported yet.
     private var unreported = 0
     private var notice: Notice = { _ in "" }
-    /// True after a failed write. The next line that comes is written; a notice alone is not.
+    /// True after a failed write. The next line is written then; a notice alone is not.
     private var isBroken = false
     /// True while a writer takes lines.
     private(set) var isWriting = false
@@ -47,14 +47,14 @@ struct LineQueue {
         return !isWriting
     }
 
-    /// Returns the line to be written now, with its line end. After nil the writer ends.
+    /// Returns the next line to write, with its line end. The writer ends after nil.
     mutating func next() -> [UInt8]? {
         if lines.isEmpty, unreported > 0, !isBroken { report() }
         if lines.isEmpty { isWriting = false }
         return lines.first?.bytes
     }
 
-    /// The writer has written the line that ``next()`` gave it, or could not.
+    /// Records the result of writing the line from ``next()``.
     mutating func finish(isWritten: Bool) {
         let line = lines.removeFirst()
         bytes -= line.bytes.count
@@ -64,7 +64,7 @@ struct LineQueue {
         if line.reports == 0 { dropped += 1 }
     }
 
-    /// There is no writer to be had: the lines stay until the next one comes.
+    /// Records that no writer could be started. The lines stay until the next one is added.
     mutating func writerFailed() { isWriting = false }
 
     private mutating func report() {

@@ -1,32 +1,34 @@
 import CUV
 import Glibc
 
-/// A program that this process has started, and whose end its loop reports. It leaves no zombie as long as the loop runs.
+/// A program that this process has started. Its end is reported on the loop, and it leaves no zombie as long as the
+/// loop runs.
 ///
-/// The program has a session of its own, so that a signal from the terminal does not reach it. It inherits standard output
-/// and standard error of this process and no other descriptor. It gets `SIGTERM` when the thread that started it ends, also
-/// when this process is killed.
+/// The program has its own session, so that signals from the terminal do not reach it. It inherits standard output and
+/// standard error, and no other descriptor. It gets `SIGTERM` when the thread that started it ends, also if this
+/// process is killed.
 public final class LoopProgram {
-    /// How a program ended.
+    /// The way in which a program ended.
     public enum End: Equatable, Sendable {
-        /// By itself, with this code.
+        /// It exited with this code.
         case exited(Int32)
-        /// By this signal.
+        /// It was killed by this signal.
         case killed(signal: Int32)
     }
 
     private let process: pid_t
     private let whenEnded: (End) -> Void
-    /// Reports that some child of this process has ended. Nil once this one has.
+    /// Reports the ends of this process's children; nil once this program has ended.
     private var children: LoopSignal?
 
     /// Starts a program.
     /// - Parameters:
-    ///   - command: the program, looked for in `$PATH` if there is no slash in it, and its arguments.
-    ///   - variables: added to this process's environment.
-    ///   - input: what it reads from standard input.
-    ///   - whenEnded: called once, when it has ended.
-    /// - Throws: ``TransportError/system(operation:code:path:)`` where it cannot be started.
+    ///   - command: the program and its arguments. A program without a slash is looked up in `$PATH`.
+    ///   - variables: variables to add to this process's environment.
+    ///   - input: the standard input of the program.
+    ///   - loop: the loop on which the end is reported.
+    ///   - whenEnded: called once, when the program has ended.
+    /// - Throws: ``TransportError/system(operation:code:path:)`` if the program cannot be started.
     public init(
         _ command: [String], adding variables: [String: String] = [:], input: borrowing MemoryFile, on loop: EventLoop,
         whenEnded: @escaping (End) -> Void
@@ -34,19 +36,18 @@ public final class LoopProgram {
         loop.preconditionCurrent()
         self.whenEnded = whenEnded
         let watch = Watch()
-        // It listens before the program starts: a short one may end at once.
+        // Listen before the program starts, because a short program may end at once.
         children = try LoopSignal(SIGCHLD, on: loop) { watch.program?.childEnded() }
         process = try LoopProgram.spawn(command, variables, input: input.descriptor.number)
         watch.program = self
     }
 
-    /// Keeps the program until it has ended.
+    /// Retains the program until it has ended.
     private final class Watch {
         var program: LoopProgram?
     }
 
-    /// Sends a signal to the program and all that it has started in its session's first group; to nobody once it has
-    /// ended.
+    /// Sends a signal to the program and its process group. Does nothing once the program has ended.
     public func signal(_ number: Int32) {
         guard children != nil else { return }
         kill(-process, number)
@@ -88,7 +89,7 @@ public final class LoopProgram {
     }
 }
 
-/// Strings as C has them, with a null pointer behind the last.
+/// An array of C strings that ends with a null pointer.
 private struct CStrings {
     private var pointers: [UnsafeMutablePointer<CChar>?]
 
@@ -99,7 +100,7 @@ private struct CStrings {
     mutating func withPointers<Result>(
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) -> Result {
-        // Never empty, so that it has an address.
+        // The force-unwrap is safe: the array is never empty.
         pointers.withUnsafeMutableBufferPointer { body($0.baseAddress!) }
     }
 
@@ -108,12 +109,12 @@ private struct CStrings {
     }
 }
 
-/// Bytes as a file that is nowhere on disk, for a program to read as its standard input. However many they are, neither
-/// side ever waits for the other, and a program that does not read them disturbs nobody.
+/// A file in memory, as the standard input of a program. Neither side ever waits for the other, whatever the size, and
+/// a program that does not read it has no effect on this process.
 public struct MemoryFile: ~Copyable {
     fileprivate let descriptor: Descriptor
 
-    /// A file with these bytes, to be read from their beginning.
+    /// Creates a file with these bytes, positioned at its beginning.
     public init(_ bytes: [UInt8]) throws(TransportError) {
         descriptor = try Self.file(of: bytes)
     }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// The signal mask, the signal dispositions and the standard descriptors of the process. A program inherits all three from
-/// its parent, which may have blocked or ignored any signal and closed any descriptor.
+/// The signal mask, signal dispositions and standard descriptors of the process. A program inherits all three from its
+/// parent, which may have blocked or ignored signals and closed descriptors.
 public enum ProcessSignals {
-    /// Sets what Headgate's programs rely on. Call it before anything else, on the main thread.
+    /// Sets up the state that Headgate's programs rely on. Call it first, on the main thread.
     ///
-    /// Writing to a pipe without a reader, or beyond the limit for file sizes, fails with an error and does not end the
-    /// process. Closed standard descriptors become `/dev/null`. `SIGCHLD` has its usual effect, so that the program can wait
-    /// for its children.
-    /// - Parameter held: signals that are blocked until ``release()`` or until a ``LoopSignal`` follows them. They get their
+    /// Writing to a pipe without a reader, or beyond the limit for file sizes, then returns an error and does not end
+    /// the process. Closed standard descriptors become `/dev/null`. `SIGCHLD` has its default disposition, so that the
+    /// program can wait for its children.
+    /// - Parameter held: signals to block until ``release()`` or until a ``LoopSignal`` handles them. They get their
     ///   default disposition, because an ignored signal is not held.
     public static func prepare(holding held: [Int32] = []) {
         openStandardDescriptors()
@@ -35,19 +35,19 @@ public enum ProcessSignals {
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Makes each of the signals end the process with exit code 0, until a ``LoopSignal`` follows it. For signals that ask
-    /// a program to stop while it starts, if it has nothing to finish before its loop runs.
+    /// Makes each of the signals end the process with exit code 0, until a ``LoopSignal`` handles it. It is for
+    /// programs that have nothing to finish if they are stopped while they start.
     public static func exit(on signals: [Int32]) {
         for number in signals { signal(number) { _ in _exit(0) } }
     }
 
-    /// Makes a write fail where it would otherwise end the process: into a pipe or socket without a reader (`EPIPE` in place
-    /// of SIGPIPE), and beyond the limit on file sizes (`EFBIG` in place of SIGXFSZ). A handler that the program has set
-    /// itself stays.
+    /// Makes writes fail where they would otherwise end the process: to a pipe or socket without a reader (`EPIPE`
+    /// instead of SIGPIPE), and beyond the limit on file sizes (`EFBIG` instead of SIGXFSZ). A handler that the program
+    /// has set is kept.
     public static func ignoreWriteSignals() {
         for number in [SIGPIPE, SIGXFSZ] {
             let former = signal(number, SIG_IGN)
-            // The special handlers (default, ignore, error) are the numbers 0, 1 and -1 in a pointer's place.
+            // The special handlers (default, ignore, error) are the numbers 0, 1 and -1 as pointers.
             let isHandler = !(-1...1).contains(unsafeBitCast(former, to: Int.self))
             if isHandler { signal(number, former) }
         }
@@ -61,11 +61,11 @@ public enum ProcessSignals {
         pthread_sigmask(how, &mask, nil)
     }
 
-    /// The next file or socket that the process opens would get the number of a closed standard descriptor, and the log would
-    /// be written into it.
+    /// Opens closed standard descriptors. Otherwise the next opened file or socket would get such a number, and the log
+    /// would be written into it.
     private static func openStandardDescriptors() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
-            // The kernel gives the lowest free descriptor, which is this one.
+            // The kernel assigns the lowest free descriptor, which is this one.
             _ = open("/dev/null", O_RDWR)
         }
     }

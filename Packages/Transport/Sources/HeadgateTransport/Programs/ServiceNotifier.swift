@@ -1,32 +1,32 @@
 import Glibc
 
-/// Sends messages to the service manager (sd_notify(3)), and never waits for it. It lives on the loop's thread.
+/// Sends messages to the service manager (sd_notify(3)) without waiting for it. It lives on the loop's thread.
 ///
-/// A manager that is busy does not take messages for a moment. Messages about the service's state are kept and sent again,
-/// in their order; signs of life are not, because the next one is soon due.
+/// A busy manager may not take messages for a moment. Messages about the service's state are kept and sent again in
+/// order. Watchdog messages are not, because the next one is soon due.
 public final class ServiceNotifier {
     private let address: NotifyAddress
     private var waiting: [String] = []
     private var retry: LoopTimer?
 
-    /// The most messages that wait. The newest ones tell the state of the service, so that older ones are dropped first.
+    /// The most waiting messages. The newest ones contain the present state, so older ones are dropped first.
     private static let mostWaiting = 16
     private static let retryDelay = Duration.milliseconds(100)
 
-    /// A notifier that sends to the manager's socket.
+    /// Creates a notifier for the manager's socket.
     public init(to address: NotifyAddress, on loop: EventLoop) {
         self.address = address
         retry = LoopTimer(on: loop) { [weak self] in self?.sendWaiting() }
     }
 
-    /// Tells the manager of a change of the service's state: the lines of one message.
+    /// Sends a message about the service's state, given as lines.
     public func tell(_ lines: String...) {
         waiting.append(lines.joined(separator: "\n"))
         if waiting.count > ServiceNotifier.mostWaiting { waiting.removeFirst() }
         sendWaiting()
     }
 
-    /// Gives the manager a sign of life, unless messages wait already.
+    /// Sends a watchdog message, unless other messages are waiting.
     public func giveSignOfLife() {
         guard waiting.isEmpty else { return }
         _ = send("WATCHDOG=1")
@@ -43,7 +43,8 @@ public final class ServiceNotifier {
     }
 
     /// Sends one message.
-    /// - Returns: false if the manager has no room for it now. A manager that cannot be reached at all misses it.
+    /// - Returns: false if the manager has no room for it now. A message to a manager that cannot be reached is
+    ///   dropped.
     private func send(_ message: String) -> Bool {
         let kind = SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         let number = socket(AF_UNIX, Int32(kind), 0)

@@ -1,5 +1,5 @@
-/// A listening Unix socket for a library that accepts by itself. The file is made, and removed at the end, as
-/// ``UnixListener`` does it: mode 0660, a left-over one replaced, somebody else's left alone.
+/// A listening Unix socket for a library that accepts connections itself. Its file is created and removed as by
+/// ``UnixListener``: with mode 0660, replacing a stale one, and leaving any other file unchanged.
 public final class BoundSocket {
     private let socket: ListeningSocket
 
@@ -12,6 +12,6 @@ public final class BoundSocket {
         socket.file?.remove()
     }
 
-    /// The descriptor, closed with this object. A library that wants to close one itself is given a copy.
+    /// The descriptor, which is closed with this object. A library that closes descriptors itself needs a copy.
     public var descriptor: Int32 { socket.descriptor.number }
 }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A socket that listens, and the file that it made for it, if it did.
+/// A listening socket with the file that it created, if any.
 struct ListeningSocket: ~Copyable {
     let descriptor: Descriptor
     let file: SocketFile?
 
-    /// Takes over a descriptor that was handed to the process. Its file is its maker's.
+    /// Takes ownership of a descriptor that was passed to the process. Its file belongs to its creator.
     init(inherited number: Int32) throws(TransportError) {
         let descriptor = Descriptor(number)
         let isListening =
@@ -17,9 +17,9 @@ struct ListeningSocket: ~Copyable {
         file = nil
     }
 
-    /// Binds and listens: makes a missing directory (mode 0750) and replaces a left-over socket file that nobody
+    /// Binds and listens. Creates a missing directory (mode 0750), and replaces a stale socket file that no process
     /// answers on. The file has mode 0660 from the start (Behaviour X1).
-    /// - Parameter waiting: whether to wait a moment for another process that starts at the same socket.
+    /// - Parameter waiting: true to wait a moment for another process that is starting on the same socket.
     init(at address: UnixAddress, backlog: Int32, waiting: Bool = true) throws(TransportError) {
         try Self.makeDirectory(address.directory)
         let descriptor = try Descriptor.unixStream()
@@ -49,7 +49,7 @@ struct ListeningSocket: ~Copyable {
         if errno != EEXIST { throw .last("mkdir", path: path) }
     }
 
-    /// Removes a socket file that nobody answers on. All else that may lie there is an error.
+    /// Removes a socket file that no process answers on. Any other file is an error.
     private static func clear(_ address: UnixAddress) throws(TransportError) {
         guard let status = try SocketFile.status(of: address.path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: address.path) }
@@ -62,7 +62,7 @@ struct ListeningSocket: ~Copyable {
         guard address.connect(probe) != 0 else { return true }
         switch errno {
         case ECONNREFUSED, ENOENT: return false
-        // A full backlog, or a socket of another kind: somebody has it.
+        // A full backlog, or a socket of another kind: a process owns it.
         case EAGAIN, EPROTOTYPE: return true
         default: throw .last("connect", path: address.path)
         }
@@ -70,15 +70,15 @@ struct ListeningSocket: ~Copyable {
 
     private static func bind(_ descriptor: borrowing Descriptor, to address: UnixAddress) throws(TransportError) {
         let number = descriptor.number
-        // The file that bind makes has at most the rights of the socket itself.
+        // bind creates the file with at most the mode of the socket itself.
         guard fchmod(number, socketMode) == 0 else { throw .last("fchmod") }
         guard address.withSystemAddress({ Glibc.bind(number, $0, $1) }) != 0 else { return }
         guard errno != EADDRINUSE else { throw .inUse(path: address.path) }
         throw .last("bind", path: address.path)
     }
 
-    // The process's mask may have taken rights away, and asking for the mask would change it for other threads. What
-    // was made may already have been replaced by a link, which is not followed.
+    // The umask may have removed permissions, and reading the umask would change it for other threads. The file may
+    // already have been replaced by a symbolic link, which is not followed.
     private static func setMode(_ mode: mode_t, of path: String) throws(TransportError) {
         guard fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) != 0 else { return }
         throw .last("chmod", path: path)
@@ -87,13 +87,13 @@ struct ListeningSocket: ~Copyable {
     private static let socketMode: mode_t = 0o660
 }
 
-/// The file that a listening socket made, known by its inode, so that nobody else's is ever removed.
+/// The file of a listening socket, identified by its inode, so that no other file is ever removed.
 struct SocketFile {
     let path: String
     private let device: dev_t
     private let inode: ino_t
 
-    /// The file at `path`, just bound.
+    /// Records the file at `path`, which has just been bound.
     init(boundAt path: String) throws(TransportError) {
         guard let status = try Self.status(of: path) else {
             throw .system(operation: "lstat", code: -ENOENT, path: path)
@@ -103,18 +103,18 @@ struct SocketFile {
         inode = status.st_ino
     }
 
-    /// Removes the file if it is still the one that was made.
+    /// Removes the file if it is still the recorded one.
     func remove() {
         if isInPlace { unlink(path) }
     }
 
-    /// A Boolean value that says whether the path still names the file that was made.
+    /// True if the path still names the recorded file.
     var isInPlace: Bool {
         guard let status = try? Self.status(of: path) else { return false }
         return status.st_dev == device && status.st_ino == inode
     }
 
-    /// What lies at `path`; nil if there is nothing.
+    /// Returns the status of the file at `path`, or nil if there is none.
     static func status(of path: String) throws(TransportError) -> stat? {
         var status = stat()
         guard lstat(path, &status) != 0 else { return status }
@@ -123,15 +123,15 @@ struct SocketFile {
     }
 }
 
-/// Keeps two processes that start at once from both finding the same socket file left over, where the second would
-/// remove the first one's. The lock is on the directory itself, so it leaves nothing behind.
+/// Prevents two processes that start at the same time from both finding the same stale socket file, so that the second
+/// would remove the first one's socket. The lock is on the directory itself and leaves no file.
 ///
-/// A directory that this user may use and not read cannot be locked. There the data directory's lock alone keeps two daemons
-/// apart.
+/// A directory that this user may use but not read cannot be locked. In that case only the lock of the data directory
+/// separates two daemons.
 private struct DirectoryLock: ~Copyable {
     private let directory: Descriptor?
 
-    /// Waits a little for the lock, if that is wanted: a process that holds it for longer is not starting.
+    /// Takes the lock. With `waiting` it waits a moment: a process that holds the lock for longer is not starting.
     init(_ path: String, waiting: Bool) throws(TransportError) {
         let number = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if number < 0, errno == EACCES {
@@ -154,7 +154,7 @@ private struct DirectoryLock: ~Copyable {
         return false
     }
 
-    /// Gives the lock back now, as the end of its life would.
+    /// Releases the lock, which the end of its life would do as well.
     consuming func release() {}
 
     private static let attempts = 500
@@ -162,7 +162,7 @@ private struct DirectoryLock: ~Copyable {
 }
 
 extension ListeningSocket {
-    /// The path that a socket is bound to; nil for an abstract or unnamed socket.
+    /// Returns the path that a socket is bound to, or nil for an abstract or unnamed socket.
     static func path(of descriptor: Int32) -> String? {
         var address = sockaddr_un()
         var size = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -178,12 +178,12 @@ extension ListeningSocket {
 
 /// Listening sockets that a service manager has opened for this process (`LISTEN_FDS`).
 public enum SocketActivation {
-    /// The descriptors handed over; none if the process was started in another way.
+    /// The descriptors that were passed; empty if the process was started in another way.
     public static var descriptors: [Int32] {
         descriptors(for: getpid()) { name in getenv(name).map { String(cString: $0) } }
     }
 
-    /// The path of an inherited socket; nil for an abstract or unnamed one.
+    /// Returns the path of an inherited socket, or nil for an abstract or unnamed one.
     public static func path(of descriptor: Int32) -> String? { ListeningSocket.path(of: descriptor) }
 
     static func descriptors(for process: Int32, environment: (String) -> String?) -> [Int32] {

@@ -1,37 +1,38 @@
 import Glibc
 
-/// What a service manager wants to be told by the process that it started, as it says in the environment (sd_notify(3),
+/// The requests of a service manager to the process that it has started, from the environment (sd_notify(3),
 /// sd_watchdog_enabled(3)).
 public struct ServiceNotification: Equatable, Sendable {
-    /// Where it hears; nil where it does not want to be told.
+    /// The address for notifications; nil if the manager requests none.
     public let address: NotifyAddress?
-    /// How often it wants to hear that the process is alive; nil where it does not. Twice as often as it asks for, so that
-    /// one may come late.
+    /// The interval of watchdog messages; nil if the manager requests none. It is half of the requested time, so that
+    /// one message may be late.
     public let watchdogInterval: Duration?
 
+    /// Reads the requests from the environment.
     /// - Parameters:
-    ///   - process: this process.
-    ///   - environment: the value of a variable.
+    ///   - process: the id of this process.
+    ///   - environment: returns the value of a variable.
     public init(for process: Int32, environment: (String) -> String?) {
         address = environment("NOTIFY_SOCKET").flatMap(NotifyAddress.init)
         let isMeant = environment("WATCHDOG_PID").map { Int32($0) == process } ?? true
         let patience = isMeant ? environment("WATCHDOG_USEC").flatMap { Int64($0) } : nil
         watchdogInterval = patience.flatMap { patience in
-            // An interval of nothing would keep the loop busy with this alone.
+            // An interval of zero would keep the loop busy with this timer alone.
             patience > 0 ? max(.microseconds(patience / 2), .milliseconds(1)) : nil
         }
     }
 }
 
-/// The address of a socket in `NOTIFY_SOCKET`: a path, or an abstract name, which is written with `@` in front.
+/// The address in `NOTIFY_SOCKET`: a path, or an abstract name that begins with `@`.
 public struct NotifyAddress: Equatable, Sendable {
-    /// As the kernel wants it, without a NUL behind it.
+    /// The address in the kernel's form, without a trailing NUL.
     let bytes: [UInt8]
 
-    /// The most bytes that the kernel takes, with a NUL behind a path.
+    /// The longest address in bytes: the kernel's 108 with the NUL of a path.
     static let longest = 107
 
-    /// Nil where the text is neither.
+    /// Creates an address; nil if the text is neither a path nor an abstract name.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard let first = bytes.first, bytes.count <= NotifyAddress.longest, !bytes.contains(0) else { return nil }
@@ -42,7 +43,7 @@ public struct NotifyAddress: Equatable, Sendable {
         }
     }
 
-    /// Shows the address as the system's calls want it.
+    /// Calls `body` with the address in the form for system calls.
     public func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The path of a Unix socket, checked: neither too long, nor empty, nor with a NUL byte in it.
+/// The path of a Unix socket, checked to be neither too long nor empty and without NUL bytes.
 public struct UnixAddress: Sendable, Hashable {
-    /// The most bytes that a path may have: the kernel's 108 with the NUL behind it.
+    /// The longest path in bytes: the kernel's 108 with the trailing NUL.
     public static let longestPath = 107
 
     public let path: String
@@ -14,13 +14,13 @@ public struct UnixAddress: Sendable, Hashable {
         self.path = path
     }
 
-    /// The directory that the socket lies in.
+    /// The directory of the socket.
     var directory: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Shows the address as the system's calls want it.
+    /// Calls `body` with the address in the form for system calls.
     func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -32,14 +32,14 @@ public struct UnixAddress: Sendable, Hashable {
         }
     }
 
-    /// Connects `socket` to this address; 0, or -1 and `errno`.
+    /// Connects `socket` to this address. Returns 0, or -1 with `errno`.
     func connect(_ socket: borrowing Descriptor) -> Int32 {
         let number = socket.number
         return withSystemAddress { Glibc.connect(number, $0, $1) }
     }
 }
 
-/// A file descriptor that is closed when its one owner lets go of it.
+/// A file descriptor that is closed when its owner is released.
 struct Descriptor: ~Copyable {
     let number: Int32
 
@@ -51,7 +51,7 @@ struct Descriptor: ~Copyable {
         close(number)
     }
 
-    /// A new Unix stream socket, non-blocking and closed on exec.
+    /// Creates a Unix stream socket, non-blocking and with close-on-exec.
     static func unixStream() throws(TransportError) -> Descriptor {
         let kind = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
         let number = socket(AF_UNIX, Int32(kind), 0)
@@ -59,14 +59,14 @@ struct Descriptor: ~Copyable {
         return Descriptor(number)
     }
 
-    /// Makes a descriptor that came from elsewhere non-blocking and closed on exec.
+    /// Makes a descriptor non-blocking and sets close-on-exec.
     func prepareForLoop() throws(TransportError) {
         let flags = fcntl(number, F_GETFL)
         guard flags >= 0, fcntl(number, F_SETFL, flags | O_NONBLOCK) >= 0, fcntl(number, F_SETFD, FD_CLOEXEC) >= 0
         else { throw .last("fcntl") }
     }
 
-    /// A numeric option of the socket; nil if it has none of that name.
+    /// Returns a numeric option of the socket, or nil if it has none with that name.
     func option(_ name: Int32) -> Int32? {
         var value: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)

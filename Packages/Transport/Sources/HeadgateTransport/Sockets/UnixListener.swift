@@ -1,13 +1,13 @@
 import CUV
 import Glibc
 
-/// Listens on a Unix stream socket. It lives on its loop's thread, and listens until it is closed or the loop stops,
-/// held or not.
+/// Listens on a Unix stream socket. It lives on its loop's thread. It listens until it is closed or the loop stops,
+/// even if no one holds a reference to it.
 public final class UnixListener {
-    /// The socket's path; nil for one that was inherited.
+    /// The socket's path; nil if the socket was inherited.
     public let path: String?
-    /// Told when connections cannot be taken; they wait until some moments later. Told once of a shortage, however long
-    /// it lasts, until all that waited have been taken.
+    /// Called when connections cannot be accepted; they wait, and are retried a moment later. A shortage is reported
+    /// once, until all waiting connections have been accepted.
     public var onError: ((TransportError) -> Void)?
 
     private let loop: EventLoop
@@ -16,13 +16,17 @@ public final class UnixListener {
     private let onConnection: (Connection) -> Void
     private var socket: ListeningSocket?
     private var retry: LoopTimer?
-    /// Whether connections wait that could not be taken.
+    /// True if connections wait that could not be accepted.
     private var isShort = false
 
-    /// Binds and listens on `path`: makes a missing directory (mode 0750), replaces a left-over socket file that nobody
-    /// answers on, and gives the socket mode 0660. `onConnection` gets each connection, which reads nothing before
-    /// ``Connection/start(_:)``.
-    /// - Parameter waiting: whether to wait a moment for another process that starts at the same path.
+    /// Binds and listens on `path`. Creates a missing directory (mode 0750), replaces a stale socket file that no
+    /// process answers on, and gives the socket mode 0660.
+    /// - Parameters:
+    ///   - path: the path of the socket.
+    ///   - loop: the listener's loop.
+    ///   - backlog: the most connections that wait to be accepted.
+    ///   - waiting: true to wait a moment for another process that is starting on the same path.
+    ///   - onConnection: gets each connection, which reads nothing before ``Connection/start(_:)``.
     public convenience init(
         path: String, on loop: EventLoop, backlog: Int32 = 4096, waiting: Bool = true,
         onConnection: @escaping (Connection) -> Void
@@ -31,8 +35,8 @@ public final class UnixListener {
         try self.init(socket, on: loop, onConnection: onConnection)
     }
 
-    /// Takes over a socket that already listens, like one of ``SocketActivation``; also when that fails. Its file stays
-    /// when it is closed.
+    /// Takes ownership of a listening socket, like one of ``SocketActivation``, also if the initializer fails. Its file
+    /// is not removed when it is closed.
     public convenience init(
         fileDescriptor: Int32, on loop: EventLoop, onConnection: @escaping (Connection) -> Void
     ) throws(TransportError) {
@@ -62,15 +66,16 @@ public final class UnixListener {
         listen()
     }
 
-    /// A Boolean value that says whether the socket's file is in its place; true for a socket that was inherited.
+    /// True if the socket's file still exists; true for an inherited socket.
     public var isInPlace: Bool { socket?.file?.isInPlace ?? true }
 
-    /// Whether it has not been closed.
+    /// True if the listener has not been closed.
     public var isOpen: Bool {
         handle.isOpen
     }
 
-    /// Stops listening, and removes the socket's file if it is still the one that was made. Connections stay.
+    /// Stops listening, and removes the socket's file if it is still the one that was created. Existing connections are
+    /// kept.
     public func close() {
         handle.close()
     }
@@ -111,7 +116,8 @@ public final class UnixListener {
         }
     }
 
-    /// Out of descriptors or memory: asking again at once would fail at once. What waits keeps waiting in the backlog.
+    /// Pauses accepting, because descriptors or memory are exhausted and a retry would fail at once. Connections wait
+    /// in the backlog.
     private func pause(_ error: TransportError) {
         uv_poll_stop(handle.raw())
         let retry = self.retry ?? LoopTimer(on: loop) { [weak self] in self?.listen() }

@@ -1,54 +1,55 @@
 internal import Glibc
 
-/// Cuts a stream of bytes into lines, as the protocol frames its messages.
+/// Splits a stream of bytes into lines, the frames of the protocol.
 ///
-/// LF ends a line and a CR before it is dropped. Lines with nothing but spaces and tabs are ignored. A line that is too
-/// long is reported once, as soon as that is certain, and the rest of it is skipped without being kept.
+/// LF ends a line, and a CR before it is dropped. Lines with only spaces and tabs are ignored. A line that is too long
+/// is reported once, as soon as that is certain, and the rest of it is skipped without being kept.
 ///
-/// A line that lies in one chunk is handed out where it lies; only what is left of a chunk is copied. The reader is the
-/// one who pulls, so it may stop after any line, when too much is unanswered say, or when the connection is closed:
+/// A line within one chunk is returned in place; only the rest of a chunk is copied. The reader pulls lines and may
+/// stop after any of them, for example when too many are unanswered or when the connection is closed:
 ///
 ///     framer.lend(chunk)
 ///     while isReadyForMore, let line = framer.next() { handle(line) }
 ///     framer.keepRest()
 ///
-/// and, once it is ready again, goes on with `next()` before it lends another chunk.
+/// When it is ready again, it continues with `next()` before it lends another chunk.
 public struct LineFramer: ~Copyable {
-    /// What `next` found.
+    /// A result of `next`.
     public enum Line {
-        /// A line without its end. The bytes are valid until the framer is used again, or its chunk goes.
+        /// A line without its line end. The bytes are valid until the framer is used again, or until the chunk is
+        /// released.
         case text(UnsafeRawBufferPointer)
-        /// A line longer than allowed. It is skipped up to its end.
+        /// A line longer than the limit. It is skipped up to its end.
         case tooLong
     }
 
-    /// The most bytes that a line may have from now on, its end not counted (`limits.max_line_bytes`).
+    /// The most bytes of a line without its end, from now on (`limits.max_line_bytes`).
     public var maxLineBytes: Int
     private var kept = LineBuffer()
-    /// How many of the kept bytes are known to have no LF, so that a line in many pieces is not searched for each.
+    /// The number of kept bytes that are known to have no LF, so that they are searched only once.
     private var searched = 0
     private var lent = UnsafeRawBufferPointer(start: nil, count: 0)
     private var skips = false
     private var isAtEnd = false
 
-    /// A framer for lines of up to so many bytes, their ends not counted (`limits.max_line_bytes`).
+    /// Creates a framer for lines of at most `maxLineBytes` bytes without their ends (`limits.max_line_bytes`).
     public init(maxLineBytes: Int) {
         self.maxLineBytes = maxLineBytes
     }
 
-    /// How many bytes are held that `next` has not handed out.
+    /// The number of bytes that `next` has not returned.
     public var waitingBytes: Int { kept.count + lent.count }
 
-    /// How much memory is held for what waits.
+    /// The memory for kept bytes.
     var keptCapacity: Int { kept.capacity }
 
-    /// Lends the bytes that were read last. They have to stay in place until `keepRest`.
+    /// Lends the bytes that were last read. They must stay in place until `keepRest`.
     public mutating func lend(_ chunk: UnsafeRawBufferPointer) {
         keepRest()
         lent = chunk
     }
 
-    /// The next line; nil when there is no whole one.
+    /// Returns the next line, or nil if there is no complete one.
     public mutating func next() -> Line? {
         while let ended = takeThroughLineFeed() {
             if skips {
@@ -62,20 +63,20 @@ public struct LineFramer: ~Copyable {
         return takeUnended()
     }
 
-    /// Copies what `next` has not handed out, so that the lent chunk can be used for something else.
+    /// Copies the bytes that `next` has not returned, so that the chunk's memory can be reused.
     public mutating func keepRest() {
         kept.append(lent)
         lent = UnsafeRawBufferPointer(start: nil, count: 0)
         kept.shrink()
     }
 
-    /// Tells that nothing more will come. A last line without LF counts as a line: people who type a message, or pipe
-    /// it from a file, forget the LF.
+    /// Marks the end of the input. A last line without LF counts as a line, because people forget the LF when they type
+    /// a message or pipe it from a file.
     public mutating func finish() {
         isAtEnd = true
     }
 
-    /// A line without its LF, from the kept bytes, from the chunk, or put together from both.
+    /// Returns a line without its LF, from the kept bytes, from the chunk, or combined from both.
     private mutating func takeThroughLineFeed() -> UnsafeRawBufferPointer? {
         if let lineFeed = kept.bytes.lineFeed(from: searched) {
             searched = 0
@@ -90,7 +91,7 @@ public struct LineFramer: ~Copyable {
         return takeAllKept()
     }
 
-    /// What becomes of bytes with no LF behind them: too many for a line, or the last line.
+    /// Handles bytes without an LF: too many for a line, or the last line.
     private mutating func takeUnended() -> Line? {
         if skips || isTooLongUnended {
             defer { skips = true }
@@ -103,7 +104,7 @@ public struct LineFramer: ~Copyable {
         return line.isBlank ? nil : .text(line)
     }
 
-    /// One byte more than allowed is not yet too long when it may be the CR of the line's end.
+    /// True if the unended line is too long. One byte above the limit is allowed if it may be the CR of the line's end.
     private var isTooLongUnended: Bool {
         guard waitingBytes > maxLineBytes else { return false }
         let last = lent.last ?? kept.bytes.last
@@ -122,7 +123,7 @@ public struct LineFramer: ~Copyable {
     }
 }
 
-/// Bytes that wait for the rest of their line. What is taken from the front stays readable until something is appended.
+/// The bytes that wait for the rest of their line. Bytes taken from the front stay readable until more are appended.
 private struct LineBuffer: ~Copyable {
     private var memory: UnsafeMutableRawPointer?
     private(set) var capacity = 0
@@ -130,7 +131,7 @@ private struct LineBuffer: ~Copyable {
     private var end = 0
 
     private static let smallest = 1024
-    /// An idle connection keeps no more memory than this.
+    /// The most memory that an idle connection keeps, in bytes.
     private static let keptWhenEmpty = 16 * 1024
 
     deinit {
@@ -143,7 +144,7 @@ private struct LineBuffer: ~Copyable {
         UnsafeRawBufferPointer(start: memory.map { UnsafeRawPointer($0) + start }, count: count)
     }
 
-    /// Removes bytes from the front and gives them back.
+    /// Removes and returns bytes from the front.
     mutating func take(_ count: Int) -> UnsafeRawBufferPointer {
         let taken = UnsafeRawBufferPointer(rebasing: bytes[..<count])
         start += count
@@ -162,7 +163,7 @@ private struct LineBuffer: ~Copyable {
         end += source.count
     }
 
-    /// Gives back the memory of an uncommonly long line when nothing is left in it.
+    /// Frees the memory of an unusually long line when the buffer is empty.
     mutating func shrink() {
         guard count == 0, capacity > LineBuffer.keptWhenEmpty else { return }
         free(memory)
@@ -187,19 +188,19 @@ private struct LineBuffer: ~Copyable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The place of the first LF from `start` on.
+    /// Returns the index of the first LF from `start` on.
     fileprivate func lineFeed(from start: Int) -> Int? {
         guard let baseAddress, start < count else { return nil }
         guard let found = memchr(baseAddress + start, 0x0A, count - start) else { return nil }
         return UnsafeRawPointer(found) - baseAddress
     }
 
-    /// The line without the CR that an end of CR LF leaves behind.
+    /// The line without the CR of a line end CR LF.
     fileprivate var withoutCarriageReturn: UnsafeRawBufferPointer {
         last == UInt8(ascii: "\r") ? UnsafeRawBufferPointer(rebasing: dropLast()) : self
     }
 
-    /// Whether there is nothing but spaces and tabs.
+    /// True if the line has only spaces and tabs.
     fileprivate var isBlank: Bool {
         allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     }

@@ -1,12 +1,12 @@
-/// Turns JSON with comments into JSON of the same length, so that every place stays where it is.
+/// Converts JSON with comments into JSON of the same length, so that all offsets stay the same.
 ///
-/// `// …` up to the line's end and `/* … */` become spaces; line ends inside stay. What looks like a comment inside a
-/// string is none. A `/*` that never ends is left for the parser to complain about.
+/// `// …` up to the end of the line and `/* … */` become spaces; line ends within them are kept. Comments within
+/// strings are not recognised. An unterminated `/*` is left for the parser to report.
 public struct CommentStripper {
     private var text: [UInt8]
     private var position = 0
 
-    /// The text with spaces for its comments, and for a byte order mark at its start.
+    /// Returns the text with its comments, and a byte order mark at its start, replaced with spaces.
     public static func strip(_ text: [UInt8]) -> [UInt8] {
         var stripper = CommentStripper(text: text)
         stripper.run()
@@ -53,7 +53,7 @@ public struct CommentStripper {
         while position < end { blank(1) }
     }
 
-    /// The place behind the `*/` of the block that begins here.
+    /// The offset after the `*/` of the block that begins here; nil if it is unterminated.
     private var blockEnd: Int? {
         var place = position + 3
         while place < text.count {

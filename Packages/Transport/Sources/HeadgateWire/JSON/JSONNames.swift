@@ -1,17 +1,18 @@
 internal import CSimdjson
 
-/// The names of members that are looked for together, all of them in one pass over an object: at most 8, each of at least one byte
-/// and different from the others.
+/// The names of members that are searched together, in one pass over an object: at most 8 different names of at least
+/// one byte.
 ///
-/// It is made once and lives as long as the program.
+/// The names are allocated once and never freed.
 public struct JSONNames: @unchecked Sendable {
     private let count: Int
-    /// Nobody changes them.
+    /// The names are never changed.
     private let names = UnsafeMutablePointer<Name>.allocate(capacity: JSONNames.most)
 
-    /// One of them.
+    /// One of the names.
     private struct Name {
-        /// Its first eight bytes, the first in the lowest, and zeros behind a shorter one: nearly all are told apart by these alone.
+        /// The first eight bytes, the first in the lowest, with zeros after a shorter name. Mostly they are sufficient
+        /// to identify a name.
         let head: UInt64
         let length: Int
         let text: UnsafeRawBufferPointer
@@ -21,7 +22,7 @@ public struct JSONNames: @unchecked Sendable {
         }
     }
 
-    /// Names in their UTF-8, which needs no escapes.
+    /// Creates a list of names, which must need no escapes.
     public init(_ names: StaticString...) {
         precondition(names.count <= JSONNames.most && names.allSatisfy { $0.utf8CodeUnitCount > 0 })
         count = names.count
@@ -33,12 +34,14 @@ public struct JSONNames: @unchecked Sendable {
 
     fileprivate static let most = 8
 
-    /// The place of a member's name among them; nil where it is none of them.
-    /// - Parameter end: where the object ends in the text.
+    /// Returns the index of a member's name, or nil if the name is not in the list.
+    /// - Parameters:
+    ///   - key: the name.
+    ///   - end: the end of the object in the text.
     @inline(__always)
     fileprivate func place(of key: JSONView, in end: UInt32) -> Int? {
         let (start, length) = (key.entry.pointee.start &+ 1, key.entry.pointee.end &- key.entry.pointee.start &- 2)
-        // Nearly all are short, without escapes, and have eight bytes to be read, whatever stands behind them.
+        // The common case: a short name without escapes, with eight readable bytes from its beginning.
         guard key.entry.pointee.kind == HG_JSON_STRING.rawValue, length <= 8, start &+ 8 <= end else {
             return place(ofAny: key)
         }
@@ -46,7 +49,7 @@ public struct JSONNames: @unchecked Sendable {
         return place(of: bytes & UInt64.max &>> UInt64(64 &- 8 &* length), length: Int(length), from: 0)
     }
 
-    /// The same of a name of any length, with escapes or without, wherever it stands.
+    /// Returns the index of a name of any length, with or without escapes.
     @inline(never)
     private func place(ofAny key: JSONView) -> Int? {
         var name: [UInt8] = []
@@ -59,7 +62,7 @@ public struct JSONNames: @unchecked Sendable {
         return next
     }
 
-    /// The first from a place on that has this head and length.
+    /// Returns the first index from `start` on whose name has this head and length.
     @inline(__always)
     private func place(of head: UInt64, length: Int, from start: Int) -> Int? {
         var place = start
@@ -75,10 +78,10 @@ public struct JSONNames: @unchecked Sendable {
     }
 }
 
-/// The members of an object that have certain names. Valid as long as the view they come from.
+/// The members of an object that have certain names. It is valid as long as the object's view.
 public struct JSONFound {
     @usableFromInline let object: JSONView
-    /// By how many entries their values stand behind the object; 0 where there is none.
+    /// The distances of the values' entries from the object's entry; 0 for a missing member.
     @usableFromInline var places = InlineArray<8, UInt32>(repeating: 0)
 
     @inline(__always)
@@ -96,9 +99,9 @@ public struct JSONFound {
         }
     }
 
-    /// The value of the name at a place of ``JSONNames``; nil when there is no such member.
+    /// The value of the name at an index of ``JSONNames``; nil if there is no such member.
     ///
-    /// Of several members with one name the last counts, as with most parsers. Names are compared unescaped.
+    /// If a name repeats, the last member counts, as with most parsers. Names are compared without escapes.
     @inlinable @inline(__always)
     public subscript(place: Int) -> JSONView? {
         places[place] == 0 ? nil : object.ahead(places[place])
@@ -106,7 +109,7 @@ public struct JSONFound {
 }
 
 extension JSONView {
-    /// The members that have certain names; none when this is no object.
+    /// Returns the members that have certain names; none if this is not an object.
     public func find(_ names: JSONNames) -> JSONFound {
         JSONFound(names, in: self)
     }

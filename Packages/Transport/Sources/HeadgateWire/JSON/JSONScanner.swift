@@ -3,24 +3,24 @@ import HeadgateData
 
 /// Scans JSON text without copying it.
 ///
-/// It is strict: exactly one value, as RFC 8259 has it, in valid UTF-8 and with no byte order mark. Numbers of any size
-/// and escapes of half a surrogate pair are in that grammar, so they pass. The scanner reads no byte outside of the
-/// text, and once warm it allocates nothing.
+/// The scanner is strict: it accepts exactly one value by RFC 8259, in valid UTF-8 and without a byte order mark.
+/// Numbers of any size and escapes of lone surrogates are part of that grammar and are accepted. The scanner reads no
+/// byte outside of the text, and allocates nothing once its memory has grown.
 public final class JSONScanner {
-    /// How deep arrays and objects may be nested when nothing else is said (`limits.max_depth`).
+    /// The default nesting limit of arrays and objects (`limits.max_depth`).
     public static let usualDepth = 64
 
-    /// The greatest depth that can be allowed; what is made from a text, level by level, needs some stack for each.
+    /// The largest nesting limit. Functions that process a text recursively need stack for each level.
     public static let greatestDepth = 1024
 
     private let scanner: OpaquePointer?
 
-    /// How deep arrays and objects may be nested from the next text on; at least 1, at most `greatestDepth`.
+    /// The nesting limit of arrays and objects from the next text on; at least 1, at most ``greatestDepth``.
     public var maxDepth: Int {
         didSet { hg_json_scanner_set_max_depth(scanner, JSONScanner.allowed(maxDepth)) }
     }
 
-    /// A scanner that allows arrays and objects nested so deep; at least 1, at most `greatestDepth`.
+    /// Creates a scanner with a nesting limit; at least 1, at most ``greatestDepth``.
     public init(maxDepth: Int = JSONScanner.usualDepth) {
         self.maxDepth = maxDepth
         scanner = hg_json_scanner_create(JSONScanner.allowed(maxDepth))
@@ -32,7 +32,7 @@ public final class JSONScanner {
         hg_json_scanner_destroy(scanner)
     }
 
-    /// Scans one text. The view is valid until the next scan and only as long as the text's bytes stay in place.
+    /// Scans a text. The view is valid until the next scan, and only as long as the text's bytes stay in place.
     public func scan(_ text: UnsafeRawBufferPointer) throws(JSONFault) -> JSONView {
         guard let bytes = text.baseAddress?.assumingMemoryBound(to: UInt8.self) else { throw .notJSON }
         var entries: UnsafePointer<hg_json_entry>?
@@ -56,13 +56,13 @@ extension JSONFault {
 }
 
 extension DataItem {
-    /// Reads one JSON value; for texts that are not on the hot path.
+    /// Parses a JSON value. It is meant for texts that are not on the hot path.
     public init(parsing text: UnsafeRawBufferPointer, maxDepth: Int = JSONScanner.usualDepth) throws(JSONFault) {
         let scanner = JSONScanner(maxDepth: maxDepth)
         self = try withExtendedLifetime(scanner) { () throws(JSONFault) in try scanner.scan(text).item }
     }
 
-    /// Reads one JSON value; for texts that are not on the hot path.
+    /// Parses a JSON value. It is meant for texts that are not on the hot path.
     public init(parsing text: [UInt8], maxDepth: Int = JSONScanner.usualDepth) throws(JSONFault) {
         self = try text.withUnsafeBufferPointer { bytes throws(JSONFault) in
             try DataItem(parsing: UnsafeRawBufferPointer(bytes), maxDepth: maxDepth)
@@ -70,29 +70,29 @@ extension DataItem {
     }
 }
 
-/// Why a text was refused by the scanner.
+/// The reason why the scanner refused a text.
 public enum JSONFault: Error, Sendable, Hashable {
-    /// It is not one JSON value with nothing but white space around it.
+    /// The text is not exactly one JSON value with optional white space around it.
     case notJSON
-    /// It has bytes that are not UTF-8.
+    /// The text contains bytes that are not UTF-8.
     case notUTF8
-    /// Its arrays and objects are nested deeper than allowed.
+    /// Arrays and objects are nested deeper than the limit.
     case tooDeep
-    /// It is longer than the scanner takes, or there is no memory for its structure.
+    /// The text is longer than the scanner accepts, or there is no memory for its structure.
     case tooLarge
 }
 
-/// Where a text stops being JSON, and what is wrong there: the scanner itself only says that it is none.
+/// The position and the kind of the first error in a text. The scanner itself only reports that the text is not JSON.
 public struct JSONComplaint: Error, Equatable, Sendable {
-    /// Bytes before the place.
+    /// The number of bytes before the error.
     public let offset: Int
-    /// What is wrong there, for people.
+    /// The error, for people.
     public let message: String
 
-    /// The first thing that is wrong with a text which was refused as `JSONFault.notJSON`.
+    /// Finds the first error of a text that was refused as `JSONFault.notJSON`.
     ///
-    /// The text is scanned once more, in a time that grows with its length, whatever its nesting. So this is for texts that
-    /// people write, not for what peers send.
+    /// The text is scanned again, in time proportional to its length. This is meant for texts that people write, not
+    /// for input from peers.
     public init(about text: [UInt8]) {
         let scanner = hg_json_scanner_create(1)
         defer { hg_json_scanner_destroy(scanner) }

@@ -2,22 +2,23 @@ public import CSimdjson
 public import Glibc
 import HeadgateData
 
-/// A value inside a scanned text.
+/// A value within a scanned text.
 ///
-/// It points into the text and into the scanner's memory and keeps neither alive: it is valid until the scanner's next
-/// scan, and only as long as the bytes of the text stay in place. Copying it costs nothing: it is two pointers.
+/// A view refers to the text and to the scanner's memory without retaining them: it is valid until the scanner's next
+/// scan, and only as long as the bytes of the text stay in place. A view consists of two pointers, so copying it is
+/// cheap.
 public struct JSONView {
     @usableFromInline let text: UnsafePointer<UInt8>
     @usableFromInline let entry: UnsafePointer<hg_json_entry>
 
-    /// The view of a value of a scanned text; that of the whole text, if the entry is the first.
+    /// Creates the view of a value; of the whole text for the first entry.
     @inlinable
     init(text: UnsafePointer<UInt8>, entry: UnsafePointer<hg_json_entry>) {
         self.text = text
         self.entry = entry
     }
 
-    /// What a value is.
+    /// The type of a value.
     public enum Kind: Sendable {
         /// JSON's `null`.
         case null
@@ -33,7 +34,7 @@ public struct JSONView {
         case object
     }
 
-    /// What this value is.
+    /// The type of this value.
     @inlinable @inline(__always) public var kind: Kind {
         switch entry.pointee.kind {
         case HG_JSON_BOOL.rawValue: .bool
@@ -45,29 +46,29 @@ public struct JSONView {
         }
     }
 
-    /// The value as it stands in the text, with its quotes or brackets and whatever white space it has inside.
+    /// The bytes of the value in the text, with quotes or brackets and the white space within.
     @inlinable @inline(__always) public var raw: UnsafeRawBufferPointer {
         slice(from: entry.pointee.start, to: entry.pointee.end)
     }
 
-    /// How many elements an array or members an object has; 0 for anything else.
+    /// The number of elements of an array or members of an object; 0 for other values.
     @inlinable public var count: Int {
         Int(entry.pointee.count)
     }
 
-    /// The elements of an array; nil when it is none.
+    /// The elements of an array; nil for other values.
     public var elements: JSONElements? {
         kind == .array ? JSONElements(container: self) : nil
     }
 
-    /// The members of an object, in order and with repeated names; nil when it is none.
+    /// The members of an object in order, with repeated names; nil for other values.
     public var members: JSONMembers? {
         kind == .object ? JSONMembers(container: self) : nil
     }
 
-    /// The value of a member; nil when there is none of that name, or this is no object.
+    /// Returns the value of a member, or nil if there is no such member or this is not an object.
     ///
-    /// Of several members with one name the last counts, as with most parsers. Names are compared unescaped.
+    /// If a name repeats, the last member counts, as with most parsers. Names are compared without escapes.
     public func member(_ name: StaticString) -> JSONView? {
         var found: JSONView?
         for (key, value) in JSONMembers(container: self) where key.equals(name) { found = value }
@@ -79,37 +80,37 @@ public struct JSONView {
         UnsafeRawBufferPointer(start: text + Int(start), count: Int(end &- start))
     }
 
-    /// The value, or name, whose entry stands so many behind this one's.
+    /// Returns the value, or name, whose entry is `entries` after this one.
     @inlinable
     func ahead(_ entries: UInt32) -> JSONView {
         JSONView(text: text, entry: entry + Int(entries))
     }
 
-    /// What stands behind this value and all that it contains.
+    /// The entry after this value and all that it contains.
     var next: JSONView { ahead(entry.pointee.span) }
 
-    /// What stands behind a container's beginning: its first element or name, if it has one.
+    /// The entry after the beginning of a container: its first element or name, if there is one.
     var inside: JSONView { ahead(1) }
 }
 
 extension JSONView {
-    /// The value of `true` or `false`; nil when this is neither.
+    /// The value of `true` or `false`; nil for other values.
     public var bool: Bool? {
         kind == .bool ? raw.first == UInt8(ascii: "t") : nil
     }
 
-    /// A number as it was written; nil when this is none.
+    /// The number with its original digits; nil for other values.
     public var number: DataNumber? {
         kind == .number ? DataNumber(unchecked: String(decoding: raw, as: UTF8.self)) : nil
     }
 
-    /// A whole number; nil when this is none, or too large. `7.0` and `7e2` are whole numbers too.
+    /// The whole number; nil for other values and for a number that is too large. `7.0` and `7e2` are whole numbers.
     public var int: Int64? {
         guard kind == .number else { return nil }
         return shortWholeNumber ?? number?.int.map(Int64.init)
     }
 
-    /// The value, copied out of the text. Of several members with one name the last counts, in the place of the first.
+    /// A copy of the value. If a name repeats, the last value is kept at the position of the first.
     public var item: DataItem {
         switch kind {
         case .null: .null
@@ -121,7 +122,8 @@ extension JSONView {
         }
     }
 
-    /// A number of up to 18 digits and nothing else, which can neither overflow nor needs a string to be read.
+    /// The value of a number with up to 18 digits and nothing else, which is read without a string; nil for other
+    /// numbers.
     private var shortWholeNumber: Int64? {
         let isNegative = raw.first == UInt8(ascii: "-")
         let digits = raw.dropFirst(isNegative ? 1 : 0)
@@ -136,19 +138,19 @@ extension JSONView {
 }
 
 extension DataObject {
-    /// The members of an object, copied out of the text; none when it is no object.
+    /// Copies the members of an object; none if the view is not an object.
     public init(_ view: JSONView) {
         self.init(JSONMembers(container: view).lazy.map { ($0.key.string ?? "", $0.value.item) })
     }
 }
 
 extension JSONView {
-    /// What is between the quotes of a string that has no escapes; nil when it has some, or this is no string.
+    /// The bytes between the quotes of a string without escapes; nil for a string with escapes and for other values.
     @inlinable @inline(__always) public var contents: UnsafeRawBufferPointer? {
         entry.pointee.kind == HG_JSON_STRING.rawValue ? spelling : nil
     }
 
-    /// A string, unescaped; nil when this is none. Half a surrogate pair becomes U+FFFD.
+    /// The string without escapes; nil for other values. Lone surrogates become U+FFFD.
     public var string: String? {
         guard kind == .string else { return nil }
         if let contents { return String(decoding: contents, as: UTF8.self) }
@@ -157,7 +159,8 @@ extension JSONView {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether this is the string `text`, escapes or not. It is inlined where it is used, so that a short text is compared at once.
+    /// Returns true if this is the string `text`, with or without escapes. It is inlined, so that a short text is
+    /// compared in a few instructions.
     @inlinable @inline(__always)
     public func equals(_ text: StaticString) -> Bool {
         guard let contents else { return kind == .string && equalsUnescaped(text) }
@@ -165,15 +168,15 @@ extension JSONView {
         return memcmp(start, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
-    /// Appends a string's UTF-8, unescaped; nothing when this is no string. Half a surrogate pair becomes U+FFFD.
+    /// Appends the UTF-8 of a string without escapes. Lone surrogates become U+FFFD. Does nothing for other values.
     public func appendUnescaped(to bytes: inout [UInt8]) {
         guard kind == .string else { return }
         if let contents { return bytes.append(contentsOf: contents) }
         JSONUnescaper(spelling).append(to: &bytes)
     }
 
-    /// Appends a string, unescaped, so that two that are not the same never give the same bytes: half a surrogate pair
-    /// stays what it is, though that is not UTF-8. Nothing when this is no string.
+    /// Appends the bytes of a string without escapes, such that different strings give different bytes. Lone surrogates
+    /// are kept, although that is not valid UTF-8. Does nothing for other values.
     public func appendExact(to bytes: inout [UInt8]) {
         guard kind == .string else { return }
         if let contents { return bytes.append(contentsOf: contents) }
@@ -187,17 +190,17 @@ extension JSONView {
         return bytes.elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// What is between the quotes of a string.
+    /// The bytes between the quotes of a string.
     @inlinable var spelling: UnsafeRawBufferPointer {
         slice(from: entry.pointee.start &+ 1, to: entry.pointee.end &- 1)
     }
 }
 
-/// The elements of an array, in order. Valid as long as the view they come from.
+/// The elements of an array in order. It is valid as long as the array's view.
 public struct JSONElements: Sequence {
     fileprivate let container: JSONView
 
-    /// How many there are.
+    /// The number of elements.
     public var count: Int { container.count }
 
     public var underestimatedCount: Int { count }
@@ -206,7 +209,7 @@ public struct JSONElements: Sequence {
         Iterator(place: container.inside, remaining: container.count)
     }
 
-    /// Goes from one element to the next, past all that is inside it.
+    /// Iterates over the elements, skipping their contents.
     public struct Iterator: IteratorProtocol {
         fileprivate var place: JSONView
         fileprivate var remaining: Int
@@ -221,22 +224,22 @@ public struct JSONElements: Sequence {
     }
 }
 
-/// The members of an object, in order and with repeated names. Valid as long as the view they come from.
+/// The members of an object in order, with repeated names. It is valid as long as the object's view.
 public struct JSONMembers: Sequence {
     fileprivate let container: JSONView
 
-    /// How many there are.
+    /// The number of members.
     public var count: Int { container.count }
 
     public var underestimatedCount: Int { count }
 
     public func makeIterator() -> Iterator {
-        // A container of another kind has no members to go through: what is not an object is empty.
+        // Other values than objects have no members.
         let count = container.kind == .object ? container.count : 0
         return Iterator(place: container.inside, remaining: count)
     }
 
-    /// Goes from one member to the next, past all that is inside it.
+    /// Iterates over the members, skipping their contents.
     public struct Iterator: IteratorProtocol {
         fileprivate var place: JSONView
         fileprivate var remaining: Int

@@ -1,6 +1,6 @@
 extension JSONView {
-    /// The key path of the first member whose name its object has a second time, like `dispatchers.collect`; nil if there is
-    /// none. For texts that people write: it copies every name.
+    /// The key path of the first member whose name repeats in its object, like `dispatchers.collect`; nil if there is
+    /// none. It is meant for texts that people write, since it copies every name.
     public var repeatedMember: String? {
         repeatedMember(at: "")
     }

@@ -1,23 +1,23 @@
-/// Makes messages of lines. One decoder serves any number of connections, one line at a time.
+/// Decodes messages from lines. One decoder serves any number of connections, one line at a time.
 public final class MessageDecoder {
     private let scanner: JSONScanner
-    /// Looked for in each message, and so at hand.
+    /// A copy of the names, for fast access.
     private let names = MessageFields.names
 
-    /// How deep lines may be nested from the next one on (`limits.max_depth`). What is left of one that is being handled stays as it is.
+    /// The nesting limit from the next line on (`limits.max_depth`). The line that is being processed is not affected.
     public var maxDepth: Int {
         get { scanner.maxDepth }
         set { scanner.maxDepth = newValue }
     }
 
-    /// A decoder for lines nested so deep.
+    /// Creates a decoder with a nesting limit.
     public init(maxDepth: Int = JSONScanner.usualDepth) {
         scanner = JSONScanner(maxDepth: maxDepth)
     }
 
-    // What follows is inlined into one function, which makes the message where it is returned instead of handing it up by copies.
+    // The following functions are inlined into one, which creates the message in place instead of copying it.
 
-    /// What a line holds. A line that cannot be read is an invalid message with the error to answer.
+    /// Decodes a line. A line that cannot be read is an invalid message with the error to send as the answer.
     public func decode(_ line: UnsafeRawBufferPointer) -> IncomingLine {
         do {
             return decode(try scanner.scan(line))
@@ -34,20 +34,21 @@ public final class MessageDecoder {
     }
 }
 
-/// What one line holds. Valid until the next line is decoded, and only as long as the line's bytes stay in place.
+/// The contents of a line. They are valid until the next line is decoded, and only as long as the line's bytes stay in
+/// place.
 public enum IncomingLine {
-    /// One message.
+    /// A single message.
     case message(IncomingMessage)
-    /// Several, to be answered together.
+    /// A batch of messages, which are answered together.
     case batch(IncomingBatch)
 }
 
-/// The messages of a batch, at least one, each decoded as it is reached.
+/// The messages of a batch, at least one. Each is decoded when it is reached.
 public struct IncomingBatch: Sequence {
     fileprivate let elements: JSONElements
     fileprivate let names: JSONNames
 
-    /// How many messages there are.
+    /// The number of messages.
     public var count: Int { elements.count }
 
     public var underestimatedCount: Int { count }
@@ -56,7 +57,7 @@ public struct IncomingBatch: Sequence {
         Iterator(elements: elements.makeIterator(), names: names)
     }
 
-    /// Decodes one message after the other.
+    /// Decodes one message after another.
     public struct Iterator: IteratorProtocol {
         fileprivate var elements: JSONElements.Iterator
         fileprivate let names: JSONNames
@@ -68,7 +69,7 @@ public struct IncomingBatch: Sequence {
 }
 
 extension IncomingMessage {
-    /// The message that a value is; `invalid` when it is none.
+    /// Creates a message from a value; `invalid` if the value is not a message.
     @inline(__always)
     fileprivate init(_ view: JSONView, _ names: JSONNames) {
         guard view.kind == .object else {
@@ -79,64 +80,63 @@ extension IncomingMessage {
     }
 }
 
-/// One message from the other side. Valid as long as the line it comes from.
+/// A message from the other side. It is valid as long as its line.
 public enum IncomingMessage {
-    /// A request, to be answered once.
+    /// A request that needs one answer.
     case request(Request)
     /// A request that is never answered.
     case notification(Notification)
-    /// The answer to a request of ours.
+    /// The answer to a request of this side.
     case response(Response)
-    /// What cannot be understood, to be answered with the error; without an id where none could be made out.
+    /// A message that is not understood, to be answered with the error; without an id if it has no valid one.
     case invalid(id: RequestID?, RPCError)
-    /// A notification that cannot be served. It is not answered, only counted.
+    /// A notification with an error. It is counted, and not answered.
     case invalidNotification(RPCError)
-    /// An answer that does not say what came of a request of ours. It is not answered: the other side would take that
-    /// for the answer to its own request of that id.
+    /// An answer without a valid result or error. It is not answered, because the other side would take that as the
+    /// answer to its own request with that id.
     case invalidResponse(id: RequestID, RPCError)
 
     /// A call of a method.
     public struct Request {
-        /// Its id, to be repeated in the answer.
+        /// The id, to be repeated in the answer.
         public let id: RequestID
-        /// The method's name, a string.
+        /// The name of the method, a string.
         public let method: JSONView
-        /// The params, an object; nil when there are none.
+        /// The params, an object; nil if there are none.
         public let params: JSONView?
     }
 
-    /// A call of a method that wants no answer.
+    /// A call of a method without an answer.
     public struct Notification {
-        /// The method's name, a string.
+        /// The name of the method, a string.
         public let method: JSONView
-        /// The params, an object; nil when there are none.
+        /// The params, an object; nil if there are none.
         public let params: JSONView?
     }
 
     /// An answer to a request.
     public struct Response {
-        /// The id of the request; null when the other side could not make it out.
+        /// The id of the request; null if the other side could not read it.
         public let id: RequestID
-        /// What came of it.
+        /// The result or error.
         public let outcome: Outcome
     }
 
-    /// What came of a request.
+    /// The outcome of a request.
     public enum Outcome {
-        /// It was served.
+        /// The request succeeded.
         case result(JSONView)
-        /// It was refused, or failed.
+        /// The request was refused or failed.
         case failure(RPCError)
     }
 }
 
-/// The id of a request: a number, a string or null, kept as it was written, since an answer has to repeat it.
-///
-/// Valid as long as the line it comes from.
+/// The id of a request: a number, a string or null, in its original form for the answer. It is valid as long as its
+/// line.
 public struct RequestID {
     private let view: JSONView
 
-    /// Nil when the value cannot be an id.
+    /// Creates an id; nil if the value cannot be an id.
     init?(_ view: JSONView) {
         switch view.kind {
         case .null, .number, .string: self.view = view
@@ -144,14 +144,14 @@ public struct RequestID {
         }
     }
 
-    /// The id in JSON, as it was written.
+    /// The id as JSON, in its original form.
     public var raw: UnsafeRawBufferPointer { view.raw }
 
-    /// The id as a whole number; nil when it is none.
+    /// The id as a whole number; nil for other ids.
     public var int: Int64? { view.int }
 }
 
-/// The members of a message that JSON-RPC knows, found in one pass.
+/// The members of a message that JSON-RPC defines, found in one pass.
 private struct MessageFields {
     private let found: JSONFound
 
@@ -168,7 +168,7 @@ private struct MessageFields {
     private var result: JSONView? { found[4] }
     private var failure: JSONView? { found[5] }
 
-    /// The message they make.
+    /// The message of these members.
     @inline(__always)
     var message: IncomingMessage {
         let usableID = id.flatMap(RequestID.init)
@@ -195,7 +195,7 @@ private struct MessageFields {
         return .request(.init(id: id, method: method, params: params))
     }
 
-    /// Many libraries write both members of an answer, with null for the one that does not count.
+    /// Returns the message of an answer. Many libraries write both members, with null for the one that does not apply.
     private func response(to id: RequestID?) -> IncomingMessage {
         guard let id else { return .invalid(id: nil, .invalidRequest("neither a method nor an id")) }
         let failure = failure.flatMap { $0.kind == .null ? nil : $0 }
@@ -208,7 +208,7 @@ private struct MessageFields {
         }
     }
 
-    /// What cannot be understood: without a method and with an outcome it was meant as an answer.
+    /// Returns an invalid message. Without a method and with a result or error it was meant as an answer.
     private func invalid(_ id: RequestID?, _ message: String) -> IncomingMessage {
         guard let id, method == nil, result != nil || failure != nil else {
             return .invalid(id: id, .invalidRequest(message))

@@ -1,7 +1,7 @@
 import HeadgateData
 
 extension JSONWriter {
-    /// Writes an answer; `result` writes its value.
+    /// Writes an answer. `result` writes its value.
     @inlinable
     public mutating func answer(id: UnsafeRawBufferPointer, result: (inout JSONWriter) -> Void) {
         raw(#"{"jsonrpc":"2.0","id":"#)
@@ -11,8 +11,11 @@ extension JSONWriter {
         raw("}")
     }
 
-    /// Writes an answer and the end of its line, in room that is made once; `result` lays its value.
-    /// - Parameter most: bytes of the value at most.
+    /// Writes an answer with its line end into memory that is reserved once.
+    /// - Parameters:
+    ///   - id: the id of the request, as JSON.
+    ///   - count: the most bytes of the value.
+    ///   - result: writes the value.
     @inlinable @inline(__always)
     public mutating func answerLine(
         id: UnsafeRawBufferPointer, most count: Int, result: (inout ByteCursor) -> Void
@@ -26,12 +29,12 @@ extension JSONWriter {
         }
     }
 
-    /// Writes an answer with a value that is at hand.
+    /// Writes an answer with an object as its value.
     public mutating func answer(id: UnsafeRawBufferPointer, result: DataObject = [:]) {
         answer(id: id) { $0.object(result) }
     }
 
-    /// Writes an answer that is an error; without an id where none could be made out.
+    /// Writes an error as an answer; with null as the id if the request had no valid one.
     public mutating func errorAnswer(id: UnsafeRawBufferPointer?, error: RPCError) {
         raw(#"{"jsonrpc":"2.0","id":"#)
         if let id { raw(id) } else { null() }
@@ -40,7 +43,7 @@ extension JSONWriter {
         raw("}")
     }
 
-    /// Writes an error as a value of its own: code, message, and data if there is some.
+    /// Writes an error as a value: code, message, and data if there is any.
     public mutating func error(_ error: RPCError) {
         beginObject()
         member("code", error.code)
@@ -49,7 +52,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Writes a request; `params` writes its params, an object.
+    /// Writes a request. `params` writes its params, an object.
     @inlinable
     public mutating func request(id: Int64, method: StaticString, params: (inout JSONWriter) -> Void) {
         raw(#"{"jsonrpc":"2.0","id":"#)
@@ -61,14 +64,14 @@ extension JSONWriter {
         raw("}")
     }
 
-    /// Writes a request of any method; without params when they are nil.
+    /// Writes a request of any method; without params if they are nil.
     public mutating func request(id: Int64, method: String, params: DataObject?) {
         raw(#"{"jsonrpc":"2.0","id":"#)
         integer(id)
         call(method, params)
     }
 
-    /// Writes a notification; `params` writes its params, an object.
+    /// Writes a notification. `params` writes its params, an object.
     @inlinable
     public mutating func notification(method: StaticString, params: (inout JSONWriter) -> Void) {
         raw(#"{"jsonrpc":"2.0","method":""#)
@@ -78,13 +81,13 @@ extension JSONWriter {
         raw("}")
     }
 
-    /// Writes a notification of any method; without params when they are nil.
+    /// Writes a notification of any method; without params if they are nil.
     public mutating func notification(method: String, params: DataObject?) {
         raw(#"{"jsonrpc":"2.0""#)
         call(method, params)
     }
 
-    /// Ends a line, behind a message or a whole batch of answers.
+    /// Writes a line end, after a message or a whole batch of answers.
     @inlinable
     public mutating func endLine() {
         raw(byte: 0x0A)

@@ -1,22 +1,22 @@
 import HeadgateData
 
-/// An error as it is told to the peer (Protocol, Errors).
+/// An error in the form in which it is sent to the peer (Protocol, Errors).
 public struct RPCError: Error, Sendable, Equatable {
     /// One of JSON-RPC's codes, or `serviceCode`.
     public var code: Int
-    /// What went wrong, for people.
+    /// The description, for people.
     public var message: String
-    /// What programs may go by: `reason` for the service's own errors, `path` for wrong params, and more.
+    /// Data for programs: `reason` for the service's own errors, `path` for wrong params, and more.
     public var data: DataObject
 
-    /// An error as it came or as it is to be sent; `data` with its `reason`, if it has one.
+    /// Creates an error with the given members; `data` includes the `reason` if there is one.
     public init(code: Int, message: String, data: DataObject = [:]) {
         self.code = code
         self.message = message
         self.data = data
     }
 
-    /// One of the service's own errors.
+    /// Creates one of the service's own errors.
     public init(_ reason: ErrorReason, _ message: String? = nil, data: DataObject = [:]) {
         code = RPCError.serviceCode
         self.message = message ?? reason.usualMessage
@@ -24,7 +24,7 @@ public struct RPCError: Error, Sendable, Equatable {
         for (key, value) in data where key != "reason" { self.data[key] = value }
     }
 
-    /// The reason; nil when there is none, or one that this version does not know: see `data` for its word.
+    /// The reason; nil if there is none, or one that this version does not know. `data` contains its word.
     public var reason: ErrorReason? {
         data.get(key: "reason", as: String.self).flatMap(ErrorReason.init(rawValue:))
     }
@@ -39,9 +39,9 @@ extension RPCError {
     public static let methodNotFoundCode = -32601
     /// A parameter is missing or wrong.
     public static let invalidParamsCode = -32602
-    /// The service failed in a way it has no word for.
+    /// The service failed for a reason without its own code.
     public static let internalErrorCode = -32603
-    /// All of the service's own errors, told apart by their reason.
+    /// The code of all of the service's own errors, which have different reasons.
     public static let serviceCode = -32000
 
     /// The line is not JSON, or not UTF-8.
@@ -59,32 +59,33 @@ extension RPCError {
         RPCError(code: methodNotFoundCode, message: "no method \(method)")
     }
 
-    /// A parameter is missing or wrong. The path is relative to `params` (`events[1].event`) and empty for them all.
+    /// Returns the error for a missing or wrong parameter. The path is relative to `params` (`events[1].event`), and
+    /// empty for the params as a whole.
     public static func invalidParams(path: String, _ message: String) -> RPCError {
         let place = path.isEmpty ? "params" : path
         return RPCError(code: invalidParamsCode, message: "\(place): \(message)", data: ["path": .string(path)])
     }
 
-    /// The service failed in a way it has no word for.
+    /// Returns the error for a failure without its own code.
     public static func internalError(_ message: String = "internal error") -> RPCError {
         RPCError(code: internalErrorCode, message: message)
     }
 
-    /// What a barrier refused (Protocol, `board.activate`).
+    /// Returns the error for an activation that a barrier refused (Protocol, `board.activate`).
     public static func cancelled(barrier: String, cause: String) -> RPCError {
         RPCError(
             .cancelled, "cancelled by \(barrier): \(cause)",
             data: ["barrier": .string(barrier), "cause": .string(cause)])
     }
 
-    /// Settings that were refused, with every fault and its path (Behaviour S2).
+    /// Returns the error for refused settings, with every fault and its path (Behaviour S2).
     public static func invalidSettings(faults: [(path: String, message: String)]) -> RPCError {
         let listed = faults.map { DataItem.object(["path": .string($0.path), "message": .string($0.message)]) }
         let first = faults.first.map { ": \($0.path): \($0.message)" } ?? ""
         return RPCError(.invalidSettings, "invalid settings" + first, data: ["faults": .array(listed)])
     }
 
-    /// Why a line could not be scanned, as it is told to the peer.
+    /// Creates the error for a line that could not be scanned.
     public init(_ fault: JSONFault) {
         switch fault {
         case .notJSON: self = .parseError("not JSON")
@@ -96,7 +97,7 @@ extension RPCError {
 }
 
 extension RPCError {
-    /// The error of an answer. What is missing or wrong in it is made up for, so that every answer can be told.
+    /// Reads the error of an answer. Missing or malformed members get defaults, so that every answer can be reported.
     public init(_ view: JSONView) {
         code = view.member("code")?.int.flatMap(Int.init(exactly:)) ?? RPCError.internalErrorCode
         message = view.member("message")?.string ?? "unknown error"
@@ -104,38 +105,38 @@ extension RPCError {
     }
 }
 
-/// The stable words by which the service's own errors, all of code -32000, are told apart (Protocol, Errors).
+/// The stable reason words of the service's own errors, which all have the code -32000 (Protocol, Errors).
 public enum ErrorReason: String, Sendable, CaseIterable {
     /// The store is at its limit and does not take the event.
     case queueFull = "queue_full"
-    /// The event is too large to be taken.
+    /// The event is too large.
     case eventTooLarge = "event_too_large"
-    /// A line was longer than allowed; it was skipped.
+    /// A line was too long, and was skipped.
     case lineTooLong = "line_too_long"
     /// The store could not write or read.
     case storage
-    /// The caller may not use this method.
+    /// The caller has no right to use this method.
     case unauthorized
-    /// There is nothing of that name or id.
+    /// There is no object with that name or id.
     case notFound = "not_found"
-    /// It contradicts what is there already.
+    /// The request contradicts the present state.
     case conflict
-    /// It was cancelled, or refused by a barrier.
+    /// The operation was cancelled, or refused by a barrier.
     case cancelled
-    /// The process that was to do it has disconnected.
+    /// The process that was to serve the request has disconnected.
     case providerLost = "provider_lost"
-    /// It took too long.
+    /// The operation timed out.
     case timeout
-    /// Boards wait for each other in a circle, or too deep.
+    /// Boards wait for each other in a cycle, or too deep.
     case activationCycle = "activation_cycle"
-    /// A limit of the connection or of the service.
+    /// A limit of the connection or of the service was reached.
     case limit
-    /// The service is about to stop and takes nothing new.
+    /// The service is stopping and accepts nothing new.
     case shuttingDown = "shutting_down"
-    /// The settings were refused as a whole; the faults say why.
+    /// The settings were refused as a whole. The faults say why.
     case invalidSettings = "invalid_settings"
 
-    /// What to tell people when there is nothing better to say.
+    /// The default message.
     public var usualMessage: String {
         switch self {
         case .queueFull: "the queue is full"

@@ -1,13 +1,13 @@
 import HeadgateData
 
-/// A parameter of a method, or a member of an object in them: its name, what it may be, and what it means.
+/// A parameter of a method, or a member of an object in the params: its name, its shape and its meaning.
 public struct Field<Value>: Sendable {
-    /// What is told of it.
+    /// The description of the member.
     public let member: Schema.Member
-    /// Reads it out of the object that has it, or has not; nil where there is no object.
+    /// Reads the value from its object, which may be missing it. The object is nil if there is none.
     public let read: @Sendable (JSONView?) throws(ParameterFault) -> Value
 
-    /// A parameter that there has to be.
+    /// Creates a required parameter.
     public init(_ name: StaticString, _ shape: Shape<Value>, _ note: String? = nil) {
         member = .required(name.description, shape.schema, note)
         read = { object throws(ParameterFault) in
@@ -16,7 +16,7 @@ public struct Field<Value>: Sendable {
         }
     }
 
-    /// A parameter that may be left out, and is nil then.
+    /// Creates an optional parameter, which is nil if it is absent.
     public init<Wrapped>(optional name: StaticString, _ shape: Shape<Wrapped>, _ note: String? = nil)
     where Value == Wrapped? {
         member = .optional(name.description, shape.schema, note)
@@ -26,8 +26,13 @@ public struct Field<Value>: Sendable {
         }
     }
 
-    /// A parameter that may be left out, and has its usual value then.
-    /// - Parameter told: the usual value as it would stand in a message.
+    /// Creates an optional parameter with a default.
+    /// - Parameters:
+    ///   - name: the name.
+    ///   - shape: the shape of the value.
+    ///   - value: the default.
+    ///   - told: the default in the form of a message.
+    ///   - note: the meaning, if the name does not say it.
     public init(
         optional name: StaticString, _ shape: Shape<Value>, usually value: Value, told: DataItem, _ note: String? = nil
     ) where Value: Sendable {
@@ -40,21 +45,21 @@ public struct Field<Value>: Sendable {
 }
 
 extension Field where Value == Bool {
-    /// Yes or no, and which of them it is when it is left out.
+    /// Creates an optional Boolean parameter with a default.
     public init(optional name: StaticString, usually value: Bool, _ note: String? = nil) {
         self.init(optional: name, .bool, usually: value, told: .bool(value), note)
     }
 }
 
 extension Field where Value == Int {
-    /// A number, and which when it is left out.
+    /// Creates an optional number with a default.
     public init(optional name: StaticString, _ shape: Shape<Int>, usually value: Int, _ note: String? = nil) {
         self.init(optional: name, shape, usually: value, told: .number(DataNumber(value)), note)
     }
 }
 
 extension Field where Value == Duration {
-    /// A time in milliseconds, and which when it is left out.
+    /// Creates an optional time in milliseconds with a default.
     public init(optional name: StaticString, _ shape: Shape<Duration>, usually value: Duration, _ note: String? = nil) {
         let milliseconds = Int(value / .milliseconds(1))
         self.init(optional: name, shape, usually: value, told: .number(DataNumber(milliseconds)), note)
@@ -62,7 +67,7 @@ extension Field where Value == Duration {
 }
 
 extension Field where Value: RawRepresentable<String> & CaseIterable & Sendable {
-    /// A word, and which when it is left out.
+    /// Creates an optional word with a default.
     public init(optional name: StaticString, usually value: Value, _ note: String? = nil) {
         self.init(optional: name, .word, usually: value, told: .string(value.rawValue), note)
     }
@@ -74,11 +79,11 @@ extension Shape {
     }
 }
 
-/// What is wrong with a parameter, and where.
+/// A fault of a parameter, with its path.
 public struct ParameterFault: Error, Equatable {
-    /// Relative to where reading began: `events[1].event`; empty for the value itself.
+    /// The path relative to the value that is read: `events[1].event`; empty for the value itself.
     public private(set) var path: String
-    /// For people: `must be a string`.
+    /// The problem, for people: `must be a string`.
     public let message: String
 
     public init(_ message: String, path: String = "") {
@@ -86,7 +91,7 @@ public struct ParameterFault: Error, Equatable {
         self.message = message
     }
 
-    /// The same, told by who reads the object or array around it.
+    /// Returns the fault with a path relative to the surrounding object or array.
     /// - Parameter place: the name of the member, or the element as `[1]`.
     func inside(_ place: String) -> ParameterFault {
         ParameterFault(message, path: path.isEmpty || path.hasPrefix("[") ? place + path : "\(place).\(path)")
@@ -94,7 +99,7 @@ public struct ParameterFault: Error, Equatable {
 }
 
 extension RPCError {
-    /// A parameter is missing or wrong, as the peer is told.
+    /// Creates the error for a missing or wrong parameter.
     public init(_ fault: ParameterFault) {
         self = .invalidParams(path: fault.path, fault.message)
     }

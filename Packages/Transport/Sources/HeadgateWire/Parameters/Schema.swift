@@ -1,14 +1,14 @@
 import HeadgateData
 
-/// What a JSON value may be: as much of JSON Schema as the protocol needs.
+/// The schema of a JSON value, with as much of JSON Schema as the protocol needs.
 public indirect enum Schema: Sendable {
-    /// Any value, null too.
+    /// Any value, including null.
     case any
     case null
     case bool
-    /// A string of so many bytes of UTF-8.
+    /// A string with a length in bytes of UTF-8.
     case string(least: Int = 0, most: Int? = nil)
-    /// A string in the form of RFC 3339; where the server sends it, in UTC with milliseconds.
+    /// A string in RFC 3339. The server sends it in UTC with milliseconds.
     case time
     /// A whole number.
     case integer(least: Int? = nil, most: Int? = nil)
@@ -16,15 +16,15 @@ public indirect enum Schema: Sendable {
     case number
     /// One of these strings.
     case words([String])
-    /// An object with these members. It may have others, which mean nothing.
+    /// An object with these members. Other members are ignored.
     case object([Member])
-    /// An object whose members have names that the protocol does not know, and values of one schema.
+    /// An object with any names, and values of one schema.
     case dictionary(Schema)
-    /// An array of at least so many elements.
+    /// An array with at least `least` elements.
     case array(Schema, least: Int = 0)
-    /// A value that has one of these schemas.
+    /// A value of one of these schemas.
     case either([Schema])
-    /// A schema that has a name, because more than one message uses it.
+    /// A schema with a name, because several messages use it.
     case named(String, Schema)
 
     /// A member of an object.
@@ -32,9 +32,9 @@ public indirect enum Schema: Sendable {
         public var name: String
         public var schema: Schema
         public var isRequired: Bool
-        /// What it counts as when it is left out; nil where that is no value, or cannot be told beforehand.
+        /// The default; nil if there is none, or if it depends on other things.
         public var usual: DataItem?
-        /// What it means, where the name does not say it.
+        /// The meaning, if the name does not say it.
         public var note: String?
 
         public init(_ name: String, _ schema: Schema, isRequired: Bool, usual: DataItem? = nil, note: String? = nil) {
@@ -54,24 +54,24 @@ extension Schema {
     public static let text = Schema.string()
     /// A count, a size, or a duration in the unit that its name ends with.
     public static let count = Schema.integer(least: 0)
-    /// A place in an order that begins with 1.
+    /// A position in an order that begins with 1.
     public static let place = Schema.integer(least: 1)
-    /// An object that the protocol says nothing of.
+    /// An object whose members the protocol does not define.
     public static let anyObject = Schema.dictionary(.any)
-    /// An object with nothing in it, which says that something is done.
+    /// An empty object, the result of an operation without a value.
     public static let empty = Schema.object([])
 
-    /// This, or null.
+    /// Returns a schema that also allows null.
     public static func nullable(_ schema: Schema) -> Schema {
         .either([schema, .null])
     }
 
-    /// An enumeration's words.
+    /// Returns the schema of an enumeration's words.
     public static func words<Word: RawRepresentable<String> & CaseIterable>(of type: Word.Type) -> Schema {
         .words(Word.allCases.map(\.rawValue))
     }
 
-    /// Every schema with a name in this one, and in those, by the names.
+    /// All named schemas in this one, at any depth, by name.
     public var named: [String: Schema] {
         switch self {
         case .any, .null, .bool, .string, .time, .integer, .number, .words: [:]
@@ -88,21 +88,21 @@ extension Schema {
 }
 
 extension Schema.Member {
-    /// A member that there has to be.
+    /// Returns a required member.
     public static func required(_ name: String, _ schema: Schema, _ note: String? = nil) -> Schema.Member {
         Schema.Member(name, schema, isRequired: true, note: note)
     }
 
-    /// A member that may be left out.
+    /// Returns an optional member.
     public static func optional(_ name: String, _ schema: Schema, _ note: String? = nil) -> Schema.Member {
         Schema.Member(name, schema, isRequired: false, note: note)
     }
 }
 
-// MARK: In JSON Schema's own words
+// MARK: JSON Schema
 
 extension Schema {
-    /// The schema as JSON. One that has a name is a reference to the components of the document.
+    /// The schema as JSON Schema. A named schema is a reference to the components of the document.
     public var item: DataItem {
         switch self {
         case .any: [:]
@@ -141,14 +141,14 @@ extension Schema {
 }
 
 extension Schema.Member {
-    /// The member's schema with what else there is to be said of it.
+    /// The member's schema with its description.
     fileprivate var described: DataItem {
         guard case .object(var object) = item else { return item }
         object["description"] = note.map { .string($0) }
         return .object(object)
     }
 
-    /// The member's schema, with its default.
+    /// The member's schema with its default.
     public var item: DataItem {
         guard let usual, case .object(var object) = schema.item else { return schema.item }
         object["default"] = usual

@@ -1,12 +1,13 @@
 import HeadgateData
 
-/// What a value from outside may be, and how it is read: the two cannot differ, since both are declared here as one.
+/// The shape of a value from a message, and the function that reads it. Both are declared together, so that they cannot
+/// differ.
 ///
-/// Reads only while the line is there that the value comes from.
+/// A value is read only while its line is valid.
 public struct Shape<Value>: Sendable {
-    /// What is told of it.
+    /// The schema of the value.
     public let schema: Schema
-    /// Reads a value, or tells what is wrong with it.
+    /// Reads a value, or throws its fault.
     public let read: @Sendable (JSONView) throws(ParameterFault) -> Value
 
     public init(_ schema: Schema, _ read: @escaping @Sendable (JSONView) throws(ParameterFault) -> Value) {
@@ -14,7 +15,7 @@ public struct Shape<Value>: Sendable {
         self.read = read
     }
 
-    /// A shape of values that either are right or are not.
+    /// Creates a shape of values that are either valid or not.
     public init(_ schema: Schema, mustBe expectation: String, _ value: @escaping @Sendable (JSONView) -> Value?) {
         self.init(schema) { view throws(ParameterFault) in
             guard let value = value(view) else { throw ParameterFault("must be \(expectation)") }
@@ -22,12 +23,12 @@ public struct Shape<Value>: Sendable {
         }
     }
 
-    /// The same values under the name of their schema in the document.
+    /// Returns the shape with a name for its schema in the document.
     public func named(_ name: String) -> Shape {
         Shape(.named(name, schema), read)
     }
 
-    /// What the values are made into.
+    /// Returns a shape of transformed values.
     public func map<Other>(_ transform: @escaping @Sendable (Value) -> Other) -> Shape<Other> {
         Shape<Other>(schema) { [read] view throws(ParameterFault) in transform(try read(view)) }
     }
@@ -36,11 +37,11 @@ public struct Shape<Value>: Sendable {
 // MARK: Texts
 
 extension Shape where Value == String {
-    /// Any string: what names something that is there or not.
+    /// Any string, such as the name of an object that may or may not exist.
     public static let string = Shape(.text, mustBe: "a string", \.string)
 
-    /// A string of so many bytes of UTF-8.
-    /// - Parameter complaint: what else is wrong with a text; nil when it will do.
+    /// Returns a shape of strings with a length in bytes of UTF-8.
+    /// - Parameter complaint: returns another problem of a text, or nil if it is valid.
     public static func string(
         _ bytes: ClosedRange<Int>, complaint: @escaping @Sendable (String) -> String? = { _ in nil }
     ) -> Shape {
@@ -56,7 +57,7 @@ extension Shape where Value == String {
 }
 
 extension Shape where Value: RawRepresentable<String> & CaseIterable & Sendable {
-    /// One of an enumeration's words. All are told when it is none, so that nobody has to guess.
+    /// A word of an enumeration. The fault lists all words.
     public static var word: Shape {
         let words = Value.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
         return Shape(.words(of: Value.self), mustBe: "one of \(words)") { $0.string.flatMap(Value.init) }
@@ -71,10 +72,10 @@ extension Shape where Value == Bool {
 }
 
 extension Shape where Value == Int {
-    /// Any whole number that fits.
+    /// A whole number in the range of `Int`.
     public static let integer = Shape(.integer(), mustBe: "a whole number") { $0.int.flatMap(Int.init(exactly:)) }
 
-    /// A whole number of a range.
+    /// Returns a shape of whole numbers within a range.
     public static func integer(_ range: ClosedRange<Int>) -> Shape {
         let (least, most) = (range.lowerBound, range.upperBound)
         return Shape(.integer(least: least, most: most), mustBe: "a whole number from \(least) to \(most)") { view in
@@ -82,7 +83,7 @@ extension Shape where Value == Int {
         }
     }
 
-    /// A whole number from a least one up.
+    /// Returns a shape of whole numbers with a minimum.
     public static func integer(_ range: PartialRangeFrom<Int>) -> Shape {
         let least = range.lowerBound
         return Shape(.integer(least: least), mustBe: "a whole number, at least \(least)") { view in
@@ -92,29 +93,29 @@ extension Shape where Value == Int {
 }
 
 extension Shape where Value == Duration {
-    /// The longest that a client may have anything last: a day, in milliseconds.
+    /// The longest duration that a client may request: a day, in milliseconds.
     public static var longestMilliseconds: Int { 86_400_000 }
 
-    /// A whole number of milliseconds, up to a day.
+    /// Returns a shape of whole numbers of milliseconds, up to a day.
     public static func milliseconds(atLeast least: Int) -> Shape {
         Shape<Int>.integer(least...longestMilliseconds).map { .milliseconds($0) }
     }
 }
 
-// MARK: What holds values
+// MARK: Values, objects and arrays
 
 extension Shape where Value == DataItem {
-    /// Any value, null too, copied out of the line.
+    /// A copy of any value, including null.
     public static let any = Shape(.any) { view throws(ParameterFault) in view.item }
 }
 
 extension Shape where Value == DataObject {
-    /// Any object, copied out of the line.
+    /// A copy of any object.
     public static let object = Shape(.anyObject, mustBe: "an object") { $0.kind == .object ? DataObject($0) : nil }
 }
 
 extension Shape {
-    /// An object that is read member by member; members that are not named are ignored.
+    /// Returns a shape of objects that are read member by member. Other members are ignored.
     public static func object<each Member>(
         _ fields: repeat Field<each Member>, make: @escaping @Sendable (repeat each Member) -> Value
     ) -> Shape {
@@ -126,7 +127,7 @@ extension Shape {
         }
     }
 
-    /// An array of at least so many.
+    /// Returns a shape of arrays with at least `least` elements.
     public static func array<Element>(of element: Shape<Element>, atLeast least: Int = 0) -> Shape
     where Value == [Element] {
         Shape(.array(element.schema, least: least)) { view throws(ParameterFault) in
