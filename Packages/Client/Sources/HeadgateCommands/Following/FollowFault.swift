@@ -48,7 +48,7 @@ extension RPCError {
         case goesAgain
         /// The line is skipped, because it is wrong itself.
         case isSkipped
-        /// The follower ends and keeps its place before the line, because neither is certain.
+        /// The follower ends and keeps its position before the line, because neither is certain.
         case endsFollowing
     }
 

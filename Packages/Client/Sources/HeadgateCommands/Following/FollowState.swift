@@ -1,8 +1,8 @@
 import Glibc
 import HeadgateData
 
-/// The file that stores a place. It is replaced as a whole, and is on the disk when `save` returns. One process uses it
-/// at a time.
+/// The file that stores a position. It is replaced as a whole, and is on the disk when `save` returns. One process uses
+/// it at a time.
 final class FollowState {
     let path: String
     /// The open file of the path. The process that has locked it owns the state.
@@ -19,7 +19,7 @@ final class FollowState {
     }
 
     /// Locks the file, unless that was done, and reads it.
-    /// - Returns: the stored place, or nil if there is none.
+    /// - Returns: the stored position, or nil if there is none.
     func load() throws(FollowFault) -> FollowedPlace? {
         let held = if let held { held } else { try take() }
         self.held = held
@@ -55,7 +55,7 @@ final class FollowState {
         FollowFault("another process follows with \(path): give each its own --state")
     }
 
-    /// Stores a place. The new file is locked before it gets the name.
+    /// Stores a position. The new file is locked before it gets the name.
     func save(_ place: FollowedPlace) throws(FollowFault) {
         let name = path + ".new"
         let new = OwnedDescriptor(open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600))
@@ -73,15 +73,15 @@ final class FollowState {
         try syncFolder()
     }
 
-    /// Syncs the folder. Otherwise the old file could return after a power failure, with an older place. That does harm
-    /// only if there was no place before.
+    /// Syncs the folder. Otherwise the old file could return after a power failure, with an older position. That does
+    /// harm only if there was no position before.
     private func syncFolder() throws(FollowFault) {
         let end = path.lastIndex(of: "/")
         let folder = OwnedDescriptor(open(end.map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
         guard folder.number >= 0, fsync(folder.number) == 0 else { throw FollowFault("write", path) }
     }
 
-    /// The most bytes of a stored place, which may list many settled ranges.
+    /// The most bytes of a stored position, which may list many settled ranges.
     private static let longest = 256 << 10
 }
 

@@ -89,7 +89,7 @@ final class FollowedFile {
         max(offset, Int(cpipe_seek_data(descriptor, Int64(offset))))
     }
 
-    /// Returns true if the file has only grown since a place was stored: the bytes before the place are the same.
+    /// Returns true if the file has only grown since a position was stored: the bytes before the position are the same.
     func isStill(_ place: FollowedPlace) throws(FollowFault) -> Bool {
         guard !place.before.isEmpty else { return place.offset == 0 }
         return try bytes(at: place.offset - place.before.count, upTo: place.before.count) == place.before

@@ -27,9 +27,9 @@ struct FollowedPiece {
     private let bytes: [UInt8]
     private var unanswered = 0
 
-    /// Makes the piece at a place.
+    /// Makes the piece at a position.
     /// - Parameters:
-    ///   - lines: the lines of the piece. Lines that the place lists as settled are not sent again.
+    ///   - lines: the lines of the piece. Lines that the position lists as settled are not sent again.
     ///   - bytes: all bytes of the piece.
     init(
         _ lines: [FollowedLines.Line], of bytes: [UInt8], at place: FollowedPlace, format: FileFormat,
@@ -73,7 +73,7 @@ struct FollowedPiece {
         unanswered -= 1
     }
 
-    // MARK: Place
+    // MARK: Position
 
     /// The offset of the first line that is not settled, or the end if all are.
     var firstOpen: Int {

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// The place that a follower has reached: which file it follows, and which lines are settled. A pure value.
+/// The position that a follower has reached: which file it follows, and which lines are settled. A pure value.
 ///
 /// A line is settled once it is stored, or refused for good.
 struct FollowedPlace: Equatable {
@@ -76,7 +76,7 @@ struct FollowedPlace: Equatable {
         return shape.isRewritten(since: seen, trustsTimes: trustsTimes)
     }
 
-    /// Returns true if the places are equal apart from the file's shape.
+    /// Returns true if the positions are equal apart from the file's shape.
     func isSame(as other: FollowedPlace?) -> Bool {
         guard var other else { return false }
         other.seen = seen
@@ -85,7 +85,7 @@ struct FollowedPlace: Equatable {
 
     // MARK: Stored form
 
-    /// Reads a stored place. Returns nil if the object is none.
+    /// Reads a stored position. Returns nil if the object is none.
     init?(_ kept: DataObject) {
         guard kept.get(key: "version") == 1, let device: Int = kept.get(key: "device"),
             let inode: Int = kept.get(key: "inode"), let prefix: String = kept.get(key: "prefix"),

@@ -1,4 +1,4 @@
-/// Bytes of a followed file at its place, cut into lines. A pure value.
+/// Bytes of a followed file at its position, cut into lines. A pure value.
 struct FollowedRead {
     /// The next bytes to handle.
     struct Next: Equatable {

@@ -4,10 +4,10 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// Tracks the lines of a file as it grows, each once, and stores its place (Behaviour L1–L5).
+/// Tracks the lines of a file as it grows, each once, and stores its position (Behaviour L1–L5).
 ///
 /// The follower handles one piece of the file after the other. It sends the lines of a piece together, and sends
-/// refused lines again, alone. Once all lines are settled, it stores the place after them. After a kill it sends the
+/// refused lines again, alone. Once all lines are settled, it stores the position after them. After a kill it sends the
 /// last piece again under the same IDs, which the daemon recognises. For a named pipe it follows the pipe's spool.
 final class Follower {
     /// The path from the command line.
@@ -28,9 +28,9 @@ final class Follower {
     private var signals: [LoopSignal] = []
     private var isResumed = false
     private var file: FollowedFile?
-    /// The place in the file, or nil before the first file exists.
+    /// The position in the file, or nil before the first file exists.
     private var place: FollowedPlace?
-    /// The place that is stored on the disk.
+    /// The position that is stored on the disk.
     private var kept: FollowedPlace?
     /// The piece that is being sent, or nil.
     private var piece: FollowedPiece?
@@ -83,7 +83,7 @@ final class Follower {
 
     // MARK: Choosing the file
 
-    /// Continues in the file of the stored place, even if the file was renamed.
+    /// Continues in the file of the stored position, even if the file was renamed.
     private func resume() throws(FollowFault) {
         let kept = try state.load()
         try openSpool()
@@ -98,8 +98,8 @@ final class Follower {
         news?.watchFile(found)
     }
 
-    /// Returns the file of a place, or nil if it is gone. Another file may have got its inode since. The creation time
-    /// shows that, and for a renamed file also the content.
+    /// Returns the file of a position, or nil if it is gone. Another file may have got its inode since. The creation
+    /// time shows that, and for a renamed file also the content.
     private func lastFollowed(_ kept: FollowedPlace) throws(FollowFault) -> FollowedFile? {
         let hasMoved = spool == nil && FollowedFile.identity(of: path) != kept.file
         let place = hasMoved ? try RotatedFiles(beside: path).path(of: kept.file) : path
@@ -127,7 +127,7 @@ final class Follower {
         try keep()
     }
 
-    /// Stores the place, unless it is stored. The follower reads nothing before that.
+    /// Stores the position, unless it is stored. The follower reads nothing before that.
     private func keep() throws(FollowFault) {
         guard let place, !place.isSame(as: kept) else { return }
         try state.save(place)
@@ -160,7 +160,7 @@ final class Follower {
         guard piece == nil, let offset = place?.offset else { return wait() }
         place?.skip(to: file.nextData(from: offset))
         guard let place else { return }
-        // The pipe is read only after the checks. Otherwise new lines at the old place could pass for the old ones.
+        // The pipe is read only after the checks. Otherwise new lines at the old position could pass for the old ones.
         spool?.read()
         let bytes = try bytes(of: file, at: place)
         let isOver = isOver(file)
@@ -184,7 +184,7 @@ final class Follower {
             return
         }
         let text = "\(path) was emptied, or is another file; it is followed from its beginning"
-        // A spool may have been emptied by this program, which was killed before it stored the new place.
+        // A spool may have been emptied by this program, which was killed before it stored the new position.
         if spool?.isEmpty != true, place.offset > 0, complaints.isNews(text) { terminal.complain(text) }
         try begin(file)
     }
@@ -308,7 +308,7 @@ final class Follower {
         if self.piece?.isAnswered == true { finish() }
     }
 
-    /// Handles a piece whose sent lines are all answered: moves the place, and sends refused lines again later.
+    /// Handles a piece whose sent lines are all answered: moves the position, and sends refused lines again later.
     private func finish() {
         guard let done = piece, done.isAnswered else { return }
         if done.isAllSettled { piece = nil }
@@ -347,7 +347,7 @@ final class Follower {
         timer?.arm(after: Self.endPatience)
     }
 
-    /// Stores the place and the file's present shape.
+    /// Stores the position and the file's present shape.
     private func leaveOff() {
         do throws(FollowFault) {
             if let file { try notice(file) }

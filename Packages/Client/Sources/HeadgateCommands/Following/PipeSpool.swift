@@ -64,7 +64,7 @@ final class PipeSpool: Sendable {
     }
 
     /// Empties a long spool if all its lines are settled and it still has this length. It is empty on the disk before a
-    /// place says so. After a kill in between, the spool is shorter than its place and is started again.
+    /// position says so. After a kill in between, the spool is shorter than its position and is started again.
     /// - Returns: true if the spool was emptied.
     func empty(doneWith length: Int, shortest: Int = PipeSpool.shortest) throws(FollowFault) -> Bool {
         let code: Int32? = source.withLock { source in

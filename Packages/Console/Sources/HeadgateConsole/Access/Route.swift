@@ -15,7 +15,7 @@ enum Route: Equatable, Sendable {
         case dispatcher(String)
         /// The pending events of a dispatcher after this sequence number.
         case queue(String, after: Int64?)
-        /// The dead letters of a dispatcher after this one.
+        /// The dead letters of a dispatcher after this letter number.
         case deadLetters(String, after: Int?)
         /// The trace of one event, or a form for its ID if it is nil.
         case event(String?)

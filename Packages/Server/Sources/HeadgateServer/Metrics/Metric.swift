@@ -16,11 +16,11 @@ struct Metric: Sendable {
 
     /// The unit of a metric's values, which is also a part of its name.
     enum Unit: String, CaseIterable, Sendable {
-        /// The time of one second.
+        /// A time in seconds.
         case seconds
-        /// Eight bits.
+        /// A size in bytes.
         case bytes
-        /// Events.
+        /// A number of events.
         case events
     }
 
