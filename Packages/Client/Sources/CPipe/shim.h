@@ -10,25 +10,26 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// Hidden from Swift: splice is an extension of GNU.
+// Not imported by Swift: splice is a GNU extension.
 
-/// Moves up to `most` bytes that are in a pipe to `offset` of a file, without waiting for more. What was not written
-/// is still in the pipe. Minus one and errno when nothing was moved.
+/// Moves at most `most` bytes from a pipe to an offset of a file, without waiting for more. Bytes that were not written
+/// stay in the pipe. Returns -1 and sets errno if nothing was moved.
 static inline long cpipe_move(int pipe, int file, int64_t offset, size_t most) {
     return syscall(SYS_splice, pipe, NULL, file, &offset, most, 2u /* SPLICE_F_NONBLOCK */);
 }
 
-// Hidden from Swift: SEEK_DATA and SEEK_HOLE are extensions of GNU.
+// Not imported by Swift: SEEK_DATA and SEEK_HOLE are GNU extensions.
 
-/// The offset of the first data at an offset or behind it. Minus one if there is none, or the file system does not tell.
+/// Returns the offset of the first data at or after an offset. Returns -1 if there is none or the file system does not
+/// know.
 static inline int64_t cpipe_seek_data(int file, int64_t offset) { return lseek(file, offset, 3 /* SEEK_DATA */); }
 
-/// Looks for the first hole of a file, which nobody can write to meanwhile.
+/// Seeks the first hole of a file. Depending on the file system, no write can happen during the call.
 static inline void cpipe_seek_hole(int file) { (void)lseek(file, 0, 4 /* SEEK_HOLE */); }
 
-// Hidden from Swift: statx is an extension of GNU. Its structure is part of the kernel's interface and never changes.
+// Not imported by Swift: statx is a GNU extension. Its structure is a part of the kernel's stable interface.
 
-/// The time at which a file was made, in nanoseconds since 1970. Zero if the file system does not record it.
+/// Returns the creation time of a file, in nanoseconds since 1970. Returns 0 if the file system does not record it.
 static inline int64_t cpipe_birth(int file) {
     unsigned char found[256] = {0};
     if (syscall(SYS_statx, file, "", 0x1000 /* AT_EMPTY_PATH */, 0x800u /* STATX_BTIME */, found) < 0) return 0;
@@ -40,8 +41,9 @@ static inline int64_t cpipe_birth(int file) {
     return mask & 0x800u ? seconds * 1000000000 + nanoseconds : 0;
 }
 
-/// Maps the first page of a file that is not empty, and has the kernel keep it in memory. The kernel takes the page away only
-/// when the file is emptied. Nobody may read from the page: it may be gone at any time. NULL where that cannot be had.
+/// Maps the first page of a file that is not empty, and locks it in memory. The kernel drops the page only when the
+/// file is truncated. The caller must not read the page, because it may be gone at any time. Returns NULL if the page
+/// cannot be locked.
 static inline void *cpipe_hold_page(int file) {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     void *page = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
@@ -53,7 +55,7 @@ static inline void *cpipe_hold_page(int file) {
 
 static inline void cpipe_release_page(void *page) { (void)munmap(page, (size_t)sysconf(_SC_PAGESIZE)); }
 
-/// 1 if the kernel has taken a held page away, 0 if it is still there, minus one where the kernel does not tell.
+/// Returns 1 if the kernel has dropped a held page, 0 if the page is there, and -1 if the kernel does not say.
 static inline int cpipe_is_page_gone(void *page) {
     uint64_t entry;
     int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -61,11 +63,11 @@ static inline int cpipe_is_page_gone(void *page) {
     off_t place = (off_t)((uintptr_t)page / (uintptr_t)sysconf(_SC_PAGESIZE)) * (off_t)sizeof entry;
     ssize_t length = pread(map, &entry, sizeof entry, place);
     (void)close(map);
-    // Bit 63: it is in memory. Bit 62: it is just being moved elsewhere.
+    // Bit 63 means that the page is in memory, and bit 62 that it is swapped or being moved.
     return length != sizeof entry ? -1 : (entry >> 62) == 0;
 }
 
-/// True if the kernel of this machine alone sets the times of a file: those of a server may change later.
+/// Returns 1 if only this machine's kernel sets the times of a file. A file server may change them later.
 static inline int cpipe_has_local_times(int file) {
     struct statfs found;
     if (fstatfs(file, &found) < 0) return 0;

@@ -36,7 +36,7 @@ int hg_probe_find_disk(const char *directory, struct hg_probe_disk *disk) {
     *disk = (struct hg_probe_disk){
         .free_bytes = (int64_t)state.f_bavail * (int64_t)state.f_frsize,
         .total_bytes = (int64_t)state.f_blocks * (int64_t)state.f_frsize,
-        // A file system that makes them as it goes counts none.
+        // A file system that creates inodes on demand reports 0 files.
         .free_files = state.f_files == 0 ? INT64_MAX : (int64_t)state.f_favail,
         .kind = (int64_t)kind.f_type,
         .is_read_only = (state.f_flag & ST_RDONLY) != 0,

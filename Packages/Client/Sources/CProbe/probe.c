@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// libcurl's interface as far as it is needed here; these numbers and types are a part of its stable ABI.
+// The parts of libcurl's interface that are used here. These numbers and types belong to its stable ABI.
 enum {
     OPTION_POSTFIELDSIZE = 60, OPTION_NOSIGNAL = 99, OPTION_CONNECT_ONLY = 141, OPTION_TIMEOUT_MS = 155,
     OPTION_WRITEDATA = 10001, OPTION_URL = 10002, OPTION_ERRORBUFFER = 10010, OPTION_POSTFIELDS = 10015,

@@ -1,6 +1,6 @@
-// The C library has this one, but shows it only to those who ask for X/Open's functions before its first header.
+// The C library declares this function only if X/Open functions are requested before its first header.
 
 #include <wchar.h>
 
-/// How many columns of a terminal a character takes; -1 for one that cannot be shown.
+/// Returns the columns that a character takes on a terminal, or -1 if it cannot be shown.
 int wcwidth(wchar_t character);

@@ -13,14 +13,14 @@ CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *lines)
 }
 
 CURLcode ccurl_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count) {
-    // libcurl does not write to what it copies.
+    // libcurl copies the bytes and does not write to them.
     struct curl_blob blob = {.data = (void *)bytes, .len = count, .flags = CURL_BLOB_COPY};
     return curl_easy_setopt(easy, option, &blob);
 }
 
 CURLcode ccurl_set_body(CURL *easy, const void *bytes, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
-    // Without an address libcurl would ask a callback for the body.
+    // With NULL libcurl would call a function for the body.
     return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_POSTFIELDS, bytes ? bytes : "") : code;
 }
 

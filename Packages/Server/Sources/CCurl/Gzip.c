@@ -3,13 +3,14 @@
 #include <limits.h>
 #include <zlib.h>
 
-// The fastest level: all of the daemon waits meanwhile, and JSON shrinks well at any.
+// The fastest level, because compression takes processor time from the whole daemon, and JSON shrinks well at any
+// level.
 static const int level = Z_BEST_SPEED;
-// The largest window, in the gzip format.
+// The largest window, plus 16 for the gzip format.
 static const int gzip_window = MAX_WBITS + 16;
 static const int memory = 8;
 
-// A gzip header and trailer are 12 bytes more than the zlib ones that compressBound counts.
+// A gzip header and trailer have 12 bytes more than the zlib ones, which compressBound counts.
 size_t cgzip_bound(size_t count) {
     return compressBound((uLong)count) + 12;
 }
@@ -30,7 +31,7 @@ size_t cgzip_compress(const void *bytes, size_t count, void *output, size_t room
 
 size_t cgzip_decompress(const void *bytes, size_t count, void *output, size_t room, int raw) {
     z_stream stream = {0};
-    // 32 more: zlib tells the two formats apart by the header.
+    // 32 more lets zlib detect the format by the header.
     if (count > UINT_MAX || room > UINT_MAX) return 0;
     if (inflateInit2(&stream, raw ? -MAX_WBITS : MAX_WBITS + 32) != Z_OK) return 0;
     stream.next_in = (Bytef *)bytes;

@@ -1,7 +1,7 @@
 #include <librdkafka/rdkafka.h>
 
-/// Hands one message over, of which librdkafka keeps a copy; the headers are its own once there is no error. A key of NULL
-/// is none. (Swift cannot call C functions with variable arguments.)
+/// Produces one message, which librdkafka copies. On success librdkafka owns the headers. A NULL key means no key.
+/// (Swift cannot call C functions with variable arguments.)
 static inline rd_kafka_resp_err_t headgate_kafka_produce(
     rd_kafka_t *producer, rd_kafka_topic_t *topic, const void *key, size_t key_count, const void *value, size_t value_count,
     rd_kafka_headers_t *headers, void *message) {
@@ -11,7 +11,7 @@ static inline rd_kafka_resp_err_t headgate_kafka_produce(
         RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(message), RD_KAFKA_V_END);
 }
 
-/// What hears that a request of a kind was written to a broker, on a thread of librdkafka's.
+/// Called on a thread of librdkafka when a request of a kind was written to a broker.
 typedef void (*headgate_kafka_sent)(int16_t api, void *opaque);
 
 static inline rd_kafka_resp_err_t headgate_kafka_request_sent(
@@ -28,8 +28,8 @@ static inline rd_kafka_resp_err_t headgate_kafka_made(
     return rd_kafka_interceptor_add_on_request_sent(producer, "headgate", headgate_kafka_request_sent, heard);
 }
 
-/// Has a producer that is made of this configuration tell of each request that is wholly written; with the configuration's
-/// opaque.
+/// Makes producers with this configuration call a function for each request that is completely written, with the
+/// configuration's opaque pointer.
 static inline void headgate_kafka_on_sent(rd_kafka_conf_t *configuration, headgate_kafka_sent heard) {
     rd_kafka_conf_interceptor_add_on_new(configuration, "headgate", headgate_kafka_made, (void *)heard);
 }

@@ -6,8 +6,8 @@
 #include <re2/re2.h>
 #include <re2/set.h>
 
-// Searches go through a set of one pattern. A set has RE2's automaton only: when that runs out of memory, a plain RE2 goes
-// on without it, which takes many times as long, a set begins it anew or gives up.
+// Searches use a set of one pattern, because a set has only RE2's automaton. When the automaton runs out of memory, a
+// plain RE2 goes on without it, which takes many times as long. A set starts the automaton again, or fails.
 
 namespace {
 
@@ -28,7 +28,7 @@ RE2::Options options(bool ignore_case, int64_t max_memory) {
 
 struct hg_pattern {
     hg_pattern(re2::StringPiece text, const RE2::Options &options) : set_(options, RE2::UNANCHORED) {
-        // Only this one tells what is wrong with a pattern, and how large it is.
+        // Only this object reports the fault of a pattern and its size.
         const RE2 expression(text, options);
         error_ = expression.error();
         if (!expression.ok()) return;
@@ -52,7 +52,7 @@ private:
     size_t size_ = 0;
 };
 
-// No exception may leave these functions: whoever calls them is not C++.
+// No exception may leave these functions, because their callers are not C++.
 
 hg_pattern *hg_pattern_create(const uint8_t *text, size_t length, bool ignore_case, int64_t max_memory) {
     try {

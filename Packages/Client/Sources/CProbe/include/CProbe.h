@@ -3,44 +3,44 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/// The process that listens at a Unix socket; -1 where nobody does.
+/// Returns the process that listens on a Unix socket, or -1 if none does.
 pid_t hg_probe_listener(const char *path);
 
-/// Whether something keeps the wall clock right: 1 or 0, or -1 where the kernel does not tell.
+/// Returns 1 if a service keeps the wall clock right, 0 if not, and -1 if the kernel does not say.
 int hg_probe_clock(void);
 
 /// A file system.
 struct hg_probe_disk {
     int64_t free_bytes, total_bytes;
-    /// Files that can still be made; the most that can be said where there is no bound.
+    /// The number of files that can still be created, or the largest number if there is no limit.
     int64_t free_files;
-    /// The number of its kind, as `statfs` has it.
+    /// The number of the file system's kind in `statfs`.
     int64_t kind;
     int is_read_only;
 };
 
-/// The file system with a directory; 0 where there is none.
+/// Finds the file system of a directory. Returns 0 if there is no such directory.
 int hg_probe_find_disk(const char *directory, struct hg_probe_disk *disk);
 
-/// A destination that is to be tried. What is not there is NULL.
+/// A destination to test. Missing parts are NULL.
 struct hg_probe {
     const char *url;
     const char *unix_socket;
     const char *ca_file, *cert_file, *key_file;
-    /// What is sent; without it nothing is: the connection is made, with TLS where the URL asks for that, and closed.
+    /// The body to send, or NULL to only connect, with TLS if the URL asks for it, and to close the connection.
     const char *body, *content_type;
     long timeout_ms;
 };
 
-/// What came of it.
+/// The outcome of a test.
 struct hg_probe_outcome {
     enum { HG_PROBE_REACHED, HG_PROBE_FAILED, HG_PROBE_NO_LIBRARY } kind;
-    /// What it answered to what was sent; 0 without an answer.
+    /// The status of the answer to the body, or 0 without an answer.
     long status;
-    /// Why it was not reached, in words.
+    /// The reason why the destination was not reached, as a text for people.
     char message[256];
 };
 
-/// Tries a destination, with the libcurl that is on the machine. It is loaded for this alone: who tracks an event does not
-/// wait for that.
+/// Tests a destination with the machine's libcurl. The library is loaded only for this call, so that other commands do
+/// not load it.
 struct hg_probe_outcome hg_probe_run(const struct hg_probe *probe);

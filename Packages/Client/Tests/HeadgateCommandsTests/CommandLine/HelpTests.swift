@@ -32,7 +32,7 @@ import Testing
     }
 }
 
-/// The manual page headgate(1).
+/// Tests the manual page headgate(1).
 @Suite struct ManualPageTests {
     @Test("Docs/Manual/headgate.1 is what the commands say of themselves")
     func written() throws {

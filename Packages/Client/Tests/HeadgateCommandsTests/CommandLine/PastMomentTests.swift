@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// Moments as the command line has them.
+/// Tests past times in the form of the command line.
 @Suite struct PastMomentTests {
     private let now = Timestamp(milliseconds: 1_795_167_715_007)
 

@@ -4,12 +4,12 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// The commands that messages, comments and documents recommend: each of them exists.
+/// Tests that every command that messages, comments and documents recommend exists.
 @Suite struct RecommendedCommandTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../../..").standardized.path
 
-    /// The texts in which commands are recommended, by their paths.
+    /// Returns the texts that may recommend commands, with their paths.
     private static func texts() throws -> [(path: String, text: String)] {
         let folders = ["Packages", "Docs", "Tools/headgated"]
         let files = try folders.flatMap { folder in
@@ -24,7 +24,8 @@ import Testing
         return try (["README.md"] + wanted).map { ($0, try String(contentsOfFile: "\(root)/\($0)", encoding: .utf8)) }
     }
 
-    /// The commands of a text: in backquotes, after the prompt of an example, and as lines of a shell's example.
+    /// Returns the commands of a text: in backquotes, after the prompt of an example, and in lines of a shell's
+    /// example.
     static func commands(in text: String) -> [String] {
         let quoted = text.matches(of: /`headgate ([^`]+)`/).map { String($0.1) }
         let prompted = text.matches(of: /\$ headgate (.+)/).map { String($0.1) }
@@ -32,12 +33,12 @@ import Testing
         return quoted + prompted + lines
     }
 
-    /// The words of a command up to what is the shell's. Nil for a pattern that is no whole command.
+    /// Returns the words of a command up to the shell's own syntax, or nil for a pattern that is no complete command.
     static func words(of command: String) -> [String]? {
         var words: [String] = []
         var word = ""
         var quote: Character?
-        // Where a program or a rule puts in a value, any will do.
+        // Interpolated values become `x`, because any value is fine.
         let filled = command.replacing(/\\\((?:[^()]|\([^()]*\))*\)/, with: "x").replacing(/\{\{[^}]*\}\}/, with: "x")
         for character in filled + " " {
             if let open = quote {
@@ -54,7 +55,7 @@ import Testing
             }
         }
         if !word.isEmpty { words.append(word) }
-        // Synopses, placeholders for any command, and what `headgate --version` prints.
+        // Left out: synopses, placeholders for any command, and the output of `headgate --version`.
         let first = words.first?.first
         let isPattern =
             words.contains { $0.contains("[") || $0.contains("…") } || first?.isUppercase == true
@@ -83,7 +84,7 @@ import Testing
         #expect(count > 100)
     }
 
-    /// A command may be named without its operands.
+    /// Checks a command, which may lack its operands.
     private static func check(_ words: [String]) throws {
         let request: CommandLineRequest
         do throws(UsageError) {

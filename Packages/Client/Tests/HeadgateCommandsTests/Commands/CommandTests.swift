@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// The commands against a daemon on a real socket.
+/// Tests the commands with a daemon on a real socket.
 @Suite(.timeLimit(.minutes(5))) struct CommandTests {
     @Test(
         "Every command asks what it is for",

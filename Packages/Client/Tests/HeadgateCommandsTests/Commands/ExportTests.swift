@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// `headgate export`.
+/// Tests `headgate export`.
 @Suite(.timeLimit(.minutes(5))) struct ExportTests {
     @Test("Events that wait are written page after page, then dead letters with what became of them")
     func pages() async throws {

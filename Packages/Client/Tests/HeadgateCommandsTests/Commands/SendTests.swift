@@ -6,7 +6,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// `headgate send` against a daemon on a real socket.
+/// Tests `headgate send` with a daemon on a real socket.
 @Suite(.timeLimit(.minutes(5))) struct SendTests {
     @Test("send tracks one event with its data and prints its id")
     func one() async throws {
@@ -134,7 +134,7 @@ import Testing
             #expect(run.exitCode == .success)
             #expect(run.output == "5 events acknowledged\n")
             #expect(run.errors.split(separator: "\n").count == 1 && run.errors.contains("there is no room"))
-            // Only those that were refused.
+            // Only the refused events were sent again.
             #expect(await daemon.record.requests.count == 7)
             #expect(await Set(daemon.record.stored) == ["l1", "l2", "l3", "l4", "l5"])
         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// The scripts that teach shells what may follow `headgate`, each tried in its shell.
+/// Tests the completion scripts, each in its shell.
 @Suite struct CompletionTests {
     @Test(
         "bash offers commands, their second words, options, and what operands may be",
@@ -27,7 +27,7 @@ import Testing
             ("headgate send x --dispatcher = co", ["collect"]),
         ] as [(String, [String]?)])
     func bash(line: String, offered: [String]?) throws {
-        // bash itself takes `--socket=/s` apart into three words.
+        // bash itself splits `--socket=/s` into three words.
         let words = line.split(separator: " ", omittingEmptySubsequences: false).map { "'\($0)'" }
         let script = """
             \(BashCompletions.script)
@@ -42,7 +42,7 @@ import Testing
             """
         let output = try run("/bin/bash", ["-euc", script])
         let found = output.split(separator: "\n").map(String.init)
-        // Nil stands for the files of whatever folder the test runs in.
+        // Nil means any files, because the test may run in any folder.
         if let offered { #expect(found == offered) } else { #expect(!found.isEmpty) }
     }
 
@@ -112,7 +112,7 @@ import Testing
         FileManager.default.isExecutableFile(atPath: "/usr/bin/\(shell)")
     }
 
-    /// What the program says, on either stream.
+    /// Returns the output of a program, of both streams.
     private func run(_ path: String, _ arguments: [String]) throws -> String {
         let quoted = arguments.map { "'\($0.replacing("'", with: #"'\''"#))'" }
         let stream = try #require(popen("\(path) \(quoted.joined(separator: " ")) 2>&1", "r"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// What is found wrong, by the facts alone.
+/// Tests the findings, which depend on the facts alone.
 @Suite struct FindingTests {
     @Test("A socket that is not there, is none, or may not be used is wrong, and it is told what to do")
     func socket() {
@@ -174,7 +174,7 @@ import Testing
     }
 }
 
-/// The command, against a daemon on a real socket.
+/// Tests the command with a daemon on a real socket.
 @Suite(.timeLimit(.minutes(5))) struct DoctorCommandTests {
     @Test("doctor: exit 1 where something is wrong; a destination that refuses connections is, and is told by name")
     func wrong() async throws {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// What is reported of a followed file at once.
+/// Tests the reports of changes of a followed file.
 @Suite(.timeLimit(.minutes(5))) struct FileNewsTests {
-    /// Runs a loop until something is reported of a file that a change is made to.
+    /// Runs a loop until a change of a file is reported.
     private func expectNews(_ change: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -19,7 +19,7 @@ import Testing
         news.watchFile(try #require(try FollowedFile(path)))
         #expect(news.isWatchingFile)
         try change(path)
-        // Without news it would not return.
+        // Without a report the call would not return.
         loop.run()
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// Where a place is kept, and by whom.
+/// Tests the file that stores a position, and its owner.
 @Suite struct FollowStateTests {
     private final class Stage {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
@@ -44,7 +44,7 @@ import Testing
     }
 }
 
-/// What is waited for, and what is told of it.
+/// Tests which faults may pass, and which messages are printed.
 @Suite struct FollowFaultTests {
     @Test("A shortage passes; of another fault nobody knows that")
     func passing() {
@@ -65,7 +65,7 @@ import Testing
         }
         #expect(RPCError.invalidParams(path: "event", "is empty").fateOfLine == .isSkipped)
         #expect(RPCError.internalError().fateOfLine == .endsFollowing)
-        // The line's own nesting does not pass.
+        // A limit on the line's own nesting does not pass.
         #expect(RPCError(.limit, data: ["max_depth": 64]).fateOfLine == .isSkipped)
     }
 

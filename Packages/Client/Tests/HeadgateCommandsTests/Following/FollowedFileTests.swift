@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// What is seen of an open file.
+/// Tests what an open file shows of changes.
 @Suite struct FollowedFileTests {
     private func withFile(_ text: String, _ body: (String, FollowedFile) throws -> Void) throws {
         let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path

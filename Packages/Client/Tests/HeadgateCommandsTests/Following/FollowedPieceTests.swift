@@ -2,9 +2,10 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// Lines that are sent together, and what becomes of the place.
+/// Tests lines that are sent together, and their effect on the position.
 @Suite struct FollowedPieceTests {
-    /// A piece of this text, of which all lines were sent and those at some indices are settled; the others have to go again.
+    /// Returns a piece of this text whose lines were all sent. Lines at some indices are settled, and the others must
+    /// be sent again.
     static func piece(_ text: String, at place: FollowedPlace, settled: Set<Int> = []) -> FollowedPiece {
         let lines = FollowedLines(Array(text.utf8))
         var piece = FollowedPiece(lines.lines, of: Array(text.utf8), at: place, format: FileFormat(strangers: nil))
@@ -73,7 +74,7 @@ import Testing
     }
 }
 
-/// What is read, taken apart.
+/// Tests how bytes are cut into lines.
 @Suite struct FollowedReadTests {
     private func read(
         _ text: String, at place: FollowedPlace = FollowedPlace(.init(device: 1, inode: 2), prefix: "p"),
@@ -98,7 +99,7 @@ import Testing
         #expect(place.offset == 9 && place.isInLongLine)
         #expect(try !take(read("yyyy", at: place)).hasLongLine)
         #expect(place.offset == 13 && place.isInLongLine)
-        // Also by a process that was started in the middle of the line.
+        // This also holds for a process that starts in the middle of the line.
         place = try #require(FollowedPlace(place.kept))
         #expect(read("", at: place) == nil)
         #expect(try take(read("e\nevent\n", at: place)).lines.isEmpty)
@@ -120,7 +121,7 @@ import Testing
     }
 }
 
-/// What a file's size and time say.
+/// Tests the conclusions from a file's size and time.
 @Suite struct FileShapeTests {
     @Test("L4: a file that shrinks, or is written to without growing, was written anew; one that grows was not")
     func rewritten() {
@@ -141,7 +142,7 @@ import Testing
         func isOver(size: Int, at now: Int64) -> Bool { file.isOver(size: size, at: now) }
         #expect(!isOver(size: 10, at: 0))
         #expect(!isOver(size: 10, at: 2 * second - 1))
-        // Half a line came, and later the other half of it.
+        // Half a line came, and later its other half.
         #expect(!isOver(size: 14, at: 2 * second - 1))
         #expect(!isOver(size: 14, at: 3 * second))
         #expect(!isOver(size: 18, at: 4 * second - 2))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// How far a file was followed, and what its lines are.
+/// Tests the position in a followed file, and the state of its lines.
 @Suite struct FollowedPlaceTests {
     private func place(_ text: String = "") -> FollowedPlace {
         var place = FollowedPlace(FollowedPlace.File(device: 1, inode: 2), prefix: "p")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// What becomes of the bytes of a pipe.
+/// Tests the way of a pipe's bytes into its spool.
 @Suite(.timeLimit(.minutes(5))) struct PipeSpoolTests {
     private final class Stage {
         let folder: String
@@ -27,15 +27,15 @@ import Testing
             try PipeSpool(spool, of: pipe, longest: longest, terminal)
         }
 
-        /// Writes what a pipe has room for.
+        /// Writes a text that the pipe has room for.
         func write(_ text: String) {
             let descriptor = Glibc.open(pipe, O_RDWR | O_CLOEXEC)
             #expect(Glibc.write(descriptor, text, text.utf8.count) == text.utf8.count)
-            // While somebody else has the pipe open nothing is lost by that.
+            // Closing loses nothing while another process has the pipe open.
             close(descriptor)
         }
 
-        /// What is in the spool, once it is so many bytes. If it is not after a minute, the test ends.
+        /// Returns the text of the spool once it has this length. Ends the test after a minute.
         func text(of length: Int) throws -> String {
             var data = Data()
             for _ in 0..<6_000 {
@@ -94,9 +94,9 @@ import Testing
         #expect(try file.isStill(place))
         #expect(try spool.empty(doneWith: 4, shortest: 4))
         #expect(place.isReplaced(by: file.shape))
-        // What the next process finds, which reads nothing before it has looked.
+        // The next process finds this, and reads nothing before the check.
         #expect(try spool.isEmpty && !file.isStill(place))
-        // The same line at the same place: this is why.
+        // The same line at the same position shows why the check must come first.
         stage.write("one\n")
         _ = try stage.text(of: 4)
         #expect(try file.isStill(place))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// Which of the files beside a followed one had its name before.
+/// Tests which files beside a followed one are rotated files.
 @Suite struct RotatedFilesTests {
     private func files(_ names: [(String, modified: Int)]) -> RotatedFiles {
         RotatedFiles(
@@ -13,7 +13,7 @@ import Testing
             })
     }
 
-    /// The suffixes of those that were renamed after the first.
+    /// Returns the suffixes of the files that were renamed after the first one.
     private func since(_ names: [(String, modified: Int)]) -> [String] {
         files(names).since(.init(device: 1, inode: 0), modified: 0).map(\.suffix)
     }

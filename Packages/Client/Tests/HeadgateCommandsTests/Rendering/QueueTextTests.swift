@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// What a person sees of queues and dead letters.
+/// Tests the texts about queues and dead letters.
 @Suite struct QueueTextTests {
     @Test("Events that wait are shown in a table, their data cut")
     func events() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// What a person sees of the daemon.
+/// Tests the texts about the daemon.
 @Suite struct StatusTextTests {
     @Test("Dispatchers are shown in a table, and below it in words what holds them and what failed")
     func dispatchers() {

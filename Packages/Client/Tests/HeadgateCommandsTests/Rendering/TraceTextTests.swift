@@ -9,7 +9,7 @@ import Testing
         barriers: [ListedBarrier(Fixed.manual)], dispatchers: [ListedDispatcher(Fixed.collect)], clock: Fixed.clock,
         style: Fixed.style)
 
-    /// An event received 12 s before noon, with this way to `collect`.
+    /// Returns the text of an event that was received 12 s before noon, with this state for `collect`.
     private func text(_ way: DataObject, dispatcher: String = "collect") -> String {
         words.text([
             ListedTrace([

@@ -27,7 +27,7 @@ import Testing
         let plain = Terminal(
             input: 0, showsProgress: false, style: Style(isColoured: false), output: { _ in }, errors: { _ in })
         let terminal = plain.complainingInBackground(to: pipe.fileHandleForWriting.fileDescriptor)
-        // More than a pipe and the terminal itself hold.
+        // More than the pipe and the writer hold together.
         for _ in 1...1_000 { terminal.complain(String(repeating: "x", count: 1_000)) }
         let reader = pipe.fileHandleForReading
         #expect(reader.readData(ofLength: 11) == Data("headgate: x".utf8))
@@ -66,7 +66,7 @@ import Testing
     }
 }
 
-/// What was written by whatever thread.
+/// Collects lines that any thread writes.
 private final class Written: Sendable {
     private let lines = Mutex("")
 

@@ -4,12 +4,12 @@ import HeadgateWire
 
 @testable import HeadgateCommands
 
-/// A noon at which nothing changes, in a place where it is told in UTC.
+/// A fixed noon, on a clock whose local time is UTC.
 enum Fixed {
     static let clock = WallClock(now: Timestamp(milliseconds: 1_800_014_400_000)) { _ in 0 }
     static let style = Style(isColoured: false)
 
-    /// A moment so many seconds before noon, as the wire has it.
+    /// Returns a time this many seconds before noon, in the form of the wire.
     static func ago(_ seconds: Int64) -> DataItem {
         .string(Timestamp(milliseconds: clock.now.milliseconds - seconds * 1_000).text)
     }

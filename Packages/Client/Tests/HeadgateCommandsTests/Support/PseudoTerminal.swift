@@ -1,13 +1,13 @@
 import Foundation
 
-/// A terminal with a test at its other end.
+/// A terminal whose other end is a test.
 final class PseudoTerminal: Sendable {
-    /// The test's end.
+    /// The test's descriptor.
     private let master: Int32
-    /// The program's end.
+    /// The program's descriptor.
     let slave: Int32
 
-    // TIOCSPTLCK and TIOCGPTN, which Swift cannot import.
+    // The requests TIOCSPTLCK and TIOCGPTN, which Swift cannot import.
     private static let setLock: UInt = 0x4004_5431
     private static let getNumber: UInt = 0x8004_5430
 
@@ -28,14 +28,14 @@ final class PseudoTerminal: Sendable {
         close(master)
     }
 
-    /// How it treats what is typed: canonical and echoing, or key by key.
+    /// The terminal's local modes: canonical with echo, or key by key.
     var localModes: tcflag_t {
         var settings = termios()
         tcgetattr(slave, &settings)
         return settings.c_lflag
     }
 
-    /// Whether reading from it waits.
+    /// True if a read blocks.
     var isBlocking: Bool { fcntl(slave, F_GETFL) & O_NONBLOCK == 0 }
 
     func resize(rows: UInt16, columns: UInt16) {
@@ -47,7 +47,7 @@ final class PseudoTerminal: Sendable {
         _ = key.withCString { write(master, $0, strlen($0)) }
     }
 
-    /// Reads until what came since the last time has this in it. Waits for it on the calling thread.
+    /// Reads until the output since the last call contains a text. It blocks the thread.
     func read(until wanted: String) -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)

@@ -4,16 +4,16 @@ import Synchronization
 
 @testable import HeadgateCommands
 
-/// One run of the tool in this process, with everything that it wrote.
+/// One run of the tool in this process, with its output.
 struct ToolRun: Sendable {
     let exitCode: ExitCode
     let output: String
     let errors: String
 
-    /// Runs the tool on a thread of its own, since it waits for its answers.
+    /// Runs the tool on a thread of its own, because the tool waits for answers.
     /// - Parameters:
-    ///   - input: what it reads; nil for nothing.
-    ///   - hasReaders: whether anybody reads its output.
+    ///   - input: the standard input, or nil for none.
+    ///   - hasReaders: true if the output has a reader.
     static func run(
         _ arguments: [String], on daemon: ScriptedDaemon, input: String? = nil, hasReaders: Bool = true
     ) async throws -> ToolRun {
@@ -21,7 +21,7 @@ struct ToolRun: Sendable {
         let writer = pipe.fileHandleForWriting
         let text = input ?? ""
         Thread.detachNewThread {
-            // The tool may have ended before it read everything.
+            // The tool may have ended before it has read everything.
             try? writer.write(contentsOf: Data(text.utf8))
             try? writer.close()
         }
@@ -44,12 +44,12 @@ struct ToolRun: Sendable {
     }
 }
 
-/// Runs a test with a scripted daemon in a directory of its own.
+/// Runs a test with a scripted daemon in a folder of its own.
 func withDaemon(
     listening: Bool = true, script: @escaping ScriptedDaemon.Script = { _ in .answer },
     _ test: (ScriptedDaemon) async throws -> Void
 ) async throws {
-    // Short, since a socket's path must be.
+    // Short, because a socket's path must be short.
     let directory = "/tmp/headgate-\(UUID().uuidString.prefix(13))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// `headgate watch` for programs, against a daemon on a real socket.
+/// Tests `headgate watch` for programs with a daemon on a real socket.
 @Suite(.timeLimit(.minutes(5))) struct WatchLinesTests {
     @Test("Each notification is a line with its params as they came, also after a restart; a refusal ends it")
     func lines() async throws {
@@ -15,7 +15,7 @@ import Testing
             #expect(await daemon.record.requests[0].params == ["topics": ["clients", "barriers"]])
             await daemon.tellAll(#"{"jsonrpc":"2.0","method":"changed","params":{"watch":"w","n":1.50,"s":"\u00e9"}}"#)
             await daemon.tellAll(#"{"jsonrpc":"2.0","id":"there?","method":"ask"}"#)
-            // The answer to this comes when the notification has been taken.
+            // The answer to this request comes after the notification has been read.
             await daemon.wait { $0.answers.count == 1 }
             await daemon.kill()
             await daemon.follow { _ in .refuse(RPCError(.unauthorized, "not you")) }

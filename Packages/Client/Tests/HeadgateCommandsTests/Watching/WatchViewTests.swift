@@ -7,7 +7,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// `headgate watch` on a terminal, against a daemon on a real socket.
+/// Tests `headgate watch` on a terminal with a daemon on a real socket.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct WatchViewTests {
     @Test("It shows what is told, says when the daemon is away, goes on when it is back, and q gives the terminal back")
     func life() async throws {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// What the terminal got until this came, on a thread that may wait.
+    /// Returns the terminal's output up to a text, read on a thread of its own.
     private func seen(_ terminal: PseudoTerminal, _ wanted: String) async -> String {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: terminal.read(until: wanted)) }
@@ -115,7 +115,7 @@ import Testing
     }
 }
 
-/// A terminal of eight rows that understands what the painter writes, and nothing else.
+/// A terminal of eight rows that understands only the painter's output.
 private struct TinyTerminal {
     private(set) var shown = Array(repeating: "", count: 8)
     private var row = 0

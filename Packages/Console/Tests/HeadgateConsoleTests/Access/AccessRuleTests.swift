@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// Who may have what (Protocol, The console; Behaviour O3).
+/// Tests which requests are allowed (Protocol, The console; Behaviour O3).
 @Suite("Access")
 struct AccessRuleTests {
     private let token = Token("secret")!

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// Where pages are, and what is posted where.
+/// Tests the paths of pages and forms.
 @Suite("Routes")
 struct RouteTests {
     private static let ids = ["web", "a/b", "a b", "?", "ä", "%", "..", "&="]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// The file in which the token is kept (Protocol, The console).
+/// Tests the file that stores the token (Protocol, The console).
 @Suite("Token files")
 struct TokenFileTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "hg-\(UUID().uuidString)")

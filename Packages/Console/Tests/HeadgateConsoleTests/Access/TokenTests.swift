@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// The word that opens the console's pages (Protocol, The console).
+/// Tests the token of the console (Protocol, The console).
 @Suite("Tokens")
 struct TokenTests {
     @Test("A token matches itself, and nothing that begins, ends or looks like it")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// The command line (Protocol, The console).
+/// Tests the command line (Protocol, The console).
 @Suite("Command line")
 struct ConsoleOptionsTests {
     private func options(_ words: String...) throws -> ConsoleOptions {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// What the console knows of the daemon.
+/// Tests the console's copy of the daemon's state.
 @Suite("The daemon's state")
 struct DaemonStateTests {
     private let then = Timestamp(milliseconds: 1_000)

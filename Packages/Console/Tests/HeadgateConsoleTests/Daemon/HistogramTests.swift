@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// How many of something were how large.
+/// Tests sums, differences and quantiles of histograms.
 @Suite("Histograms")
 struct HistogramTests {
     private func histogram(_ counts: Double...) throws -> Histogram {

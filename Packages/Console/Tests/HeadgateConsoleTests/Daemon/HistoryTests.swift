@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// The last quarter of an hour.
+/// Tests the activity of the last 15 minutes.
 @Suite("History")
 struct HistoryTests {
     private func look(_ received: Int, delivered: Int = 0, backlog: Int = 0, sent: Int = 0) -> History.Look {

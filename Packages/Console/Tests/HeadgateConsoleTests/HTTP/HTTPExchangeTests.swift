@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// A request whose browser leaves.
+/// Tests requests whose browser leaves.
 @Suite("HTTP exchanges")
 struct HTTPExchangeTests {
     private final class Stream: StreamSource {
@@ -12,7 +12,7 @@ struct HTTPExchangeTests {
         func readerLeft() { departures += 1 }
     }
 
-    /// An exchange at a stage. Nothing of these tests reaches the library, so that the connection may be any.
+    /// Returns an exchange at a stage. These tests never call the library, so the connection may be any pointer.
     private func exchange(at stage: HTTPExchange.Stage) throws -> HTTPExchange {
         HTTPExchange(on: try #require(OpaquePointer(bitPattern: 8)), of: nil, target: "/live", stage: stage)
     }

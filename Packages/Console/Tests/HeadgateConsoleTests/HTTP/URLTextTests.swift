@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// Text as it stands in URLs and forms.
+/// Tests the encoding of URLs and forms.
 @Suite("URLs and forms")
 struct URLTextTests {
     @Test("What was encoded is decoded again, and is nothing but letters that a URL may have")

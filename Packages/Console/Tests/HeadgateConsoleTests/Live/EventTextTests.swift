@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// Server-sent events.
+/// Tests server-sent events.
 @Suite("Event streams")
 struct EventTextTests {
     private func text(_ words: String) -> String {

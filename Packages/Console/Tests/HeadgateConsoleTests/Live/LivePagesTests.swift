@@ -3,10 +3,10 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// Pages that somebody looks at.
+/// Tests open pages and their readers.
 @Suite("Open pages")
 struct LivePagesTests {
-    /// Pages on a loop that never turns: nothing happens but what is called for.
+    /// Open pages on a loop that never runs, so that only direct calls have effects.
     private final class Stage {
         var text: HTML = "first"
         var attendance: [Bool] = []
@@ -25,7 +25,7 @@ struct LivePagesTests {
         }
     }
 
-    /// All that a reader is told now.
+    /// Returns all data that a reader gets now.
     private func told(_ reader: PageReader) -> String {
         var bytes: [UInt8] = []
         while let piece = reader.read(atMost: 7), !piece.isEmpty { bytes += piece }

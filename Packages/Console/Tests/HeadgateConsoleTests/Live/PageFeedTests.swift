@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// What readers of a page are told.
+/// Tests the changes that readers of a page get.
 @Suite("Page feeds")
 struct PageFeedTests {
     private func page(_ a: HTML, _ b: HTML) -> [Region] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// What forms order.
+/// Tests the daemon's calls for forms.
 @Suite("Changes")
 struct ChangeOrderTests {
     private func order(

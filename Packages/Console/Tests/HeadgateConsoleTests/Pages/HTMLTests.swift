@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// Nobody's words are markup.
+/// Tests that only the program's own literals are markup.
 @Suite("HTML")
 struct HTMLTests {
     @Test("What is put in is escaped, in text and in attributes; what was made of HTML is not escaped twice")

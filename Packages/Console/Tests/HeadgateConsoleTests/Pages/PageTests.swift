@@ -7,13 +7,13 @@ import Testing
 @testable import HeadgateCommands
 @testable import HeadgateConsole
 
-/// Pages, as the server makes them.
+/// Tests the pages that the server renders.
 @Suite("Pages")
 struct PageTests {
     private static let hostile = "<img src=x onerror=alert(1)>"
     private let clock = WallClock(now: Timestamp(milliseconds: 1_700_000_000_000)) { _ in 0 }
 
-    /// A daemon of which every word that somebody may choose is hostile.
+    /// The state of a daemon in which every free text is hostile.
     private var state: DaemonState {
         var state = DaemonState()
         let id = DataItem.string(Self.hostile)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// Plots that the server draws.
+/// Tests the plots that the server draws.
 @Suite("Plots")
 struct PlotTests {
     @Test("A line goes from value to value, the largest at the top, and breaks where nothing is known")

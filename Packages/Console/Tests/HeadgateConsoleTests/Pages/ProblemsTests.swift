@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCommands
 @testable import HeadgateConsole
 
-/// What an operator should know.
+/// Tests the problems that the console shows to an operator.
 @Suite("Problems")
 struct ProblemsTests {
     private let clock = WallClock(now: Timestamp(milliseconds: 1_700_000_000_000)) { _ in 0 }

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Barriers that a board's process chooses for each activation, over the socket", .timeLimit(.minutes(5)))
 struct BarrierChoiceTests {
-    /// Runs a service with a client that serves `auth`, one that serves `shop` and chooses its barriers, and one that activates.
+    /// Runs a service with three clients: one serves `auth`, one serves `shop` and chooses its barriers, and one
+    /// activates boards.
     private func run(
         _ body: (_ auth: LineClient, _ shop: LineClient, _ client: LineClient) async throws -> Void
     ) async throws {
@@ -112,7 +113,7 @@ struct BarrierChoiceTests {
     }
 }
 
-/// The same for boards of the program around the server.
+/// Tests the choice of barriers by boards of the embedding program.
 @Suite("Barriers that a program chooses", .timeLimit(.minutes(5)))
 struct ProgramBarrierChoiceTests {
     @Test("A2: the program's closure chooses the barrier from the input, or fails the activation")
@@ -159,7 +160,7 @@ struct ProgramBarrierChoiceTests {
     }
 }
 
-/// Outcomes of activations. They are touched on the service's loop only.
+/// The outcomes of activations, used on the service's loop only.
 private final class Outcomes: @unchecked Sendable {
     private(set) var all: [ActivationOutcome] = []
 

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("What board.serve says of a board's barrier, over the socket", .timeLimit(.minutes(5)))
 struct BoardBarrierMemberTests {
-    /// A client that may activate `checkout`, which waits for `auth`; `server` is asked to run both.
+    /// Runs a service with two clients. `server` serves both boards, and `client` activates `checkout`, whose barrier
+    /// is `auth`.
     private func run(
         _ members: DataObject, _ body: (_ server: LineClient, _ client: LineClient) async throws -> Void
     ) async throws {
@@ -18,7 +19,7 @@ struct BoardBarrierMemberTests {
         }
     }
 
-    /// Takes what the server was asked to run when all that the client sent has been handled.
+    /// Returns the runs that `server` was asked for, after all requests of the client have been handled.
     private func waiting(_ server: LineClient, _ client: LineClient) async throws -> [LineClient.Run] {
         try await client.call("ping")
         try await server.call("ping")
@@ -47,7 +48,7 @@ struct BoardBarrierMemberTests {
     @Test("A5: on_timeout pass has those go on who wait when timeout_ms is over")
     func pass() async throws {
         try await run(["timeout_ms": 50, "on_timeout": "pass"]) { server, client in
-            // It is asked, and does not answer either.
+            // The board itself is asked after its barrier, and does not answer either.
             let refusal = try await client.error(to: client.activate("checkout", ["timeout_ms": 50]))
             #expect(refusal.reason == "timeout")
             let asked = try await waiting(server, client)

@@ -68,7 +68,7 @@ struct BoardBarrierTests {
             try await server.serve("checkout", behind: ["board": "auth"])
             _ = await client.activate("checkout")
             #expect(try await server.run().params["mainboard"] == .string("uid:\(getuid())"))
-            // So it is the same mainboard as where it is named.
+            // The default mainboard is the same as this one, given by name.
             _ = await client.activate("checkout", ["mainboard": .string("uid:\(getuid())")])
             try await client.call("ping")
             try await server.call("ping")

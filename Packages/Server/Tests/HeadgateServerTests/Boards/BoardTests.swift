@@ -94,7 +94,7 @@ struct BoardTests {
             #expect(try await client.error(to: client.activate("checkout")).reason == "not_found")
             let patient = await client.activate("checkout", ["wait_ms": 600_000])
             try await client.call("ping")
-            // It may say something else of the barrier than the one that is gone.
+            // The new provider may declare another barrier than the one that has left.
             try await other.serve("fast")
             try await heir.serve("checkout", behind: ["board": "fast"])
             #expect(try await other.runNext()["board"] == "fast")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Boards that the program around the service serves and activates itself.
+/// Tests boards that the embedding program serves and activates.
 @Suite("Boards of a program's own", .timeLimit(.minutes(5)))
 struct ProgramBoardTests {
     @Test("A1: a client activates a board that the program serves, and its answer is the result")
@@ -164,7 +164,7 @@ struct ProgramBoardTests {
                 activation.dispose()
                 _ = service.programBoards.activate("login", wait: nil) { outcomes.add($0) }
             }
-            // It is told at the end of a turn.
+            // The outcome is reported at the end of a turn.
             try await stage.until { _ in !outcomes.all.isEmpty }
             #expect(try await stage.look { _ in outcomes.all } == [.givenUp])
         }
@@ -293,7 +293,7 @@ struct ProgramBoardTests {
     }
 }
 
-/// A board whose runs a test answers itself. It lives on the service's loop, but for what tells that a run has begun.
+/// A board whose runs the test answers. It lives on the service's loop, except for the stream of begun runs.
 private final class Runs: @unchecked Sendable {
     private(set) var board: ProgramBoard?
     var task: BoardTask?
@@ -315,7 +315,7 @@ private final class Runs: @unchecked Sendable {
     }
 }
 
-/// What a service's activations came to. It is filled on the service's loop, and read there or after its end.
+/// The outcomes of activations. They are added on the service's loop, and read there or after its end.
 private final class Outcomes: @unchecked Sendable {
     private(set) var all: [ActivationOutcome] = []
 
@@ -325,7 +325,7 @@ private final class Outcomes: @unchecked Sendable {
 }
 
 extension ServiceStage {
-    /// Activates a board from within the program.
+    /// Activates a board as the embedding program does.
     fileprivate func outcome(of board: String, input: DataItem = .null) async throws -> ActivationOutcome {
         await withCheckedContinuation { continuation in
             do {
@@ -339,7 +339,7 @@ extension ServiceStage {
     }
 }
 
-/// A whole server on a loop of its own, as a program has it.
+/// A complete server on a loop of its own, as a program embeds it.
 private struct Embedded {
     let server: Server
     private let loop: EventLoop

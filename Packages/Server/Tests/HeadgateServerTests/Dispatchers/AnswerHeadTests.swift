@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Answers' heads, line by line.
+/// Tests the check of answers' heads, line by line.
 @Suite("http dispatcher: heads of answers")
 struct AnswerHeadTests {
     private func head(_ lines: String...) -> AnswerHead {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Answers' bodies as people see them.
+/// Tests the text of answers' bodies for people.
 @Suite("http dispatcher: bodies of answers")
 struct AnswerTextTests {
     private func text(

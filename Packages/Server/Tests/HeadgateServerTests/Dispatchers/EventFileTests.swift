@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// A dispatcher's file by itself, with a clock that stands still.
+/// Tests a dispatcher's file alone, with a clock that stands still.
 @Suite("file dispatcher: the file")
 struct EventFileTests {
     private let folder: ScratchFolder

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The file dispatcher over a real loop.
+/// Tests the sender of kind `file` on a real loop.
 @Suite("file dispatcher", .timeLimit(.minutes(5)))
 struct FileSenderTests {
     @Test("K2: each event is a line, in the order of the batches")
@@ -70,7 +70,7 @@ struct FileSenderTests {
     @Test("D11: interrupting ends all that waits, each once, and the sender can go on")
     func interrupt() async throws {
         let folder = try ScratchFolder()
-        // A pipe that nobody empties: the first batch fills it, so that all are in flight.
+        // A pipe that is never read: the first batch fills it, so that all batches stay in flight.
         #expect(mkfifo(folder("pipe"), 0o600) == 0)
         let reader = open(folder("pipe"), O_RDONLY | O_NONBLOCK)
         defer { close(reader) }

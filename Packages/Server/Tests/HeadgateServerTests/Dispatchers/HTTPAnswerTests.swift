@@ -3,17 +3,17 @@ import Testing
 
 @testable import HeadgateServer
 
-/// What a sender makes of a server's answers, and of none.
+/// Tests the results of a server's answers, and of missing answers.
 @Suite("http dispatcher: answers", .timeLimit(.minutes(5)))
 struct HTTPAnswerTests {
-    /// Sends one event to a server that answers so.
+    /// Sends one event to a server with this reply, and returns the result.
     private func result(
         timeout: Duration = .seconds(30), of reply: ScriptedReply, headers: [HTTPSettings.Header] = []
     ) async throws -> SendResult {
         let server = try ScriptedServer { _ in reply }
         defer { server.stop() }
         let settings = HTTPSettings(endpoint: server.url, headers: headers, timeout: timeout)
-        // Unsafe: the stage sets it before its call returns, and nobody reads it earlier.
+        // Unsafe: the stage sets the variable before its call returns, and it is read after that.
         nonisolated(unsafe) var result = SendResult.interrupted
         try await SenderStage.http(settings) { result = await $0.send("{}") }
         return result
@@ -148,7 +148,8 @@ struct HTTPAnswerTests {
     func cutAtTheLimit() async throws {
         let secret = String((0..<100).map { Character(UnicodeScalar(UInt8(ascii: "a") + $0 % 26)) })
         let headers = [HTTPSettings.Header(name: "Authorization", value: .text(secret))]
-        // 512 bytes are kept for people, and six times the secret behind them: 11 secrets, and 12 bytes of another.
+        // The sender keeps 512 bytes for people, and six times the secret's length behind them: 11 secrets, and 12
+        // bytes of another.
         let reply = ScriptedReply.status("422 No", body: String(repeating: secret, count: 20))
         let answer = String(repeating: "***", count: 12)
         #expect(try await result(of: reply, headers: headers) == .http(422, answer: answer))
@@ -160,7 +161,7 @@ struct HTTPAnswerTests {
         let head = "HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\n"
         let reply = ScriptedReply.last("\(head)see \("s3cret-9".prefix(length))")
         #expect(try await result(of: reply, headers: headers) == .http(422, answer: "see ***"))
-        // A whole answer that only looks like the beginning of it is left alone.
+        // A complete answer that only looks like the beginning of the secret is not changed.
         let whole = ScriptedReply.status("422 No", body: "see s3c")
         #expect(try await result(of: whole, headers: headers) == .http(422, answer: "see s3c"))
     }
@@ -201,7 +202,7 @@ struct HTTPAnswerTests {
 
     @Test("D9: no such host")
     func noHost() async throws {
-        // The name is reserved, so no resolver knows it (RFC 6761).
+        // RFC 6761 reserves the name, so no resolver knows it.
         try await SenderStage.http(HTTPSettings(endpoint: "http://nowhere.invalid/")) { stage in
             #expect(await stage.send("{}") == .noAnswer(cause: "could not resolve host"))
         }

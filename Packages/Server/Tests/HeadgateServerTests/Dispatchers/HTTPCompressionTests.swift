@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Bodies are compressed beside the loop.
+/// Tests that bodies are compressed on a thread of their own.
 @Suite("http dispatcher: compression", .timeLimit(.minutes(5)))
 struct HTTPCompressionTests {
     @Test("K1: gzip and zstd give the same bytes back", arguments: [ContentCoding.gzip, .zstd])
@@ -55,12 +55,12 @@ struct HTTPCompressionTests {
         try await SenderStage.http(Self.settings(server), encoder: encoder.encoder) { stage in
             async let results = stage.sendTogether([["{\"n\":1}"], ["{\"n\":2}"]])
             await encoder.begins()
-            // This turn is one of the loop's.
+            // This call takes a turn of the loop.
             await stage.putOut([:])
             encoder.goOn(times: 2)
             #expect(await results == [.delivered, .delivered])
         }
-        // Each over a connection of its own: either may come first.
+        // Each request has a connection of its own, so either may arrive first.
         #expect(server.requests.map(\.text).sorted() == ["[{\"n\":1}]", "[{\"n\":2}]"])
     }
 
@@ -73,7 +73,7 @@ struct HTTPCompressionTests {
             async let results = stage.sendTogether([["{\"n\":1}"], ["{\"n\":2}"]])
             await encoder.begins()
             await stage.interrupt {
-                // Once the second has begun, the first is back on the loop, whose turn is not over.
+                // When the second body is being compressed, the first one is back on the loop, whose turn is not over.
                 encoder.goOn(times: 1)
                 encoder.awaitBegin()
             }
@@ -100,7 +100,7 @@ struct HTTPCompressionTests {
     }
 }
 
-/// Takes as long for a body as it is told to, and leaves it as it is.
+/// An encoder that waits until the test releases a body, and does not change the body.
 private final class SlowEncoder: Sendable {
     private let begun = DispatchSemaphore(value: 0)
     private let leave = DispatchSemaphore(value: 0)
@@ -113,10 +113,10 @@ private final class SlowEncoder: Sendable {
         }
     }
 
-    /// Waits until one more body is being compressed, holding the thread.
+    /// Waits until another body is being compressed. It blocks the thread.
     func awaitBegin() { begun.wait() }
 
-    /// Waits for that from an asynchronous test.
+    /// Waits until another body is being compressed, from an asynchronous test.
     func begins() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -126,6 +126,6 @@ private final class SlowEncoder: Sendable {
         }
     }
 
-    /// Lets so many bodies through.
+    /// Releases this many bodies.
     func goOn(times: Int) { for _ in 0..<times { leave.signal() } }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Servers that answer, or go, before they have read a request's body.
+/// Tests servers that answer or close the connection before they have read a request's body.
 @Suite("http dispatcher: early answers", .timeLimit(.minutes(5)))
 struct HTTPEarlyAnswerTests {
     private static let large = "\"" + String(repeating: "x", count: 900_000) + "\""
@@ -17,12 +17,12 @@ struct HTTPEarlyAnswerTests {
         let answer = "HTTP/1.1 \(status) X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         let server = try EarlyServer { _ in answer }
         defer { server.stop() }
-        // Unsafe: the stage counts before its call returns, and nobody reads it earlier.
+        // Unsafe: the stage counts before its call returns, and the count is read after that.
         nonisolated(unsafe) var lost = 0
         try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
             for _ in 1...20 {
                 var result = await stage.send(Self.large)
-                // The connection may be lost between the look for an answer and the next piece of the body.
+                // The connection may be lost between the check for an answer and the next piece of the body.
                 if result == .noAnswer(cause: "connection lost") {
                     lost += 1
                     result = await stage.send(Self.large)
@@ -37,7 +37,7 @@ struct HTTPEarlyAnswerTests {
     func asksFirst() async throws {
         let server = try EarlyServer { $0.number == 0 ? "" : "HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n" }
         defer { server.stop() }
-        // More than any buffer of the system takes while the server reads nothing.
+        // More bytes than any buffer of the system holds while the server reads nothing.
         let endless = "\"" + String(repeating: "x", count: 30_000_000) + "\""
         try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
             guard case .noAnswer = await stage.send(endless) else {
@@ -104,10 +104,10 @@ struct HTTPEarlyAnswerTests {
     }
 }
 
-/// A server that reads the head of a request and no more, answers, and closes the connection.
+/// A server that reads only the head of a request, answers, and closes the connection.
 private final class EarlyServer: Sendable {
     struct Request {
-        /// Counts the connections from 0.
+        /// The number of the connection, counted from 0.
         let number: Int
         let head: String
     }
@@ -116,7 +116,7 @@ private final class EarlyServer: Sendable {
     private let answer: @Sendable (Request) -> String
     private let received = Guarded([String]())
 
-    /// - Parameter answer: what is said; nothing where it is empty.
+    /// - Parameter answer: returns the answer, or an empty text for none.
     init(_ answer: @escaping @Sendable (Request) -> String) throws {
         listening = try TestSocket.loopback()
         self.answer = answer
@@ -139,7 +139,7 @@ private final class EarlyServer: Sendable {
                 let bytes = Array(answer(request).utf8)
                 _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL))
             }
-            // What was not read makes the system reset the connection.
+            // Unread data makes the system reset the connection.
             close(socket)
         }
         close(listening)

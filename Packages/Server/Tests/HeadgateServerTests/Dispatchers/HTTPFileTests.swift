@@ -6,13 +6,13 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// The files that requests need are read beside the loop.
+/// Tests that the files of requests are read on a thread of their own.
 @Suite("http dispatcher: files", .timeLimit(.minutes(5)))
 struct HTTPFileTests {
     private static let headers = [HTTPSettings.Header(name: "X-Key", value: .file("/secret"))]
     private static let late = SendResult.noAnswer(cause: "the files for headers and TLS could not be read in time")
 
-    /// Those of a request that waits for its files for as long as a test may take.
+    /// Settings of requests that wait for their files as long as a test may take.
     private static func patient(_ endpoint: String) -> HTTPSettings {
         HTTPSettings(endpoint: endpoint, headers: headers, timeout: .seconds(86_400), connectTimeout: .seconds(86_400))
     }
@@ -25,7 +25,7 @@ struct HTTPFileTests {
         let settings = HTTPSettings(endpoint: server.url, headers: Self.headers, connectTimeout: .milliseconds(50))
         try await SenderStage.http(settings, reader: disk.reader) { stage in
             #expect(await stage.send("{}") == Self.late)
-            // The loop goes on, and no second read is begun beside the first.
+            // The loop is not blocked, and no second read starts beside the first.
             #expect(await stage.send("{}") == Self.late)
             #expect(disk.reads <= 1)
             disk.recover()
@@ -134,7 +134,7 @@ private final class HangingDisk: Sendable {
         recovery.signal()
     }
 
-    /// Whoever is woken wakes the next.
+    /// Waits for the recovery. Each thread that wakes up wakes the next one.
     private func wait() {
         recovery.wait()
         recovery.signal()
@@ -142,7 +142,7 @@ private final class HangingDisk: Sendable {
 }
 
 extension SenderStage {
-    /// Sends a batch again until it is delivered: the first read may still hang for a moment.
+    /// Sends a batch again until it is delivered, because the first read may hang for a moment longer.
     fileprivate func sendUntilItArrives(_ event: String) async -> Bool {
         for _ in 1...1_000 where await send(event) == .delivered { return true }
         return false

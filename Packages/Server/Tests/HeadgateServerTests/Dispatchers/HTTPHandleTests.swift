@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Requests that go one behind the other to the same destination, for which libcurl is told of it once.
+/// Tests consecutive requests to one destination, which share a handle of libcurl.
 @Suite("http dispatcher: one request behind the other", .timeLimit(.minutes(5)))
 struct HTTPHandleTests {
     @Test("K1: a request has nothing of the one before it, be it larger or smaller")
@@ -36,7 +36,7 @@ struct HTTPHandleTests {
         await stage.end()
     }
 
-    /// A client on a loop of its own.
+    /// An HTTP client on a loop of its own.
     private actor Stage {
         nonisolated let loop: EventLoop
         private var client: HTTPClient?
@@ -47,7 +47,7 @@ struct HTTPHandleTests {
             loop = try EventLoop.onNewThread(named: "test-requests")
         }
 
-        /// Sends a request, then the next, and gives the first one up while that is on its way.
+        /// Sends two requests, and cancels the first one while it is in flight.
         func sendTwice(_ request: HTTPRequest) async -> [HTTPOutcome] {
             let client = HTTPClient(loop: loop, userAgent: "headgate/test")
             self.client = client

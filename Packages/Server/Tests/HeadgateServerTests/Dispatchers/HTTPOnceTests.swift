@@ -3,10 +3,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Requests that are sent once, also by the library.
+/// Tests requests that libcurl must not repeat either.
 @Suite("http dispatcher: sent once", .timeLimit(.minutes(5)))
 struct HTTPOnceTests {
-    /// Keeps its first connection, and closes each that brings another request once it has read that.
+    /// Returns a server that keeps its first connection, and closes a connection when its next request has arrived.
     private static func hasty() throws -> ScriptedServer {
         let count = Ordinal()
         return try ScriptedServer { _ in count.next() == 1 ? .ok : .last("") }

@@ -3,7 +3,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// The pure parts of the http dispatcher.
+/// Tests the pure parts of the kind `http`.
 @Suite("http dispatcher: parts")
 struct HTTPPartsTests {
     @Test(

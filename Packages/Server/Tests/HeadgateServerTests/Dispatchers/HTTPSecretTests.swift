@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Header values from files and the environment, and that they stay secret.
+/// Tests header values from files and the environment, and their secrecy.
 @Suite("http dispatcher: secrets", .timeLimit(.minutes(5)))
 struct HTTPSecretTests {
     @Test("K1: a header's file is read again for each request, without its line end", arguments: ["", "\n", "\r\n"])
@@ -22,7 +22,7 @@ struct HTTPSecretTests {
         #expect(server.requests.map { $0.headers["authorization"] } == ["Bearer one", "Bearer two"])
     }
 
-    /// In a process of its own: the environment is that of all tests.
+    /// This test has a process of its own, because all tests share the environment.
     @Test("K1: a header's variable is read again for each request")
     func environment() async {
         await #expect(processExitsWith: .success) {

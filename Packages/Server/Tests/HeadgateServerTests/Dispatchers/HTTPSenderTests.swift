@@ -3,7 +3,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Requests as a real server gets them.
+/// Tests requests as a real server receives them.
 @Suite("http dispatcher: requests", .timeLimit(.minutes(5)))
 struct HTTPSenderTests {
     @Test("K1: a batch is one POST with a JSON array, its type, its idempotency key and the service's name")

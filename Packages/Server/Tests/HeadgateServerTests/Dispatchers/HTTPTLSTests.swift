@@ -4,14 +4,14 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Requests over TLS.
+/// Tests requests over TLS.
 @Suite("http dispatcher: TLS", .timeLimit(.minutes(5)), .enabled(if: TLSServer.isAvailable))
 struct HTTPTLSTests {
     private func send(
         to server: TLSServer, host: String = "localhost", _ tls: HTTPSettings.TLS
     ) async throws -> SendResult {
         let settings = HTTPSettings(endpoint: "https://\(host):\(server.port)/", timeout: .seconds(20), tls: tls)
-        // Unsafe: the stage sets it before its call returns, and nobody reads it earlier.
+        // Unsafe: the stage sets the variable before its call returns, and it is read after that.
         nonisolated(unsafe) var result = SendResult.interrupted
         try await SenderStage.http(settings) { result = await $0.send("{}") }
         return result

@@ -81,7 +81,7 @@ struct KafkaAnswerTests {
             ("SSL routines::sslv3 alert handshake failure s3cret", "TLS: handshake failed"),
             ("SSL routines::wrong version number s3cret", "TLS: the broker speaks none"),
         ] {
-            // It may come as either.
+            // librdkafka may report the error under either code.
             for error in [RD_KAFKA_RESP_ERR__SSL, RD_KAFKA_RESP_ERR__TRANSPORT] {
                 let trouble = KafkaTrouble(error, text)
                 #expect(trouble.cause == cause && trouble.isTelling && trouble.isFinal)
@@ -111,7 +111,7 @@ struct KafkaAnswerTests {
         #expect(denied.cause == "Kafka: authentication failed" && denied.isFinal && denied.isTelling)
     }
 
-    /// An event as a message: its key, its id, its name and its time.
+    /// Returns the key, ID, name and time of an event's message.
     private func message(_ json: String) -> [String?] {
         let text = { (bytes: UnsafeRawBufferPointer?) in bytes.map { String(decoding: $0, as: UTF8.self) } }
         return Array("i".utf8).withUnsafeBytes { id in

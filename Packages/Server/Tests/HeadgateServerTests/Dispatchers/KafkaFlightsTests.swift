@@ -8,14 +8,14 @@ import Testing
 struct KafkaFlightsTests {
     private let dead = EventOutcome.dead(.refused, cause: "no")
 
-    /// A batch of events of these numbers.
+    /// Returns a batch of events with these sequence numbers.
     private func batch(_ numbers: Int...) -> Batch {
         var batch = Batch(of: numbers.map { _ in "{}" }, in: .separate)
         batch.events = numbers.map { Batch.Event(id: "\($0)", sequenceNumber: Int64($0), range: 0..<2) }
         return batch
     }
 
-    /// Produces what may go: the numbers of the messages, and of their events.
+    /// Produces all events that may be produced. Returns the event numbers by message number.
     private func produce(_ flights: inout KafkaFlights) -> [UInt: Int] {
         var produced: [UInt: Int] = [:]
         while flights.mayProduce {
@@ -52,7 +52,7 @@ struct KafkaFlightsTests {
         let over = flights.end(1, cause: "timed out")
         let rest = SendResult.each([.delivered, again("timed out"), again("timed out")])
         #expect(over.ended == [.init(number: 1, result: rest)])
-        // One is reported while nobody waits, the other when it has come again.
+        // One message is reported while no flight has its event, the other after its event was sent again.
         #expect(flights.report(2, .stored) == .init())
         #expect(flights.begin(2, batch(2, 3)) == .init())
         #expect(produce(&flights) == [:])
@@ -75,7 +75,7 @@ struct KafkaFlightsTests {
         _ = flights.begin(1, batch(1, 2, 3))
         _ = flights.begin(2, batch(4))
         _ = produce(&flights)
-        // 1 and 2 were a set, which has a gap behind it; the others come back unwritten.
+        // Messages 1 and 2 were a set, which leaves a gap. The others come back without being written.
         flights.producerEnded()
         for message in [4, 3] as [UInt] { #expect(flights.report(message, .failed(cause: nil)) == .init()) }
         #expect(flights.report(2, .refused(dead)) == .init())
@@ -84,7 +84,7 @@ struct KafkaFlightsTests {
         #expect(produce(&flights) == [5: 1])
         #expect(flights.report(5, .stored) == .init(mayProduce: true))
         #expect(flights.needsProducer == false)
-        // What was stored alone makes room for two: now they may be a set again.
+        // A message that was stored alone raises the limit to two, so the next ones may be a set again.
         let two = produce(&flights)
         #expect(two == [6: 2, 7: 3])
         flights.producerEnded()
@@ -123,7 +123,7 @@ struct KafkaFlightsTests {
         _ = flights.begin(2, batch(2))
         _ = flights.begin(3, batch(3))
         #expect(flights.end(2, cause: "timed out").ended.map(\.number) == [2, 3])
-        // The first was refused after its time: it comes again before those that are tried at once.
+        // The first event was refused after its timeout. It is produced again before the events of unlimited rounds.
         _ = flights.end(1, cause: "timed out")
         #expect(flights.report(1, .refused(dead)) == .init())
         _ = flights.begin(4, batch(1))
@@ -138,7 +138,7 @@ struct KafkaFlightsTests {
         _ = flights.take(1)
         _ = flights.begin(2, batch(3))
         #expect(flights.end(2, cause: "timed out").ended.map(\.number) == [1, 2])
-        // The first one's message counts yet.
+        // The message of the first flight still counts.
         _ = flights.begin(3, batch(1, 2))
         #expect(produce(&flights) == [2: 2])
     }

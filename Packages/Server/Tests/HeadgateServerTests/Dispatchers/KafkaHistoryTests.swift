@@ -3,7 +3,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Histories drawn by chance: a dispatcher, the account of its flights, and a producer whose broker refuses some events.
+/// Tests random histories of a dispatcher, its flights, and a producer whose broker refuses some events.
 @Suite("Histories of Kafka")
 struct KafkaHistoryTests {
     @Test(
@@ -22,14 +22,14 @@ private struct KafkaHistory {
     private static let events = 40
     private var random: Chance
     private var flights = KafkaFlights()
-    /// Events that are neither stored nor dead, by what the dispatcher knows, and not in a flight.
+    /// The events that the dispatcher counts as neither stored nor dead, and that are not in flight.
     private var pending = Array(1...KafkaHistory.events)
     private var inFlight: [Int: [Int]] = [:]
     private var nextFlight = 1
-    /// What the producer has, in its order.
+    /// The producer's messages, in order.
     private var outbox: [(message: UInt, event: Int)] = []
     private var isEnded = true
-    /// What each partition has.
+    /// The stored events of each partition.
     private var stored = [[Int]](repeating: [], count: 3)
     private let poison: Set<Int>
     private var settled: Set<Int> = []
@@ -55,7 +55,7 @@ private struct KafkaHistory {
         if isEnded, !outbox.isEmpty { giveBack(cause: nil) }
     }
 
-    /// The dispatcher sends the oldest that wait.
+    /// The dispatcher sends its oldest pending events.
     private mutating func begin() {
         guard inFlight.count < 3, !pending.isEmpty else { return }
         let count = min(pending.count, Int.random(in: 1...6, using: &random))
@@ -84,7 +84,7 @@ private struct KafkaHistory {
         }
     }
 
-    /// A broker takes a set of a partition, or refuses it, and all that follows there.
+    /// A broker stores a set of messages of a partition, or refuses it and all messages behind it.
     private mutating func answerSet() {
         guard let event = outbox.randomElement(using: &random)?.event, !isEnded else { return }
         let all = outbox.filter { $0.event % 3 == event % 3 }
@@ -96,7 +96,7 @@ private struct KafkaHistory {
             return
         }
         isEnded = true
-        // The producer's end is told before or behind the refusal.
+        // The producer's end is reported before or after the refusal.
         let isFirst = Bool.random(using: &random)
         if isFirst { flights.producerEnded() }
         for sent in set {
@@ -105,7 +105,7 @@ private struct KafkaHistory {
         flights.producerEnded()
     }
 
-    /// What an ended producer has comes back in any order.
+    /// An ended producer returns its messages in any order.
     private mutating func giveBack(cause: String?) {
         flights.producerEnded()
         let back = outbox.shuffled(using: &random)
@@ -113,7 +113,7 @@ private struct KafkaHistory {
         for sent in back { end(flights.report(sent.message, .failed(cause: cause))) }
     }
 
-    /// No broker is left, and nothing was written.
+    /// No broker is left, and no message was written.
     private mutating func breakDown() {
         isEnded = true
         giveBack(cause: "gone")
@@ -160,7 +160,7 @@ private struct KafkaHistory {
     }
 }
 
-/// SplitMix64.
+/// The generator SplitMix64.
 private struct Chance: RandomNumberGenerator {
     var state: UInt64
 

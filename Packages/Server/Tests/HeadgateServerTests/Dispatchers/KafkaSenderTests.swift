@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// What comes of it where there are no brokers. Imitated ones are met in the end to end tests.
+/// Tests the sender without brokers. The end to end tests have imitated brokers.
 @Suite("Sender to Kafka", .timeLimit(.minutes(5)))
 struct KafkaSenderTests {
     private func settings(
@@ -15,7 +15,7 @@ struct KafkaSenderTests {
         return settings
     }
 
-    /// A port that refuses connections.
+    /// Returns the address of a port that refuses connections.
     private func nobody() throws -> String { "127.0.0.1:\(try TestSocket.unusedPort())" }
 
     @Test("K6: without a broker nothing is lost: no answer, in plain words, at each attempt")

@@ -7,7 +7,7 @@ import Testing
 struct MessageFlightsTests {
     private let later = EventOutcome.retry(cause: "busy", charged: true)
 
-    /// One flight, number 7, with so many events that went out as the messages 100, 101 and so on.
+    /// Returns one flight, number 7, whose events were sent as the messages 100, 101 and so on.
     private func flights(_ events: Int, sent: Int? = nil) -> MessageFlights {
         var flights = MessageFlights()
         flights.begin(7, batch(of: events))
@@ -19,7 +19,7 @@ struct MessageFlightsTests {
         Batch(of: Array(repeating: "{}", count: events), in: .separate)
     }
 
-    /// What each of these answers ends, in their order.
+    /// Returns the flights that each answer ends, in order.
     private func ended(
         by answers: [(MessageFlights.Message, EventOutcome)], in flights: inout MessageFlights
     ) -> [MessageFlights.Ended?] {
@@ -101,7 +101,7 @@ struct MessageFlightsTests {
 
     // MARK: Keys
 
-    /// One flight, number 7, whose events have these keys; nil is none.
+    /// Returns one flight, number 7, whose events have these keys, or none for nil.
     private func flights(keys: String?...) -> MessageFlights {
         var batch = batch(of: keys.count)
         batch.events = keys.enumerated().map { index, key in
@@ -113,7 +113,7 @@ struct MessageFlightsTests {
         return flights
     }
 
-    /// Sends what may go now, each event as the message of its index.
+    /// Sends all events that may be sent, each as the message of its index.
     private func sendReady(in flights: inout MessageFlights) -> [Int] {
         var sent: [Int] = []
         while let event = flights.nextEvent(of: 7) {

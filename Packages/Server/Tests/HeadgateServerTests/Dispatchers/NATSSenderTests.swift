@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// What comes of it where there is no server. Real ones are met in the end to end tests.
+/// Tests the sender without a server. The end to end tests have real servers.
 @Suite("Sender to NATS")
 struct NATSSenderTests {
     private func settings(_ server: String, _ change: (inout NATSSettings) -> Void = { _ in }) throws -> NATSSettings {
@@ -13,7 +13,7 @@ struct NATSSenderTests {
         return settings
     }
 
-    /// A port that refuses connections.
+    /// Returns the address of a port that refuses connections.
     private func nobody() throws -> String { "127.0.0.1:\(try TestSocket.unusedPort())" }
 
     @Test("K4: without a server nothing is lost: no answer, in plain words")

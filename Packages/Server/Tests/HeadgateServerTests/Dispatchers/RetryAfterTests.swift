@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Retry-After")
 struct RetryAfterTests {
-    /// Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110's examples.
+    /// Sun, 06 Nov 1994 08:49:37 GMT, the date in RFC 9110's examples.
     private let moment = Timestamp(milliseconds: 784_111_777_000)
 
     private func wait(_ header: String, secondsBefore: Int64 = 90) -> Duration? {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import HeadgateServer
 
-/// A server inside a program, which tracks its own events and needs no socket.
+/// Tests a server inside a program that tracks its own events and needs no socket.
 @Suite struct EmbeddedProgramTests {
-    /// A server on a loop of its own, and the folder that it writes to.
+    /// A server on a loop of its own, and its folder.
     private struct Program {
         let server: Server
         let folder: ScratchFolder

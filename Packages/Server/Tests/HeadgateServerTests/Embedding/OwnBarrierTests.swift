@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Barriers that a program brings.
+/// Tests barriers that a program adds.
 @Suite struct OwnBarrierTests {
     @Test("B9: a barrier that throws is counted in status once for each time, shown with the cause, and open")
     func throwing() async throws {
@@ -34,7 +34,7 @@ import Testing
     }
 }
 
-/// One that fails when its settings say so.
+/// A barrier that fails if its settings say so.
 private final class LockBarrier: UncertainBarrier, ConfigurableBarrier {
     static let id = "LockBarrier"
     private let finding = StateSubject(BarrierFinding.state(.open))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Collectors that a program brings.
+/// Tests collectors that a program adds.
 @Suite struct OwnCollectorTests {
     @Test("P2: a collector of the program's own adds to the context, and cannot pass for the service's")
     func adds() async throws {
@@ -76,7 +76,7 @@ import Testing
     }
 }
 
-/// Makes collectors from a closure.
+/// A collector that calls a closure.
 private struct Till: Sendable {
     var id = "till"
     let collect: @Sendable (EventOrigin) throws -> DataObject

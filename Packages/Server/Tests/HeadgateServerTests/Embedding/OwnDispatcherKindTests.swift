@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Kinds of dispatchers that a program brings.
+/// Tests kinds of dispatchers that a program adds.
 @Suite struct OwnDispatcherKindTests {
     private static let ledger: DataObject = [
         "dispatchers": ["book": ["kind": "ledger", "dispatch_limit": 2, "configuration": ["book": 7]]]
@@ -122,7 +122,7 @@ private struct LedgerKind: DispatcherKind {
     }
 }
 
-/// What all ledgers have written: the book, and how many events.
+/// The books and the numbers of events that all ledgers have written.
 private final class Written: Sendable {
     private let lines = Guarded<[String]>([])
 
@@ -133,7 +133,7 @@ private final class Written: Sendable {
     }
 }
 
-/// Takes everything, later in the turn.
+/// A sender that delivers every batch, later in the turn.
 private final class LedgerSender: Sender {
     let format = BatchFormat.ndjson
     private let book: Int

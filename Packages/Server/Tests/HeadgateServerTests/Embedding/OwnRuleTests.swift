@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Load rules that a program brings, named by settings.
+/// Tests load rules of a program that settings name.
 @Suite("Load rules of a program's own", .timeLimit(.minutes(5)))
 struct OwnRuleTests {
     private static let isSale = Rule.just(.equals(ignoreCase: false, variable: "event", target: "sale"))

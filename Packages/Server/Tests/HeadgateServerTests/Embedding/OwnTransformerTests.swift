@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Kinds of transformers that a program brings, named by settings.
+/// Tests kinds of transformers of a program that settings name.
 @Suite("Transformers of a program's own", .timeLimit(.minutes(5)))
 struct OwnTransformerTests {
     private static let adding: ServiceStage.Adding = { $0.addTransformerKind(StampFactory()) }
@@ -98,7 +98,7 @@ struct OwnTransformerTests {
     }
 }
 
-/// Makes transformers that write a text behind those that are there.
+/// Makes transformers that append a text to the event's stamps.
 private struct StampFactory: TransformerFactory {
     let kind = "stamp"
     var made = MadeStamps()
@@ -123,7 +123,7 @@ private struct Stamp: Transformer {
     }
 }
 
-/// What transformers were made of, in order.
+/// The configurations of the transformers that were made, in order.
 private final class MadeStamps: Sendable {
     private let made = Guarded<[String]>([])
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The examples of `Docs/Boards.md`, `Docs/Sending.md` and `Docs/Barriers.md` do what these say of them.
+/// Tests that the examples of `Docs/Boards.md`, `Docs/Sending.md` and `Docs/Barriers.md` do what these pages say.
 @Suite("Examples of programs that embed the server", .timeLimit(.minutes(5)))
 struct ExampleTests {
     @Test("A2: checkout waits for login, and is cancelled when that is refused")
@@ -104,7 +104,7 @@ private struct Fruit: PriceList {
     }
 }
 
-/// What a program was told. It is told on the service's loop, and read after its end.
+/// The outcome that a program got. It is set on the service's loop, and read after the loop's end.
 private final class Told: @unchecked Sendable {
     var outcome: ActivationOutcome?
 }

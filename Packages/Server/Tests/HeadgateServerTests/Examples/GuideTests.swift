@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds the guides for programs that embed the server against the code that is compiled and run here.
+/// Compares the guides for embedding programs with the code that is compiled and run here.
 @Suite("Guides for programs")
 struct GuideTests {
     private static let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -24,7 +24,7 @@ struct GuideTests {
         }
     }
 
-    /// The text's lines without what is in front of them.
+    /// Returns the text's lines without indentation.
     private func lines(_ text: String) -> [Substring] {
         text.split(separator: "\n").map { $0.drop { $0 == " " } }
     }

@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateServer
 
-/// A load rule and a transformation of a program's own.
+/// A load rule and a transformation of a program.
 enum RulesExample {
     static func add(to configuration: inout ServerConfiguration) {
         let premium = Rule.just(.equals(ignoreCase: true, variable: "data.plan", target: "premium"))
@@ -19,7 +19,7 @@ enum RulesExample {
     }
 }
 
-/// Takes the cashier's name out, and drops what has none.
+/// Removes the cashier's name, and drops events without one.
 struct Pseudonyms: Transformer {
     func transform(_ event: EventDocument, dispatcher: String?) throws -> EventDocument? {
         guard let name: String = event.data.get(key: "cashier") else { return nil }

@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateServer
 
-/// Settings of a program that sends events to a collector.
+/// The settings of a program that sends events to a collector.
 enum SendingExample {
     static func configure(_ configuration: inout ServerConfiguration) {
         configuration.settings = [
@@ -32,7 +32,7 @@ final class PaperSender: Sender {
 
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         let hasPaper = roll.print(batch.body)
-        // Never before this has returned.
+        // `then` must not be called before `send` has returned.
         scheduler.soon { then(hasPaper ? .delivered : .noAnswer(cause: "there is no paper")) }
     }
 
@@ -44,7 +44,7 @@ struct PaperKind: DispatcherKind {
     let name = "paper"
     let roll: PaperRoll
 
-    /// There is nothing to be told.
+    /// This kind has no settings of its own.
     struct Settings: Sendable, Equatable {}
 
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings {
@@ -58,9 +58,9 @@ struct PaperKind: DispatcherKind {
     }
 }
 
-/// What is printed on.
+/// The paper of a till's printer.
 final class PaperRoll: @unchecked Sendable {
-    // Unchecked: the server's loop alone prints, and tests look once that has ended.
+    // Unchecked: only the server's loop prints, and tests read the lines after it has ended.
     private(set) var lines: [String] = []
 
     func print(_ bytes: [UInt8]) -> Bool {

@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateServer
 
-/// A shop's boards, which the program serves itself.
+/// The boards of a shop, which the program serves itself.
 struct ShopBoards {
     let accounts: Accounts
 
@@ -22,7 +22,7 @@ struct ShopBoards {
     }
 }
 
-/// Asks whoever is there who they are, and knows of each mainboard whether somebody is signed in.
+/// Asks for a password, and remembers for each mainboard whether a user is signed in.
 final class Accounts {
     private let password: DataItem
     private(set) var attempts = 0
@@ -37,7 +37,7 @@ final class Accounts {
     }
 }
 
-/// Boards whose work takes a while, as tasks.
+/// A board whose work takes a while and runs as a task.
 struct PriceBoard {
     let prices: any PriceList
 
@@ -48,12 +48,12 @@ struct PriceBoard {
     }
 }
 
-/// Where prices come from.
+/// A source of prices.
 protocol PriceList: Sendable {
     func price(of article: DataItem) async throws -> DataItem
 }
 
-/// The whole shop behind one gateway.
+/// A gateway before all boards of the shop.
 enum ShopGateway {
     static func add(to configuration: inout ServerConfiguration) {
         configuration.setGateway(.barrier(ActivationBarrier(board: "login")), before: "*")

@@ -2,17 +2,17 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// What comes in on a client's connection, for those who wait for it. It lives on the client's loop.
+/// The messages that arrive on a client's connection, for tests that wait for them. It lives on the client's loop.
 final class IncomingMessages: ConnectionHandler {
-    /// What somebody may wait for.
+    /// The kind of message to wait for.
     enum Key: Hashable {
         case answer(Int)
         case notification
-        /// A request of the server's.
+        /// A request of the server.
         case request
     }
 
-    /// The connection has ended, or sent what is no message.
+    /// The connection has ended, or the server has sent something that is no message.
     struct Ended: Error {
         var line: String?
     }
@@ -22,7 +22,7 @@ final class IncomingMessages: ConnectionHandler {
     private var waiters: [Key: [CheckedContinuation<DataObject, any Error>]] = [:]
     private var end: Ended?
 
-    /// The next message of a kind; waits until it comes.
+    /// Returns the next message of a kind, and waits for it if necessary.
     func next(_ key: Key, isolation: isolated (any Actor)? = #isolation) async throws -> DataObject {
         if let first = kept[key]?.first {
             kept[key]?.removeFirst()
@@ -69,7 +69,7 @@ final class IncomingMessages: ConnectionHandler {
         return message["id"] == nil ? .notification : .request
     }
 
-    /// Whoever waits, waits no more, nor does anybody later.
+    /// Ends all present and later waits with an error.
     func giveUp() {
         finish(Ended())
     }

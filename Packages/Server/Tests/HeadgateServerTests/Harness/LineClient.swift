@@ -5,13 +5,13 @@ import Testing
 
 @testable import HeadgateServer
 
-/// A raw client of a service's socket: lines out, lines in, answers by their ids.
+/// A raw client of a service's socket. It sends and receives lines, and finds answers by their IDs.
 actor LineClient {
     private nonisolated let loop: EventLoop
     private let incoming = IncomingMessages()
     private var connection: Connection?
     private var lastID = 0
-    /// The methods of the requests by their ids.
+    /// The methods of open requests, by ID.
     private var methods: [Int: String] = [:]
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -30,14 +30,14 @@ actor LineClient {
 
     // MARK: Calls
 
-    /// Calls a method and gives back its result; an error is thrown as a ``Refusal``.
+    /// Calls a method and returns its result. An error is thrown as a ``Refusal``.
     @discardableResult
     func call(_ method: String, _ params: DataObject? = nil) async throws -> DataItem {
         try await answer(to: request(method, params))
     }
 
     /// Sends a request.
-    /// - Returns: its id.
+    /// - Returns: the request's ID.
     func request(_ method: String, _ params: DataObject? = nil) -> Int {
         lastID += 1
         methods[lastID] = method
@@ -49,14 +49,14 @@ actor LineClient {
         return lastID
     }
 
-    /// The result of a request that was sent before.
+    /// Returns the result of a request that was sent before.
     func answer(to id: Int) async throws -> DataItem {
         let message = try await message(to: id)
         guard message["error"] != .null else { return message["result"] }
         throw Refusal(message["error"])
     }
 
-    /// The whole answer to a request that was sent before.
+    /// Returns the complete answer to a request that was sent before.
     func message(to id: Int) async throws -> DataItem {
         let message = DataItem.object(try await next(.answer(id)))
         let name = methods.removeValue(forKey: id)
@@ -66,8 +66,8 @@ actor LineClient {
         return message
     }
 
-    /// Whatever a method answers has to be as its declaration says, and whatever it refuses for has to be among the reasons
-    /// there; all methods may be refused to those who may not use them.
+    /// Checks that an answer fits the method's declaration. An error's reason must be declared, except that every
+    /// method may be refused to users without the right.
     private func expectDeclared(_ answer: DataItem, of method: Method) {
         if answer["error"] == .null {
             let complaint = method.result.complaint(about: answer["result"])
@@ -78,7 +78,7 @@ actor LineClient {
         #expect(method.reasons.contains(reason), "\(method.name) is not said to be refused for \(reason)")
     }
 
-    /// Whatever the server sends of its own accord has to be as it is declared.
+    /// Checks that a message that the server sent by itself fits its declaration.
     private func expectDeclared(_ message: DataObject) {
         let name = message["method"] ?? .null
         let declared = MethodTable.families.flatMap(\.messages).first { .string($0.name.description) == name }
@@ -86,12 +86,12 @@ actor LineClient {
         #expect(declared != nil && complaint == nil, "what the server sends as \(name)")
     }
 
-    /// Whether a request's answer has come and nobody has taken it.
+    /// Returns true if a request's answer has arrived and was not taken.
     func hasAnswer(to id: Int) -> Bool {
         incoming.count(.answer(id)) > 0
     }
 
-    /// The error of a call that must be refused.
+    /// Returns the error of a call that must be refused.
     func refusal(_ method: String, _ params: DataObject? = nil) async throws -> Refusal {
         do {
             let result = try await call(method, params)
@@ -101,31 +101,31 @@ actor LineClient {
         }
     }
 
-    /// The params of the next notification.
+    /// Returns the params of the next notification.
     func notification() async throws -> DataItem {
         let message = try await next(.notification)
         expectDeclared(message)
         return message["params"] ?? .null
     }
 
-    /// The next request of the server's, whole.
+    /// Returns the next request of the server.
     func peerRequest() async throws -> DataItem {
         let message = try await next(.request)
         expectDeclared(message)
         return .object(message)
     }
 
-    /// Requests of the server's that have come and that nobody has taken.
+    /// The number of the server's requests that have arrived and were not taken.
     var waitingRequests: Int {
         incoming.count(.request)
     }
 
-    /// Notifications that have come and that nobody has taken.
+    /// The number of notifications that have arrived and were not taken.
     var waitingNotifications: Int {
         incoming.count(.notification)
     }
 
-    /// The next message of a kind. At a test's time limit nobody waits on.
+    /// Returns the next message of a kind. The test's time limit ends the wait.
     private func next(_ key: IncomingMessages.Key) async throws -> DataObject {
         try await withTaskCancellationHandler {
             try await incoming.next(key)
@@ -140,12 +140,12 @@ actor LineClient {
 
     // MARK: The connection
 
-    /// Sends a line as it is; the line feed is added.
+    /// Sends a line and a line feed.
     func send(_ line: String) {
         connection?.write(Array((line + "\n").utf8))
     }
 
-    /// Takes nothing from the socket until ``resumeReading()``.
+    /// Reads nothing from the socket until ``resumeReading()``.
     func pauseReading() {
         connection?.pauseReading()
     }
@@ -158,21 +158,21 @@ actor LineClient {
         connection?.close()
     }
 
-    /// Sends nothing more, and still takes answers.
+    /// Closes the sending side. Answers still arrive.
     func shutDown() {
         connection?.shutdownWriting()
     }
 }
 
-/// An error that a call was answered with.
+/// The error answer to a call.
 struct Refusal: Error, Equatable {
     var code: Int
-    /// The reason word of the service's own errors.
+    /// The reason word of the service's own errors, or nil.
     var reason: String?
-    /// The path of a wrong parameter.
+    /// The path of a wrong parameter, or nil.
     var path: String?
     var message: String
-    /// All that the error says of itself.
+    /// The error's data.
     var data: DataItem
 
     init(_ error: DataItem) {
@@ -185,19 +185,19 @@ struct Refusal: Error, Equatable {
 }
 
 extension DataItem {
-    /// A member; null when there is none.
+    /// Returns a member, or null if there is none.
     subscript(key: String) -> DataItem {
         guard case .object(let object) = self else { return .null }
         return object[key] ?? .null
     }
 
-    /// The elements; none unless it is an array.
+    /// The elements of an array, or none for another value.
     var elements: [DataItem] {
         guard case .array(let items) = self else { return [] }
         return items
     }
 
-    /// The element that has this member; null when there is none.
+    /// Returns the element with this member, or null if there is none.
     func element(where key: String, is value: DataItem) -> DataItem {
         elements.first { $0[key] == value } ?? .null
     }
@@ -212,22 +212,22 @@ extension LineClient {
         var board: DataItem { params["board"] }
     }
 
-    /// The next board that this client is asked to run.
+    /// Returns the next board that this client is asked to run.
     func run() async throws -> Run {
         let request = try await peerRequest()
         guard request["method"] == "board.run" else { throw Missing(what: "a board.run instead of \(request)") }
         return Run(id: request["id"], params: request["params"])
     }
 
-    /// The next board that this client is asked to choose a barrier for.
+    /// Returns the next board for which this client is asked to choose a barrier.
     func choice() async throws -> Run {
         let request = try await peerRequest()
         guard request["method"] == "board.barrier" else { throw Missing(what: "a board.barrier instead of \(request)") }
         return Run(id: request["id"], params: request["params"])
     }
 
-    /// Answers the next board that it is asked to run.
-    /// - Returns: what it was asked with.
+    /// Answers the next board that this client is asked to run.
+    /// - Returns: the params of the request.
     @discardableResult
     func runNext(_ result: DataItem = ["done": true]) async throws -> DataItem {
         let run = try await run()
@@ -243,7 +243,7 @@ extension LineClient {
         send(DataItem.object(["jsonrpc": "2.0", "id": run.id, "error": error]).json)
     }
 
-    /// Serves a board behind another.
+    /// Serves a board, behind another one if it is given.
     func serve(_ board: String, behind barrier: DataObject? = nil) async throws {
         var params: DataObject = ["board": .string(board)]
         if let barrier { params["barrier"] = .object(barrier) }
@@ -251,12 +251,12 @@ extension LineClient {
     }
 
     /// Activates a board.
-    /// - Returns: the id of the request.
+    /// - Returns: the request's ID.
     func activate(_ board: String, _ params: DataObject = [:]) -> Int {
         request("board.activate", DataObject([("board", .string(board))] + params.map { ($0.key, $0.value) }))
     }
 
-    /// The error that a request was answered with, whole.
+    /// Returns the complete error of a request.
     func error(to id: Int) async throws -> Refusal {
         do {
             throw Missing(what: "a refusal instead of \(try await answer(to: id))")
@@ -280,8 +280,8 @@ extension LineClient {
         return first
     }
 
-    /// Takes notifications until one tells of a barrier as it is wanted.
-    /// - Returns: the barrier, as the notification has it.
+    /// Takes notifications until a barrier is as required.
+    /// - Returns: the barrier in the notification.
     @discardableResult
     func barrier(_ id: String, where isWanted: (DataItem) -> Bool = { _ in true }) async throws -> DataItem {
         while true {
@@ -290,17 +290,17 @@ extension LineClient {
         }
     }
 
-    /// Takes notifications until one tells that a barrier is gone.
+    /// Takes notifications until a barrier is removed.
     func removal(of id: String) async throws {
         while try await !notification()["removed"].elements.contains(.string(id)) {}
     }
 
-    /// The barrier of an id in `barrier.list`; null when there is none.
+    /// Returns a barrier of `barrier.list`, or null if there is none of this ID.
     func listedBarrier(_ id: String) async throws -> DataItem {
         try await call("barrier.list")["barriers"].element(where: "id", is: .string(id))
     }
 
-    /// The dispatcher of an id in `dispatcher.list`.
+    /// Returns a dispatcher of `dispatcher.list`.
     func listedDispatcher(_ id: String) async throws -> DataItem {
         try await call("dispatcher.list")["dispatchers"].element(where: "id", is: .string(id))
     }

@@ -5,18 +5,18 @@ import Testing
 
 @testable import HeadgateServer
 
-/// A client's end of a connection in plain calls that never wait: what it sends is with the service when they return, and
-/// it can go away in all the ways that a process can.
+/// A client's end of a connection, in plain calls that never wait. The service has the data when a call returns. The
+/// client can disconnect in every way that a process can.
 final class RawClient {
     private var descriptor: Int32
     private var unsent: ArraySlice<UInt8> = []
     private var partial: [UInt8] = []
-    /// Whether the service has closed its end.
+    /// True if the service has closed its end.
     private(set) var isAtEnd = false
 
     private static let atOnce = Int32(MSG_DONTWAIT | MSG_NOSIGNAL)
 
-    /// A connection that the service takes on at once; on the service's own thread.
+    /// Makes a connection that the service accepts at once, on the service's own thread.
     init(of service: Service) throws {
         var ends: [Int32] = [0, 0]
         let result = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
@@ -26,7 +26,7 @@ final class RawClient {
         service.accept(try Connection(fileDescriptor: ends[1], on: loop))
     }
 
-    /// A connection over the service's socket.
+    /// Connects to the service's socket.
     init(connectingTo path: String) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
@@ -41,21 +41,21 @@ final class RawClient {
 
     deinit { close() }
 
-    /// Goes away: nothing is read from it any more, nor by it.
+    /// Closes the connection completely.
     func close() {
         guard descriptor >= 0 else { return }
         Glibc.close(descriptor)
         descriptor = -1
     }
 
-    /// Sends nothing more, and still takes answers.
+    /// Closes the sending side. Answers still arrive.
     func finish() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
     // MARK: Sending
 
-    /// Sends a text over and over, as long as it is taken.
+    /// Sends a text again and again, as long as the socket takes it.
     func fill(with text: String) {
         while true {
             if unsent.isEmpty { unsent = Array(text.utf8)[...] }
@@ -65,13 +65,13 @@ final class RawClient {
         }
     }
 
-    /// Sends a text, which has to fit into the socket.
+    /// Sends a text, which must fit into the socket.
     func send(_ text: String) {
         #expect(offer(Array(text.utf8)[...]) == text.utf8.count)
     }
 
-    /// Sends a line if the socket has room for it: a short one is taken whole or not at all.
-    /// - Returns: whether it was taken.
+    /// Sends a line if the socket has room for it. A short line is sent whole or not at all.
+    /// - Returns: true if the line was sent.
     func offer(line: String) -> Bool {
         offer(Array((line + "\n").utf8)[...]) > 0
     }
@@ -80,14 +80,14 @@ final class RawClient {
         bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Self.atOnce) }
     }
 
-    // MARK: Taking
+    // MARK: Receiving
 
-    /// How many lines have come, a batch's answers being one.
+    /// Returns the number of lines that have arrived. A batch's answers are one line.
     func takeLines() -> Int {
         lines().count
     }
 
-    /// The lines that have come.
+    /// Returns the lines that have arrived.
     func lines() -> [[UInt8]] {
         receive()
         var lines: [[UInt8]] = []
@@ -108,7 +108,7 @@ final class RawClient {
         }
     }
 
-    /// The messages that have come, those of batches one by one.
+    /// Returns the messages that have arrived, those of batches one by one.
     func messages() throws -> [DataItem] {
         try lines().flatMap { line in
             let message = try DataItem(parsing: line)
@@ -119,7 +119,7 @@ final class RawClient {
 }
 
 extension ServiceStage {
-    /// Lets the service go on until something is so in it.
+    /// Waits until the service is as required.
     nonisolated func until(_ isSo: @Sendable (Service) throws -> Bool) async throws {
         while try await !look(isSo) { try await Task.sleep(for: .milliseconds(1)) }
     }

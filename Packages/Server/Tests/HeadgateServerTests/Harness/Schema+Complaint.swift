@@ -2,8 +2,8 @@ import HeadgateData
 import HeadgateWire
 
 extension Schema {
-    /// What is wrong with a value, with its place; nil when it has the schema. A member that is not declared is wrong, too:
-    /// nothing is sent that the document does not tell.
+    /// Returns the fault of a value with its path, or nil if the value fits the schema. An undeclared member is a
+    /// fault, too, because the document must describe everything that is sent.
     func complaint(about value: DataItem) -> String? {
         switch (self, value) {
         case (.any, _), (.null, .null), (.bool, .bool), (.number, .number): nil
@@ -37,7 +37,7 @@ extension Schema {
         return object.keys.first { !names.contains($0) }.map { "\($0) is not declared" }
     }
 
-    /// Of several schemas one is enough.
+    /// Returns nil if one of several schemas fits.
     private static func complaint(_ complaints: [String?]) -> String? {
         complaints.contains(nil) ? nil : complaints.compactMap(\.self).joined(separator: "; or ")
     }

@@ -6,7 +6,7 @@ import HeadgateTransport
 
 @testable import HeadgateServer
 
-/// A whole service in a folder of its own, on a real loop, with clients over its real socket.
+/// A complete service in a folder of its own, on a real loop, with clients over its real socket.
 ///
 ///     try await ServiceStage.run { stage in
 ///         let client = try await stage.client("shop/2.1")
@@ -17,17 +17,18 @@ actor ServiceStage {
     private nonisolated let loop: EventLoop
     private nonisolated let clientLoop: EventLoop
     private var service: Service?
-    /// Where time comes from when it stands still.
+    /// The scheduler if time stands still, or nil.
     private var stillScheduler: StillScheduler?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
     }
 
-    /// Two dispatchers of kind `file`, and a store in memory. What a test leaves on its way holds up its end by nothing.
+    /// The default settings: two dispatchers of kind `file`, and a store in memory. Batches that are left do not delay
+    /// a test's end.
     static let usualSettings: DataObject = [
         "durability": "memory", "shutdown_timeout_ms": 0,
-        // Who reads slowly in a test may do so for as long as a busy machine takes.
+        // A slow reader in a test may take as long as a busy machine needs.
         "limits": ["slow_reader_timeout_ms": 3_600_000],
         "dispatchers": [
             "archive": ["kind": "file", "path": "archive.ndjson"],
@@ -35,14 +36,14 @@ actor ServiceStage {
         ],
     ]
 
-    /// Adds to a configuration what a program brings.
+    /// Adds a program's parts to a configuration.
     typealias Adding = @Sendable (inout ServerConfiguration) -> Void
 
-    /// Runs `body` with a service that listens, and stops it in an orderly way afterwards.
+    /// Runs `body` with a service that listens, and stops the service in an orderly way.
     /// - Parameters:
-    ///   - settings: merged into ``usualSettings``, and with them in the file `headgate.json`.
-    ///   - timeStands: whether time passes by ``advance(by:)`` alone.
-    ///   - adding: what a program adds to them.
+    ///   - settings: settings that are merged into ``usualSettings`` and written to the file `headgate.json`.
+    ///   - timeStands: true if time passes only by ``advance(by:)``.
+    ///   - adding: adds a program's parts to the configuration.
     static func run(
         _ settings: DataObject = [:], timeStands: Bool = false, adding: Adding = { _ in },
         _ body: (ServiceStage) async throws -> Void
@@ -66,7 +67,7 @@ actor ServiceStage {
 
     nonisolated var socket: String { folder("headgate.sock") }
 
-    /// A connected client; with a name like `shop/2.1` it says hello first.
+    /// Returns a connected client. With a name like `shop/2.1` the client says hello first.
     nonisolated func client(_ name: String? = nil) async throws -> LineClient {
         let client = LineClient(on: clientLoop)
         try await client.connect(to: socket)
@@ -78,14 +79,14 @@ actor ServiceStage {
         return client
     }
 
-    /// Looks into the service, on its loop.
+    /// Calls a closure with the service, on its loop.
     func look<Found: Sendable>(_ body: (Service) throws -> Found) throws -> Found {
         guard let service else { throw Missing(what: "a service") }
         return try body(service)
     }
 
-    /// Lets time pass, where it stands still otherwise: what is due is done before this returns, but for what it leads to in
-    /// later turns.
+    /// Lets time pass if it stands still otherwise. Everything that becomes due is done before this returns, except
+    /// work in later turns.
     func advance(by duration: Duration) throws {
         guard let stillScheduler else { throw Missing(what: "a clock that stands still") }
         stillScheduler.advance(by: duration)
@@ -112,7 +113,7 @@ actor ServiceStage {
             guard let service else { return continuation.resume() }
             service.stop { _ in continuation.resume() }
         }
-        // A program may let go of a stopped server before its loop has ended.
+        // A program may release a stopped server before its loop has ended.
         service = nil
         stillScheduler = nil
         for loop in [loop, clientLoop] {
@@ -122,27 +123,27 @@ actor ServiceStage {
     }
 }
 
-/// What a test needed was not there.
+/// The error that something that a test needs is missing.
 struct Missing: Error {
     var what: String
 }
 
 extension ServiceStage {
-    /// Flushes, and gives back the lines that a dispatcher of kind `file` has written then.
+    /// Flushes, and returns the lines that a dispatcher of kind `file` has written then.
     nonisolated func lines(of dispatcher: String, after client: LineClient) async throws -> [String] {
         try await client.call("flush", ["wait": true])
         guard let bytes = FileManager.default.contents(atPath: folder("data/\(dispatcher).ndjson")) else { return [] }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// The same, read.
+    /// Flushes, and returns the events that a dispatcher of kind `file` has written then.
     nonisolated func events(of dispatcher: String, after client: LineClient) async throws -> [DataItem] {
         try await lines(of: dispatcher, after: client).map { try DataItem(parsing: Array($0.utf8)) }
     }
 }
 
-/// A scheduler on a real loop whose time stands still until a test moves it: messages come and go, and nothing is over
-/// before the test says so, however slow the machine.
+/// A scheduler on a real loop whose time stands still until the test moves it. Messages come and go, and no timer fires
+/// before the test says so, however slow the machine is.
 final class StillScheduler: LoopScheduler {
     private let clock: ManualScheduler
 
@@ -154,12 +155,12 @@ final class StillScheduler: LoopScheduler {
     override var now: Instant { clock.now }
     override var wall: Timestamp { clock.wall }
 
-    /// What is due already is done by the loop, in a turn of its own.
+    /// Work that is already due runs on the loop, in a turn of its own.
     override func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
         deadline <= now ? super.schedule(at: super.now, work) : clock.schedule(at: deadline, work)
     }
 
-    /// Moves the clocks on, and does all that is due by then.
+    /// Moves the clocks, and does all work that is due by then.
     func advance(by duration: Duration) {
         clock.advance(by: duration)
     }

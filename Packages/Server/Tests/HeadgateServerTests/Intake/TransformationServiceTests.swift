@@ -107,7 +107,7 @@ struct TransformationServiceTests {
         }
     }
 
-    /// Drops or fails at the events that name it.
+    /// A transformer that drops, or fails at, events that contain the word.
     private struct Gatekeeper: Transformer {
         let word: String
 

@@ -75,7 +75,7 @@ struct RE2CompilerTests {
         }
     }
 
-    /// A million letters, `a` and `b` by chance.
+    /// A million random letters `a` and `b`.
     private static let mixed: String = {
         var random = SeededRandom(seed: Seed(1))
         let bits = (0..<1_000_000 / 64).map { _ in random.next() }
@@ -83,7 +83,7 @@ struct RE2CompilerTests {
         return String(decoding: letters, as: UTF8.self)
     }()
 
-    /// Processor time of this thread: a machine that is busy with something else takes none of it.
+    /// Returns the processor time of this thread, which does not depend on the machine's other work.
     private static func processorTime() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -105,7 +105,8 @@ struct RE2CompilerTests {
             #expect(pattern.isFound(in: same) != true)
             #expect(pattern.isFound(in: String(mixed)) != true)
             let time = Self.processorTime() - start
-            // An engine that goes back needs longer than the universe has been there, RE2 without a bound minutes.
+            // A backtracking engine would need longer than the age of the universe, and RE2 without a bound would need
+            // minutes.
             #expect(time < .seconds(10), "\(length)")
         }
     }

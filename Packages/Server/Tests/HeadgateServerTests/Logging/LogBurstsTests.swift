@@ -12,7 +12,7 @@ import Testing
         LogLine(.eventsRefused, ["events": .number(DataNumber(events)), "reason": .string(reason)])
     }
 
-    /// Which of some lines are told as they come, all at one moment.
+    /// Returns for each line whether it is logged at once. All lines come at one moment.
     private func take(_ lines: [LogLine], at moment: Double, in bursts: inout LogBursts) -> [Bool] {
         lines.map { bursts.take($0, at: second(moment)) }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// What an interface goes over, by a directory made up like sysfs.
+/// Tests the kinds of interfaces, with an imitation of sysfs.
 @Suite struct InterfaceKindsTests {
     private let sysfs: ScratchFolder
 
@@ -13,7 +13,7 @@ import Testing
         sysfs = try ScratchFolder()
     }
 
-    /// - Parameter type: the hardware's, as in `<linux/if_arp.h>`.
+    /// - Parameter type: the hardware type of `<linux/if_arp.h>`.
     private func make(_ name: String, type: Int32?, uevent: String = "", folders: [String] = []) throws {
         for folder in ["\(name)"] + folders.map({ "\(name)/\($0)" }) {
             try FileManager.default.createDirectory(atPath: sysfs(folder), withIntermediateDirectories: true)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The order in which the kernel is asked for its lists.
+/// Tests the order of the requests for the kernel's lists.
 @Suite struct NetlinkInquiryTests {
     @Test("B21: links come first, then addresses, then routes, one at a time")
     func order() throws {
@@ -69,7 +69,7 @@ import Testing
 }
 
 extension NetlinkInquiry {
-    /// Takes the next question, which must be for that list, and gives back its number.
+    /// Takes the next request, which must be for this list, and returns its number.
     fileprivate mutating func expectNext(_ list: NetworkList) throws -> UInt32 {
         let next = self.next()
         #expect(next?.list == list)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// What the kernel's bytes mean.
+/// Tests the decoding of the kernel's messages.
 @Suite struct NetlinkMessagesTests {
     // MARK: Links
 
@@ -168,7 +168,7 @@ import Testing
         #expect(read(NetlinkBytes.message(Int(NLMSG_DONE), number: 8, good)) == [.listEnded(8)])
         #expect(read(NetlinkBytes.message(Int(NLMSG_DONE), number: 8, bad)) == [.listRefused(8)])
         #expect(read(NetlinkBytes.message(Int(NLMSG_ERROR), number: 9, bad)) == [.listRefused(9)])
-        // A mere acknowledgement.
+        // An error message with code 0 is only an acknowledgement.
         #expect(read(NetlinkBytes.message(Int(NLMSG_ERROR), number: 9, good)) == [])
         let interrupted = NetlinkBytes.message(Int(NLMSG_DONE), flags: NLM_F_DUMP_INTR, number: 8, good)
         #expect(read(interrupted) == [.listInterrupted(8), .listEnded(8)])
@@ -192,7 +192,7 @@ import Testing
     }
 }
 
-/// Bytes that no kernel should send.
+/// Tests bytes that no kernel should send.
 @Suite struct NetlinkGarbageTests {
     @Test("B21: a datagram that ends within a message says that it is no such thing, and what came before still counts")
     func truncated() {
@@ -257,7 +257,7 @@ import Testing
             }
             _ = table.state
         }
-        // Most are sound enough to be understood.
+        // Most messages are correct enough to be decoded.
         #expect(facts > 1_000, "\(seed)")
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The active check, which goes on only while the kernel says that there is no connection.
+/// Tests the probe, which runs only while the kernel reports no connection.
 @Suite(.timeLimit(.minutes(5)))
 struct NetworkProbeTests {
     @Test(
@@ -91,7 +91,7 @@ struct NetworkProbeTests {
             await stage.advance(by: .seconds(18))
             #expect(await events.next() == .state(.connected(.other)))
 
-            // Long after the last check the next one is due at once.
+            // A long time after the last request the next one is sent at once.
             await stage.advance(by: .seconds(40))
             await stage.kernelTells(.disconnected)
             #expect(await events.next() == .state(.disconnected))
@@ -131,7 +131,7 @@ struct NetworkProbeTests {
             var events = stage.events.makeAsyncIterator()
             await stage.kernelTells(.disconnected)
             #expect(await events.next() == .state(.disconnected))
-            // One that is ended before it has come to the server would leave its silence to the next.
+            // A request that ends before it has reached the server would leave its silence to the next one.
             await asked.wait()
             await stage.kernelTells(.connected(.wifi))
             #expect(await events.next() == .state(.connected(.wifi)))

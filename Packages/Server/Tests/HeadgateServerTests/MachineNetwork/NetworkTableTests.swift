@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// When the machine counts as connected, and by what.
+/// Tests when the machine counts as connected.
 @Suite struct NetworkTableTests {
     @Test("B20: no interface is no connection")
     func nothing() {
@@ -71,7 +71,7 @@ import Testing
         var table = NetworkTable([.ethernet(2), .address(2)])
         table.take(.linkGone(index: 2))
         #expect(table.state == .disconnected)
-        // Another of that number.
+        // This is another interface with the same index.
         table.take(.ethernet(2))
         #expect(table.state == .disconnected)
     }
@@ -100,7 +100,7 @@ import Testing
     }
 }
 
-/// Of which kind the machine's connection is.
+/// Tests the kind of the machine's connection.
 @Suite struct NetworkKindTests {
     private let both: [NetworkFact] = [.ethernet(2), .address(2), .wifi(3), .address(3)]
 
@@ -145,7 +145,7 @@ import Testing
     }
 }
 
-/// When the list of routes has to be asked for again.
+/// Tests when the list of routes must be requested again.
 @Suite struct DoubtfulRoutesTests {
     private static let known: [NetworkFact] = [.ethernet(2), .address(2), .route(2)]
 

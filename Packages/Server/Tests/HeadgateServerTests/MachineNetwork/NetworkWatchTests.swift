@@ -7,7 +7,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The watch on this machine's own network, whatever that is.
+/// Tests the watch on this machine's own network, whatever it is.
 @Suite(.enabled(if: NetlinkSocket() != nil, "the kernel does not tell of the network here"), .timeLimit(.minutes(5)))
 struct NetworkWatchTests {
     @Test("B21: the state is known as soon as it is watched, so that nothing is held for it at a start")
@@ -32,7 +32,7 @@ struct NetworkWatchTests {
     func gone() async throws {
         let stage = try WatchStage()
         for _ in 0..<100 { _ = await stage.watch(requiresDefaultRoute: false, kinds: InterfaceKinds()) }
-        // The loop stops the program when a handle is left.
+        // The loop stops the program if a handle is left.
         await stage.end()
     }
 
@@ -60,14 +60,14 @@ struct NetworkWatchTests {
     }
 }
 
-/// A kernel with no interfaces, that answers each question at once and says what it is told to say.
-// Unchecked: it lives on the loop of its stage.
+/// A kernel without interfaces, which answers each request at once, and reports what the test says.
+// Unchecked: it lives on its stage's loop.
 private final class ScriptedNetlink: NetlinkReading, @unchecked Sendable {
     let descriptor: Int32
     private let bell: Int32
     private var waiting: [[UInt8]?] = []
     private var datagram = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_024, alignment: 8)
-    /// How many lists were asked for.
+    /// The number of lists that were requested.
     private(set) var questions = 0
 
     init() throws {
@@ -82,7 +82,7 @@ private final class ScriptedNetlink: NetlinkReading, @unchecked Sendable {
         datagram.deallocate()
     }
 
-    /// Could not tell all, and then tells so many facts of which none matters.
+    /// Reports an overrun, and then this many facts that change nothing.
     func overrun(then datagrams: Int) {
         waiting = [nil] + Array(repeating: NetlinkBytes.message(Int(NLMSG_NOOP)), count: datagrams)
         write(bell, "x", 1)
@@ -94,7 +94,7 @@ private final class ScriptedNetlink: NetlinkReading, @unchecked Sendable {
         return true
     }
 
-    /// It is readable only until it is read, as a socket is that is empty then.
+    /// Reads a datagram. The descriptor is readable only until the first read, like that of an empty socket.
     func read() -> NetlinkRead {
         var byte: UInt8 = 0
         Glibc.read(descriptor, &byte, 1)
@@ -105,7 +105,7 @@ private final class ScriptedNetlink: NetlinkReading, @unchecked Sendable {
     }
 }
 
-/// A loop to watch on.
+/// A loop for a watch.
 private actor WatchStage {
     private nonisolated let loop: EventLoop
     private var watch: NetworkWatch?
@@ -118,7 +118,7 @@ private actor WatchStage {
         loop = try EventLoop.onNewThread(named: "test-watch")
     }
 
-    /// The states that a new watch tells before its making returns.
+    /// Returns the states that a new watch reports before its initializer returns.
     func watch(requiresDefaultRoute: Bool, kinds: InterfaceKinds) -> [NetworkState] {
         var states: [NetworkState] = []
         let watch = NetworkWatch(on: loop, requiresDefaultRoute: requiresDefaultRoute, kinds: kinds) {
@@ -127,15 +127,15 @@ private actor WatchStage {
         return withExtendedLifetime(watch) { states }
     }
 
-    /// Watches what a socket tells from now on.
-    /// - Returns: how many lists were asked for at once.
+    /// Watches a socket from now on.
+    /// - Returns: the number of lists that were requested at once.
     func follow(_ socket: ScriptedNetlink) -> Int {
         watch = NetworkWatch(on: loop, requiresDefaultRoute: false, kinds: InterfaceKinds(), socket: socket) { _ in }
         return socket.questions
     }
 
-    /// Has the machine's network followed on one socket after the other.
-    /// - Returns: what people were to know each time, and all states.
+    /// Watches one socket after the other as the machine's network.
+    /// - Returns: the warnings after each change, and all states.
     func follow(_ sockets: [ScriptedNetlink?]) -> (warnings: [[String]], states: [NetworkState]) {
         var rest = sockets[...]
         var states: [NetworkState] = []

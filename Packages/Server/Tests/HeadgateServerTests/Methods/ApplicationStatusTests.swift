@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Statuses of applications", .timeLimit(.minutes(5)))
 struct ApplicationStatusTests {
-    /// Holds every event until a flush.
+    /// Settings that hold every event until a flush.
     private static let batching: DataObject = [
         "barriers": ["BatchingBarrier": ["barrier_id": "BatchingBarrier", "configuration": ["batch_size": 25]]]
     ]

@@ -82,7 +82,7 @@ struct ClientListTests {
         }
     }
 
-    /// The `stopped` member of the second client.
+    /// Returns the member `stopped` of the second client.
     private func stopped(_ other: LineClient) async throws -> DataItem {
         try await other.call("client.list")["clients"].elements[1]["stopped"]
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("dead_letters.list, .requeue and .purge", .timeLimit(.minutes(5)))
 struct DeadLetterMethodTests {
-    /// Puts events `event-1`… of a dispatcher aside, as if it had given them up.
+    /// Stores events `event-1`… as dead letters of a dispatcher.
     private func bury(_ numbers: ClosedRange<SequenceNumber>, of dispatcher: String, on stage: ServiceStage)
         async throws
     {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HeadgateServer
 
-/// What is declared of parameters, held against what the server takes: the document, and the methods that read their
-/// parameters themselves, can promise nothing else.
+/// Compares the declared parameters with what the server accepts: neither the document nor a method that reads its
+/// parameters itself may promise anything else.
 @Suite("Declared parameters", .timeLimit(.minutes(5))) struct DeclaredParameterTests {
     @Test(
         "A parameter is taken at both ends of its bounds, and may be left out where that is said; in objects and arrays, too"
@@ -16,7 +16,7 @@ import Testing
                 let told = "\(method.name): \(place.path)"
                 for value in place.schema.right {
                     let refusal = try await call(method.params(with: place, being: value))
-                    // Names of dispatchers that there are not are right, and yet refused.
+                    // IDs of missing dispatchers fit the schema, and are refused all the same.
                     if place.path.hasSuffix("dispatchers[0]"), value != "archive" { continue }
                     #expect(refusal?.path.map { !$0.hasPrefix(place.path) } ?? true, "\(told): \(value)")
                 }
@@ -51,16 +51,16 @@ import Testing
         }
     }
 
-    /// How a method with these params is refused at once; nil when it is not.
+    /// Calls a method with params. Returns its refusal, or nil if there is none.
     private typealias Calling = (DataObject) async throws -> Refusal?
 
-    /// Has every method called.
+    /// Runs `body` for every method.
     private func calling(_ body: (Method, Calling) async throws -> Void) async throws {
         try await ServiceStage.run { stage in
             let usual = try await stage.client()
             for method in MethodTable.all {
                 try await body(method) { params in
-                    // Nothing comes before `hello`.
+                    // `hello` must be the first request of a connection.
                     let client = method.name.description == "hello" ? try await stage.client() : usual
                     return try await Self.refusal(of: method, params, by: client)
                 }
@@ -68,7 +68,8 @@ import Testing
         }
     }
 
-    /// Some answer only in a while; what is wrong with params is told before anything else is done.
+    /// Returns the refusal of a call, or nil. Wrong params are refused before any other work, so the refusal is there
+    /// when a later `ping` is answered.
     private static func refusal(of method: Method, _ params: DataObject, by client: LineClient) async throws -> Refusal?
     {
         let id = await client.request(method.name.description, params)
@@ -79,15 +80,15 @@ import Testing
     }
 }
 
-/// A parameter, or something in one.
+/// A parameter, or a part of one.
 private struct Place {
     let schema: Schema
-    /// Nil for what has no name: the elements of an array.
+    /// Nil for an element of an array, which has no name.
     var isRequired: Bool?
     var usual: DataItem?
     let steps: [Step]
 
-    /// As an error tells it: `events[0].event`.
+    /// The path in an error: `events[0].event`.
     var path: String {
         steps.reduce("") { path, step in
             switch step {
@@ -97,7 +98,7 @@ private struct Place {
         }
     }
 
-    /// From an object to a member of this name, or from an array to its one element.
+    /// A step from an object to a member, or from an array to its only element.
     enum Step: Equatable {
         case member(String)
         case element
@@ -109,7 +110,7 @@ extension Method {
         Schema.object(params).places([])
     }
 
-    /// Params with what has to be there, and at one place this; nil: it is left out there.
+    /// Returns params with all required members and this value at one place. With nil the value is left out.
     fileprivate func params(with place: Place, being value: DataItem?) -> DataObject {
         guard case .object(let params) = Schema.object(params).sample(place.steps[...], value) else { return [:] }
         return params
@@ -134,7 +135,7 @@ extension Schema {
         }
     }
 
-    /// A value that has the schema, but for what these steps lead to.
+    /// Returns a value that fits the schema, except for the part that the steps lead to.
     fileprivate func sample(_ steps: ArraySlice<Place.Step>, _ value: DataItem?) -> DataItem? {
         guard let step = steps.first else { return value }
         let rest = steps.dropFirst()
@@ -153,11 +154,11 @@ extension Schema {
         }
     }
 
-    /// Values that have the schema: the usual one first, then those at its bounds.
+    /// Values that fit the schema: the usual one first, then those at its bounds.
     fileprivate var right: [DataItem] {
         switch self {
         case .any: ["archive", .null, [1]]
-        // A dispatcher that there is.
+        // The ID of an existing dispatcher.
         case .string(let least, let most): ["archive"] + Schema.texts([least, most])
         case .time: ["2026-01-02T03:04:05.678Z"]
         case .null: [.null]
@@ -175,7 +176,7 @@ extension Schema {
         }
     }
 
-    /// Values that do not have the schema, among them those next to its bounds.
+    /// Values that do not fit the schema, among them those next to its bounds.
     fileprivate var wrong: [DataItem] {
         switch self {
         case .any: []
@@ -197,7 +198,7 @@ extension Schema {
         .number(DataNumber(number))
     }
 
-    /// Texts of so many bytes, where there are any.
+    /// Returns texts of these sizes in bytes. Negative sizes are left out.
     private static func texts(_ counts: [Int?]) -> [DataItem] {
         counts.compactMap(\.self).filter { $0 >= 0 }.map { .string(String(repeating: "x", count: $0)) }
     }

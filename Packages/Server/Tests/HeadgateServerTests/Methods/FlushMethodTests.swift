@@ -6,7 +6,7 @@ import Testing
 @testable import HeadgateServer
 
 @Suite struct FlushMethodTests {
-    /// What a client says of the time, and how long the flush lasts then.
+    /// The timeouts in params, and the durations that they mean.
     private static let timeouts: [(params: DataObject, lasts: Duration?)] = [
         ([:], .seconds(30)), (["timeout_ms": 5_000], .seconds(5)), (["timeout_ms": 0], nil),
     ]

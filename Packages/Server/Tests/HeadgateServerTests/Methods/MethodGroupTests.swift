@@ -23,7 +23,7 @@ struct MethodGroupTests {
         }
     }
 
-    /// Every way to be granted something.
+    /// The ways to grant a right: by user, by group, and by supplementary group.
     private static let grants: [AccessSettings.Grant] = [
         AccessSettings.Grant(uids: [4711]), AccessSettings.Grant(gids: [4712]), AccessSettings.Grant(gids: [4713]),
     ]

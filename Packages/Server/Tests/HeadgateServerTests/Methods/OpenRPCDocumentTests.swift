@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The document that `rpc.discover` gives, held against what is really there.
+/// Compares the document of `rpc.discover` with the methods.
 @Suite struct OpenRPCDocumentTests {
     private let document = DataItem.object(OpenRPCDocument.document)
 

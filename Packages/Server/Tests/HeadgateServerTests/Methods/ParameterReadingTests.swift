@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Every method with parameters that nobody would send.
+/// Tests every method with unreasonable parameters.
 @Suite struct OddParameterTests {
     @Test(
         "X3: whatever the parameters of whatever method, every request is answered and the service goes on",
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// Some members that methods know, with values that fit now and then.
+    /// Returns some known members with random values, which fit now and then.
     private static func params(using chance: inout SeededRandom) -> DataObject {
         var params: DataObject = [:]
         for _ in 0..<Int.random(in: 0...6, using: &chance) {
@@ -36,7 +36,7 @@ import Testing
         return params
     }
 
-    /// Not `wait` and `wait_ms`: who waits for what never comes is not answered.
+    /// `wait` and `wait_ms` are left out: a call that waits for something that never comes gets no answer.
     private static let names = [
         "event", "events", "id", "key", "time", "dispatchers", "ttl_ms", "data", "flush", "timeout_ms", "topics",
         "watch",
@@ -59,10 +59,10 @@ import Testing
     ]
 }
 
-/// X2: durations that clients give are at most a day; `ttl_ms` aside.
+/// X2: durations that clients send are at most a day, except `ttl_ms`.
 @Suite("Durations of clients", .timeLimit(.minutes(5)))
 struct DurationParameterTests {
-    /// Where a duration may stand: the method, its path, and the params with this one.
+    /// The durations in params: the method, the path, and a function that makes the params.
     private static let places: [(method: String, path: String, params: @Sendable (DataItem) -> DataObject)] = [
         ("flush", "timeout_ms", { ["timeout_ms": $0] }),
         ("board.activate", "timeout_ms", { ["board": "b", "timeout_ms": $0] }),

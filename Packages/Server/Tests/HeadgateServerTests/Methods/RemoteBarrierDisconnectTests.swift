@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Barriers whose owners disconnect", .timeLimit(.minutes(5)))
 struct RemoteBarrierDisconnectTests {
-    /// Has an owner register a closed barrier and disconnect, before the eyes of a watcher.
+    /// Lets an owner register a closed barrier and disconnect, and returns a client that watches this.
     private func leave(
         _ stage: ServiceStage, _ onDisconnect: String?, state: String = "closed"
     ) async throws -> LineClient {
@@ -76,7 +76,7 @@ struct RemoteBarrierDisconnectTests {
             #expect(owner?.hasPrefix("heir (") == true)
             try await heir.call("barrier.set", ["id": "door", "state": "closed"])
             #expect(try await watcher.refusal("barrier.set", ["id": "door", "state": "open"]).reason == "conflict")
-            // Registered anew without a word on disconnecting, it goes with its new owner.
+            // Registered again without `on_disconnect`, the barrier leaves with its new owner.
             await heir.close()
             try await watcher.removal(of: "door")
         }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import HeadgateServer
 
-/// `track_many` takes events in all or none, whatever their sizes turn out to be.
+/// Tests that `track_many` stores all events or none, whatever their final sizes are.
 @Suite("track_many near the limits", .timeLimit(.minutes(5)))
 struct TrackManyTests {
     private static let full: DataObject = ["store": ["max_events": 2]]
 
-    /// Adds to each event as much as is asked for.
+    /// Adds a collector that adds this many bytes to each event.
     private static func padding(_ bytes: Int) -> ServiceStage.Adding {
         { $0.addCollector(PaddingCollector(bytes: bytes)) }
     }
@@ -90,7 +90,7 @@ struct TrackManyTests {
     func once() async throws {
         let collector = PaddingCollector(bytes: 1)
         let asked = collector.asked
-        // Unsafe: from here on it is touched on the service's loop only.
+        // Unsafe: from now on it is used on the service's loop only.
         nonisolated(unsafe) let lent = collector
         let settings: DataObject = [
             "transformations": [["id": "t", "scopes": "afterCollectors", "set": ["data.a.b": 1]]]
@@ -124,7 +124,7 @@ struct TrackManyTests {
     }
 }
 
-/// Adds to each event a number of its own and so many bytes.
+/// Adds a number and this many bytes to each event.
 private final class PaddingCollector: Collector {
     let id = "padding"
     let asked = Asked()
@@ -139,7 +139,7 @@ private final class PaddingCollector: Collector {
     }
 }
 
-/// How often a collector was asked.
+/// The number of times that a collector was called.
 private final class Asked: Sendable {
     private let times = Guarded(0)
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("metrics", .timeLimit(.minutes(5)))
 struct MetricsMethodTests {
-    /// The samples of a metric.
+    /// Returns the samples of a metric.
     private func samples(of name: String, _ client: LineClient) async throws -> [DataItem] {
         try await client.call("metrics")["metrics"].element(where: "name", is: .string(name))["samples"].elements
     }
@@ -61,7 +61,7 @@ struct MetricsMethodTests {
             #expect(times.element(where: "labels", is: held)["value"] == 1.5)
             #expect(try await samples(of: "headgate_store_events", client) == [["labels": [:], "value": 1]])
             for name in ["headgate_store_oldest_seconds", "headgate_dispatcher_oldest_seconds"] {
-                // Ages go on with the machine's own clock.
+                // Ages grow with the machine's own clock.
                 let oldest = try await samples(of: name, client).last?["value"].get(as: Double.self) ?? 0
                 #expect(oldest >= 1.5 && oldest < 600, "\(name)")
             }

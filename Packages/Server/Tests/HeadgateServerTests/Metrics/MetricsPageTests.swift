@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// `Docs/Metrics.md`, held against the list of metrics.
+/// Compares `Docs/Metrics.md` with the list of metrics.
 @Suite struct MetricsPageTests {
     private static let page = try? String(
         contentsOfFile: URL(filePath: #filePath).deletingLastPathComponent()
@@ -30,7 +30,7 @@ import Testing
 }
 
 extension Metric {
-    /// As the page has it.
+    /// The metric's row in the page.
     fileprivate var row: String {
         let labels = labels.map { "`\($0)`" }.joined(separator: ", ")
         return "| `\(name)` | \(kind.rawValue) | \(labels) | \(help) |"

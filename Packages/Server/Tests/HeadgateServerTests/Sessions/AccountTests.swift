@@ -5,10 +5,11 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X2: what a connection makes the daemon keep is in one account; when it is full, reading stops until there is room.
+/// X2: one account counts what a connection makes the daemon keep. When it is full, the daemon stops reading until
+/// there is room.
 @Suite("What a connection makes the daemon keep", .timeLimit(.minutes(5)))
 struct AccountTests {
-    /// How the archive is held, so that whoever waits for a flush of it waits.
+    /// Runs `body` with a blocked archive, so that flushes of it wait.
     private func held(
         _ limits: DataObject, _ body: (ServiceStage, RawClient, LineClient) async throws -> Void
     ) async throws {
@@ -44,10 +45,10 @@ struct AccountTests {
                 client.send("[\(([wait] + rest).joined(separator: ","))]\n")
             }
             try await stage.until { $0.sessions.counters[.pausedReadings] > 0 }
-            // One line is taken whole, and so may go beyond the limit by its own answers.
+            // One line is taken whole, so its own answers may exceed the limit.
             let kept = try await stage.look { $0.sessions.all.map(\.machine.account.keptBytes).max() ?? 0 }
             #expect(kept < 2 * limit + 60_000)
-            // Once the boards answer all is answered, and nothing is kept.
+            // Once the boards answer, all requests are answered and nothing is kept.
             try await other.serve("late")
             var ids: [Int] = []
             var answering = 0
@@ -155,7 +156,7 @@ struct AccountTests {
                 answers += try client.messages()
                 try await other.call("ping")
             }
-            // Notifications are not answered, whatever came of them.
+            // Notifications get no answer, whether they fail or not.
             #expect(answers.map(\.["id"]) == [1])
         }
     }
@@ -185,7 +186,7 @@ struct AccountTests {
             for number in 1...20 { client.send(Self.waitingFlush("f\(number)", id: number) + "\n") }
             try await stage.until { $0.sessions.counters[.pausedReadings] == 1 }
             for number in 1...50 { client.send(Self.call(100 + number, "track", #"{"event":"late"}"#) + "\n") }
-            // A connection that is read no further has both: lines that it holds, and bytes that lie in the kernel.
+            // A paused connection has both: lines that its session holds, and bytes in the kernel.
             let session = try await stage.look { service in
                 Weak(service.sessions.all.first { $0.machine.reading == .paused(until: .room) })
             }
@@ -193,7 +194,7 @@ struct AccountTests {
             client.close()
             try await stage.until { $0.sessions.count == 1 }
             #expect(try await other.call("status")["counters"]["received"] == 51)
-            // Its flushes go on (X2, limits by user), and none of them keeps it.
+            // The client's flushes go on (X2, limits by user), and none of them retains the session.
             while await session.isThere(stage) { try await other.call("ping") }
         }
     }
@@ -229,7 +230,7 @@ struct AccountTests {
             let client = try RawClient(connectingTo: stage.socket)
             let event = Self.call(
                 1, "track", #"{"event":"x","data":{"x":"\#(String(repeating: "x", count: 50_000))"}}"#)
-            // Until the group is full and the socket as well.
+            // Until the commit group and the socket are full.
             while try await !stage.look({ $0.gate.events.isGroupFull }) {
                 client.fill(with: event + "\n")
                 try await Task.sleep(for: .milliseconds(1))
@@ -265,9 +266,9 @@ struct AccountTests {
     }
 }
 
-/// A session that is watched, not kept.
+/// A weak reference to a session.
 private final class Weak: @unchecked Sendable {
-    // Only looked at on the service's loop.
+    // The reference is used on the service's loop only.
     private weak var session: Session?
 
     init(_ session: Session?) { self.session = session }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// When a client is told that its event is safe.
+/// Tests when a client gets the acknowledgement of its event.
 @Suite struct AcknowledgementTests {
     @Test(
         "P1: an event that comes while a group is being committed is acknowledged with the next group, not with that one"
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// A service whose program brings a store of its own (Behaviour Q1), which commits when the test says so.
+    /// Runs `body` with a service whose store (Behaviour Q1) commits when the test says so.
     private func withHeldStore(_ body: (ServiceStage, LineClient) async throws -> Void) async throws {
         let adding: ServiceStage.Adding = { configuration in
             configuration.makeStore = { scheduler in

@@ -4,10 +4,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X1: what a session does by a right ends with the right, and the session with it.
+/// X1: a session that loses a right ends what it does by the right, and closes.
 @Suite("Lost rights", .timeLimit(.minutes(5)))
 struct LostRightTests {
-    /// What a client may do by the right to serve.
+    /// The uses of the right `serve`.
     enum Serving: CaseIterable { case boards, batches, both, nothing }
 
     @Test(
@@ -20,9 +20,9 @@ struct LostRightTests {
             if what == .boards || what == .both { try await client.serve("till") }
             if what == .batches || what == .both { try await client.call("dispatcher.subscribe", ["id": "jobs"]) }
             let other = try await stage.client()
-            // Both are the daemon's by then, and not only the system's.
+            // After these calls the daemon has accepted both connections.
             for each in [client, other] { try await each.call("ping") }
-            // The daemon's own user may do all: the client becomes another.
+            // The daemon's own user has all rights, so the client gets another user.
             let ends = try await stage.look { service in
                 let session = try #require(service.sessions.all.min { $0.number < $1.number })
                 let person = PeerCredentials(pid: 1, uid: 45_001, gid: 45_001, groups: [])

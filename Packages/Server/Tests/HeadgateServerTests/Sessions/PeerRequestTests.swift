@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// What the server asks of a client, and what it makes of the answers.
+/// Tests the server's requests to a client, and their answers.
 @Suite struct PeerRequestTests {
     @Test("An answer reaches whoever asked, a second one nobody")
     func answer() async throws {
@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-/// What came of the requests, in order.
+/// The results of the requests, in order.
 private final class Answers: Sendable {
     private let answers = Guarded<[String]>([])
 

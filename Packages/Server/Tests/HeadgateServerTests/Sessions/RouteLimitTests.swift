@@ -15,7 +15,7 @@ struct RouteLimitTests {
             let one = ["collect", "archive"].map { DataItem.array([.string($0)]) }
             var refused = 0
             for ids in one where await isRefused(client, ["event": "x", "dispatchers": ids]) { refused += 1 }
-            // The set of the dispatcher that was added first may be known from then.
+            // The set of the first dispatcher alone may be known already.
             #expect((1...2).contains(refused))
             try await client.call("track", ["event": "x"])
             let status = try await client.call("status")

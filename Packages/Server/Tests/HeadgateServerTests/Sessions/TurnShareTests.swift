@@ -7,7 +7,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X3: what a session may do in a turn of the loop, whatever it sends.
+/// X3: tests the work that a session may do in a turn of the loop, whatever it sends.
 @Suite("A session's share of a turn", .timeLimit(.minutes(5)))
 struct TurnShareTests {
     @Test("X3: a share is used up by so many events, or by far fewer calls")
@@ -44,7 +44,7 @@ struct TurnShareTests {
     @Test(
         "X3: garbage gets no more than its share of a turn, and a client beside it an answer in each",
         arguments: [
-            // Its answer has nearly thirty KB.
+            // The answer has nearly thirty KB.
             Garbage(#"{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}"#, cost: 15 + 28_000 / TurnShare.answerBytes),
             Garbage("x", cost: 1), Garbage("{}", cost: 1), Garbage(#"{"jsonrpc":"2.0","method":"nothing"}"#, cost: 15),
             Garbage(String(repeating: "x", count: 60_000), cost: 1),
@@ -59,7 +59,7 @@ struct TurnShareTests {
             var total = 0
             for (turn, lines) in pace.garbage.enumerated() {
                 total += lines
-                // The last line of a turn is done whole.
+                // The last line of a turn is finished even if the share is used up.
                 #expect((total - 1) * garbage.cost < (turn + 1) * TurnShare.whole)
             }
             #expect(total > TurnShare.whole / garbage.cost)
@@ -89,7 +89,7 @@ struct TurnShareTests {
             let first = try await stage.client()
             let request = await first.request("track", ["event": "x"])
             try await first.call("ping")
-            // Behind what is being stored, the next group fills: four MiB, and these send nine.
+            // The next group fills behind the one that is being stored. It holds four MiB, and these clients send nine.
             let data: DataObject = ["x": .string(String(repeating: "x", count: 150_000))]
             let crowd = try await withThrowingTaskGroup(of: (LineClient, Int).self) { group in
                 for _ in 1...60 {
@@ -107,19 +107,19 @@ struct TurnShareTests {
     }
 }
 
-/// A line that is sent over and over.
+/// A line that is sent again and again.
 struct Garbage: Sendable, CustomTestStringConvertible {
     let line: String
-    /// What it takes of a share, in units.
+    /// The units of a share that the line takes.
     let cost: Int
     let testDescription: String
 
-    /// - Parameter cost: what the message takes beyond the bytes of its line.
+    /// - Parameter cost: the units that the message takes beyond those of its line.
     init(_ message: String, cost: Int) {
         self.init(line: message, cost: cost, testDescription: String(message.prefix(80)))
     }
 
-    /// - Parameter cost: what all messages of the batch take.
+    /// - Parameter cost: the units of all messages of the batch.
     init(_ message: String, batchOf count: Int, cost: Int) {
         let messages = Array(repeating: message, count: count).joined(separator: ",")
         self.init(line: "[\(messages)]", cost: cost, testDescription: "\(count) × \(message)")
@@ -132,7 +132,7 @@ struct Garbage: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What two clients were answered in each turn.
+/// The number of answers to two clients in each turn.
 private struct Pace: Sendable {
     static let mostTurns = 8
     var garbage: [Int] = []
@@ -140,7 +140,7 @@ private struct Pace: Sendable {
 }
 
 extension ServiceStage {
-    /// Puts a client that sends garbage, as much as its socket takes at any time, beside one that asks once a turn.
+    /// Runs two clients: one sends garbage, as much as its socket takes, and one sends a request in each turn.
     fileprivate func pace(besideGarbage line: String) async throws -> Pace {
         try await withCheckedThrowingContinuation { done in
             do {
@@ -153,7 +153,7 @@ extension ServiceStage {
         }
     }
 
-    /// Lets the store commit whenever it has something to, from when a condition holds.
+    /// Lets the store commit whenever it has data, from the moment when a condition holds.
     fileprivate func release(once isReady: @escaping (Service) -> Bool) throws {
         try look { service in
             guard let store = service.gate.events.store as? FaultyStore else { throw Missing(what: "a store") }
@@ -166,7 +166,7 @@ extension ServiceStage {
     }
 }
 
-/// Counts at the end of each turn what two clients were answered.
+/// Counts the answers to two clients at the end of each turn.
 private final class TurnWitness {
     private let service: Service
     private let line: String
@@ -195,7 +195,7 @@ private final class TurnWitness {
     }
 
     private func endTurn() {
-        // What was answered in this turn goes out at its very end: this looks behind that.
+        // The answers of this turn are sent at its very end, and this runs after that.
         service.scheduler.soon { [self] in
             let failed = service.sessions.counters[.failedNotifications]
             pace.garbage.append(garbage.takeLines() + failed - notifications)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Barriers in settings")
 struct BarrierSettingsTests {
-    /// A reading of barriers beside two dispatchers.
+    /// Reads barriers together with two dispatchers.
     private func reading(_ barriers: String, kinds: BarrierKinds = .builtIn) throws -> SettingsReading {
         let dispatchers = #"{"a": {"kind": "file", "path": "a"}, "b": {"kind": "file", "path": "b"}}"#
         let text = #"{"dispatchers": \#(dispatchers), "barriers": \#(barriers)}"#
@@ -56,7 +56,7 @@ struct BarrierSettingsTests {
         let read = try reading(#"{"BatchingBarrier": \#(entry)}"#)
         let settings = try #require(read.settings)
         #expect(settings.barriers.map(\.scopes) == [expected])
-        // By default it stands before `collect`, which is not there; that it stands before nothing may be meant.
+        // The default scope is `collect`, which is missing here. An empty list of scopes may be intended.
         #expect(read.warnings.count == (expected == nil ? 1 : 0))
     }
 
@@ -250,7 +250,7 @@ struct BarrierSettingsTests {
     }
 }
 
-/// A program's kind of barrier: always open.
+/// A barrier of a program. It is always open.
 private final class SlowBarrier: ConfigurableBarrier {
     static let id = "SlowBarrier"
 

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HeadgateServer
 
-/// `Docs/Configuration.md`, held against what the settings' readers ask for.
+/// Compares `Docs/Configuration.md` with the keys that the readers of settings know.
 @Suite struct ConfigurationDocumentTests {
-    /// A row of one of its tables.
+    /// A row of one of the document's tables.
     struct Row: CustomTestStringConvertible, Sendable {
         var key: String
         var usual: String
@@ -25,12 +25,12 @@ import Testing
         return Row(key: code(cells[1]), usual: code(cells[2]), refused: code(cells[4]))
     }
 
-    /// What stands between backquotes.
+    /// Returns the text between backquotes.
     private static func code(_ cell: some StringProtocol) -> String {
         cell.trimmingCharacters(in: CharacterSet(charactersIn: "` "))
     }
 
-    /// Settings in which every section is there, and one entry of each kind, under the names of the document.
+    /// Settings with every section and one entry of each kind, under the names of the document.
     private static let baseText = #"""
         {
           "flush_on": {}, "trace": {}, "collectors": {}, "store": {}, "limits": {}, "remote": {"url": "https://x"},
@@ -97,7 +97,7 @@ import Testing
         let value = try DataItem(parsing: Array(row.usual.utf8))
         let reading = Settings.read(try Self.base().patched(with: row.patch(value)))
         #expect(reading.faults.isEmpty)
-        // What barriers are told is kept as it was said.
+        // The configuration of barriers is kept as it is written.
         guard !row.key.contains(".configuration.") else { return }
         let isUsual = try reading.settings == Settings.read(Self.base()).settings
         #expect(isUsual)
@@ -112,10 +112,10 @@ import Testing
 }
 
 extension ConfigurationDocumentTests.Row {
-    /// The key with names that such a key may have.
+    /// The key path with examples for the placeholders.
     var path: String { key.replacing(".CODE", with: ".418") }
 
-    /// Settings with nothing but a value for this key.
+    /// Returns settings with only a value for this key.
     func patch(_ value: DataItem) -> DataObject {
         var steps = path.split(separator: ".").map(String.init)
         let last = steps.removeLast()
@@ -124,15 +124,14 @@ extension ConfigurationDocumentTests.Row {
 }
 
 extension String {
-    /// A place in an entry of a dispatcher or of a barrier, whatever the entry's name: what all kinds have is in the
-    /// document once.
+    /// The key path without the name of a dispatcher or barrier, because the document lists the common members once.
     fileprivate var withoutEntryName: String {
         let steps = split(separator: ".", maxSplits: 2)
         guard steps.count > 1, ["dispatchers", "barriers"].contains(steps[0]) else { return self }
         return ([steps[0], "NAME"] + steps.dropFirst(2)).joined(separator: ".")
     }
 
-    /// Whether this is a place inside of another.
+    /// Returns true if this path is inside another one.
     fileprivate func isBelow(_ path: String) -> Bool {
         hasPrefix(path + ".") || hasPrefix(path + "[")
     }

@@ -205,7 +205,7 @@ struct DispatcherSettingsTests {
         let entries = isFirst ? "\(whole), \(rotated)" : "\(rotated), \(whole)"
         let faults = try SettingsReading.of(#"{"dispatchers": {\#(entries)}}"#).faults
         #expect(faults.count == 1 && faults[0].path == "dispatchers.\(isFirst ? "b" : "a").path")
-        // Without rotation there are no such names, and what has no number is none.
+        // Without rotation a numbered name is not reserved, and a suffix that is no number never is.
         let free =
             #""a": {"kind": "file", "path": "c"}, "b": {"kind": "file", "path": "c.1"}, "#
             + #""d": {"kind": "file", "path": "c.01", "rotate_bytes": 9}, "e": {"kind": "file", "path": "c.x"}"#

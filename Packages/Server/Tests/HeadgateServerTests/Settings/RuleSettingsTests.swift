@@ -97,7 +97,7 @@ struct RuleSettingsTests {
         ])
     func faults(rules: String, lines: [String]) throws {
         let reading = try reading(rules)
-        // Nothing names some of these rules, which is only a warning.
+        // Some of these rules are not named anywhere, which is only a warning.
         #expect(reading.faults.map(\.description) == lines)
         #expect(reading.settings == nil)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settings that change while the service runs", .timeLimit(.minutes(5)))
 struct SettingsChangeTests {
-    /// Writes the configuration file anew, merged into the usual settings.
+    /// Writes the configuration file again: these settings merged into the usual ones.
     private func rewrite(_ stage: ServiceStage, _ settings: DataObject) throws {
         var text = JSONWriter()
         text.object(ServiceStage.usualSettings.patched(with: settings))
@@ -135,7 +135,7 @@ struct SettingsChangeTests {
             let client = try await stage.client()
             let different: DataObject = ["durability": "normal", "store": ["kind": "sqlite"]]
             try await client.call("config.set", ["patch": .object(different)])
-            // Another change does not make the warning go.
+            // Another change does not remove the warning.
             try await client.call("config.set", ["patch": ["shutdown_timeout_ms": 1]])
             try await client.call("config.reload")
             let status = try await client.call("status")
@@ -148,7 +148,7 @@ struct SettingsChangeTests {
             let metrics = try await client.call("metrics")["metrics"].elements
             let info = metrics.first { $0["name"] == "headgate_store_info" }
             #expect(info?["samples"].elements.first?["labels"]["durability"] == "memory")
-            // Once the values are the start's again nothing waits.
+            // Once the values are those of the start again, no setting waits.
             try await client.call("config.set", ["patch": ["durability": "memory", "store": ["kind": "log"]]])
             #expect(try await client.call("status")["warnings"] == [])
         }
@@ -190,7 +190,7 @@ struct SettingsChangeTests {
         }
     }
 
-    /// Each limit, the least that it takes, and one less.
+    /// Each limit, its least value, and a value below that.
     static let leastLimits = [
         ("max_line_bytes", 1024, 1023), ("max_depth", 8, 7), ("max_connections", 1, 0),
         ("max_connections_per_uid", 1, 0),

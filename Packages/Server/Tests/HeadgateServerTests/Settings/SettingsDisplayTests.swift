@@ -46,7 +46,7 @@ struct SettingsDisplayTests {
             let shown = SettingsDisplay.blanked(["url": .string(text)]).get(key: "url", as: String.self)
             #expect(shown?.contains("hunter2") == false, "\(text)")
         }
-        // What is read as a URL without a scheme is shown as one.
+        // The value of a key that takes URLs without a scheme is treated as a URL.
         for key in ["endpoint", "servers", "url"] {
             let shown = SettingsDisplay.blanked([key: "joe:hunter2@127.0.0.1:1/s"])
             #expect(shown == [key: "***@127.0.0.1:1/s"])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Each configuration, and all that is to be said about it.
+/// Tests each wrong configuration, with all its faults and warnings.
 @Suite("Faults of settings")
 struct SettingsFaultTests {
     static let dispatcher = #""dispatchers": {"d": {"kind": "file", "path": "f"}}"#
@@ -161,7 +161,7 @@ struct SettingsFaultTests {
         }
     }
 
-    /// Settings that hold so many entries there.
+    /// Returns settings with this many entries at a path.
     private static func settings(with count: Int, at path: String) -> DataObject {
         func entries(_ value: (Int) -> DataItem) -> DataItem {
             .object(DataObject((1...count).map { ("n\($0)", value($0)) }))

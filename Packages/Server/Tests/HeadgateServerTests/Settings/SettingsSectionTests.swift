@@ -52,7 +52,7 @@ struct SettingsSectionTests {
         #expect(Settings.read(Settings().sections).settings == Settings())
     }
 
-    /// Nothing in it is at its default.
+    /// Settings in which no value is the default.
     static let full = """
         {
           "socket": "/run/h.sock", "data_dir": "/data", "durability": "memory", "lenient": true, "shutdown_timeout_ms": 0,

@@ -66,7 +66,7 @@ struct SettingsTextTests {
 
 @Suite("Configuration files")
 struct SettingsFileTests {
-    /// Runs a test with a path of its own.
+    /// Runs a test with a path in a folder of its own.
     private func withPath(_ test: (String) throws -> Void) throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("headgate-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -21,7 +21,7 @@ struct StartSettingsTests {
         let outcome = resolve(remote: remote, persisted: late)
         #expect(outcome.reading.settings?.dispatcherIDs == ["collect", "late"])
         #expect(outcome.leftOut == [] && outcome.warnings == [])
-        // Without the rule only that dispatcher is left out.
+        // Without the rule only the dispatcher that names it is left out.
         let without = resolve(persisted: late.patched(with: ["limits": ["max_depth": 9]]))
         #expect(without.reading.settings?.dispatcherIDs == ["collect"])
         #expect(without.reading.settings?.limits.maxDepth == 9)
@@ -60,7 +60,7 @@ struct StartSettingsTests {
             persisted: [
                 "dispatchers": ["collect": ["dispatch_limit": 7, "byte_limit": 700]], "shutdown_timeout_ms": 3,
             ])
-        // What was persisted replaces what is wrong in the copy.
+        // The persisted settings replace what is wrong in the remote copy.
         #expect(outcome.leftOut == [] && outcome.refusedRemote == nil)
         let worse = resolve(
             remote: ["dispatchers": ["collect": ["keep": -1]]],
@@ -88,7 +88,7 @@ struct StartSettingsTests {
         let fits = waiting.fullest(layers, check)
         #expect(fits.waiting == WaitingSettings())
         #expect(fits.reading.settings?.dispatcherIDs == ["collect", "late"])
-        // What was set since then wins.
+        // Settings that were set later win.
         layers.patch(["dispatchers": ["late": ["path": "m"]]])
         let merged = waiting.fullest(layers, check).layers.effective
         #expect(

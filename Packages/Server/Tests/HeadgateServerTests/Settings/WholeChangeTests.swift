@@ -6,10 +6,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// A change of the settings is applied whole or not at all.
+/// Tests that a change of the settings is applied whole or not at all.
 @Suite("Changes that cannot be made", .timeLimit(.minutes(5)))
 struct WholeChangeTests {
-    /// Rules that double each other's size, so that the last one is too large for any use.
+    /// Rules that double in size from one to the next, so that the last one is too large for any use.
     private static let doubling: DataItem = {
         var rules: DataObject = ["r0": ["operator": "is_defined", "path": "data.x"]]
         for number in 1...13 {
@@ -18,7 +18,7 @@ struct WholeChangeTests {
         }
         return .object(rules)
     }()
-    /// None of them is too large by itself, but all of them together are.
+    /// A rule that is too large only together with the rules that it names.
     private static let both: DataItem = ["and": ["r12", "r12"]]
 
     @Test("S2: a rule that is too large with those that it names is a fault of its place", arguments: [true, false])
@@ -75,7 +75,7 @@ struct WholeChangeTests {
             #expect(try await client.call("config.get") == before)
             #expect(tally.value == ["made", "closed"])
             try await client.call("track_many", ["events": [["event": "a"], ["event": "b"]]])
-            // The next change is one of what is in force, and has nothing of the one that was refused.
+            // The next change starts from the settings in force, without the refused change.
             try await client.call("config.set", ["patch": ["store": ["max_events": 5]]])
         }
         #expect(tally.value == ["made", "closed"])
@@ -108,7 +108,7 @@ struct WholeChangeTests {
     }
 }
 
-/// One that does not take everything.
+/// A barrier that refuses some configurations.
 private final class FussyBarrier: ConfigurableBarrier {
     static let id = "FussyBarrier"
 
@@ -133,7 +133,7 @@ private struct CountedKind: DispatcherKind {
     let name = "counted"
     let tally: SenderTally
 
-    /// The settings are whether they are bad.
+    /// The settings are a Boolean value that says whether they are bad.
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Bool {
         var isBad = false
         entry.section("configuration") { $0.bool("bad", into: &isBad) }
@@ -150,7 +150,7 @@ private struct CountedKind: DispatcherKind {
     }
 }
 
-/// What became of senders, in order.
+/// The events of senders, in order.
 private final class SenderTally: Sendable {
     private let words = Guarded<[String]>([])
 

@@ -10,7 +10,7 @@ struct PosixTimeZoneTests {
         let start = Int64(try #require(CivilDate(year: year, month: 1, day: 1)).daysSince1970) * 86_400
         let hours = Array(stride(from: start, through: start + 366 * 86_400, by: 3600))
         let changed = zip(hours, hours.dropFirst()).filter { zone.offset(at: $0) != zone.offset(at: $1) }
-        // No two changes are in one hour, so that the minutes of the others need no look.
+        // No hour has two changes, so the minutes of other hours need no check.
         return changed.flatMap { before, after in
             stride(from: before + 60, through: after, by: 60)
                 .filter { zone.offset(at: $0 - 60) != zone.offset(at: $0) }

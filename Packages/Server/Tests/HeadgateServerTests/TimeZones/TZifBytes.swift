@@ -1,8 +1,8 @@
 @testable import HeadgateServer
 
-/// Time zone files that a test writes.
+/// Makes time zone files for tests.
 enum TZifBytes {
-    /// A file of version 2 with these transitions, as slim as zic makes it.
+    /// Returns a file of version 2 with these transitions, as small as zic makes it.
     static func slim(
         first: Int = 0, _ transitions: [(seconds: Int64, offset: Int)] = [], footer: String = ""
     ) -> [UInt8] {
@@ -15,7 +15,7 @@ enum TZifBytes {
         return file + [0] + Array("\n\(footer)\n".utf8)
     }
 
-    /// A file of the first version.
+    /// Returns a file of the first version.
     static func old(first: Int, _ transitions: [(seconds: Int32, offset: Int)]) -> [UInt8] {
         let offsets = [first] + transitions.map(\.offset)
         var file = header(version: 0, transitions: transitions.count, types: offsets.count)

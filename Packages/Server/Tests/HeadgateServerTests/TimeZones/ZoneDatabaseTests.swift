@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The machine's time zone database, where it has one.
+/// The machine's time zone database, if it has one.
 enum ZoneDatabase {
     static let folder = "/usr/share/zoneinfo"
     static let exists = FileManager.default.fileExists(atPath: "\(folder)/Europe/Berlin")
@@ -17,7 +17,7 @@ enum ZoneDatabase {
 
 @Suite("Time zone database", .enabled(if: ZoneDatabase.exists))
 struct ZoneDatabaseTests {
-    /// The C library knows one zone, that of the environment: it is asked in a process of its own.
+    /// The C library knows one zone, that of the environment, so each zone needs a process of its own.
     @Test("B24: our offsets are those of the C library, in every zone and at any time")
     func offsets() async {
         await #expect(processExitsWith: .success) {
@@ -39,7 +39,7 @@ struct ZoneDatabaseTests {
         let moments: [Int64]
     }
 
-    /// Every second transition with its neighbours, and moments of two centuries.
+    /// Returns every second transition with its neighbours, and times of two centuries.
     private static func moments(around rules: TimeZoneTable) -> [Int64] {
         let edges = rules.transitions.suffix(200).flatMap { [$0.seconds - 1, $0.seconds, $0.seconds + 1] }
         return edges + stride(from: Int64(-1_500_000_000), to: 5_000_000_000, by: 9_999_991)

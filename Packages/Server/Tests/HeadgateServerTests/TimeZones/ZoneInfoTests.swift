@@ -14,7 +14,7 @@ struct ZoneInfoTests {
         folder = try ScratchFolder()
     }
 
-    /// A machine with a zone `Far/Away`, and one of its own.
+    /// Returns the zones of a machine with a zone `Far/Away` and a local zone.
     private func zoneInfo(environment: String? = nil) throws -> ZoneInfo {
         let zones = URL(fileURLWithPath: folder.path).appendingPathComponent("zoneinfo/Far")
         try FileManager.default.createDirectory(at: zones, withIntermediateDirectories: true)
@@ -29,7 +29,7 @@ struct ZoneInfoTests {
         return zoneInfo
     }
 
-    /// A time zone file of nothing but a footer.
+    /// Returns a time zone file that has only a footer.
     private func file(_ footer: String) -> Data {
         let counts = [UInt8](repeating: 0, count: 16) + [0, 0, 0, 1, 0, 0, 0, 1]
         let block = Array("TZif2".utf8) + [UInt8](repeating: 0, count: 15) + counts + [UInt8](repeating: 0, count: 7)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// B10: a watcher that has not taken what it was sent is told how things stand once it has.
+/// B10: a watcher that has not read its output gets the present state once it has read it.
 @Suite("Slow watchers", .timeLimit(.minutes(5)))
 struct SlowWatcherTests {
     @Test("B10: what a slow watcher missed it is told as soon as it has taken what it was sent, without further news")
@@ -29,15 +29,15 @@ extension ServiceStage {
     }
 }
 
-/// A client that watches dispatchers, and takes nothing until it has missed a change.
+/// A client that watches dispatchers, and reads nothing until it has missed a change.
 private final class SlowWatcher {
     private let service: Service
     private let client: RawClient
-    /// Whether the change was told.
+    /// Called with true if the change was reported.
     private let done: (Bool) -> Void
     private var text = ""
 
-    /// Longer than any change waits to be told with others. Timers of one loop fire in the order of their times.
+    /// A time longer than any pace of a watch. Timers of one loop fire in the order of their deadlines.
     private static let longerThanAnyPace = Duration.milliseconds(200)
     private static let blank = UInt8(ascii: " ")
     private static let blankLine = [UInt8](repeating: blank, count: 65_535) + [UInt8(ascii: "\n")]
@@ -57,7 +57,7 @@ private final class SlowWatcher {
         }
     }
 
-    /// Falls behind: much is sent that it does not take.
+    /// Falls behind: gets much output that it does not read.
     private func fall() {
         for session in service.sessions.all {
             for _ in 1...32 { session.send(Self.blankLine) }
@@ -65,7 +65,7 @@ private final class SlowWatcher {
         service.scheduler.nextTurn { [self] in
             #expect(service.sessions.all.allSatisfy { $0.connection.outputBytes > 0 })
             _ = service.gate.pause("archive", reason: "missed", isFlushable: false) { _ in }
-            // Behind the looks that this leads to, also one that would wait for its time.
+            // After the reports that this causes, including one that waits for its time.
             after(Self.longerThanAnyPace) { self.catchUp() }
         }
     }
@@ -95,7 +95,7 @@ private final class SlowWatcher {
     }
 
     private func after(_ duration: Duration, _ work: @escaping () -> Void) {
-        // At the end of a turn: what was written in it is out.
+        // At the end of the next turn, when its output has been written.
         _ = service.scheduler.schedule(at: service.scheduler.now + duration) { self.service.scheduler.nextTurn(work) }
     }
 }

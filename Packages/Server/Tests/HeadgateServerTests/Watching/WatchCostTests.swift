@@ -5,10 +5,10 @@ import Testing
 
 @Suite("What watching costs", .timeLimit(.minutes(5)))
 struct WatchCostTests {
-    /// Words so long that the sockets' own buffers are full after some of them.
+    /// Scopes so long that a few notifications fill the buffers of the sockets.
     private static let scopes: [DataItem] =
         ["all"] + (100..<350).map { .string(String(repeating: "x", count: 60) + "\($0)") }
-    /// Their bytes, about.
+    /// The approximate size of the scopes, in bytes.
     private static let size = 250 * 66
 
     @Test("B10: a slow reader gets the latest state, not a backlog")
@@ -51,7 +51,7 @@ struct WatchCostTests {
                 try await owner.call("barrier.set", ["id": "door", "reason": .string("\(round) round")])
                 most = try await max(most, stage.look { $0.sessions.all.map(\.connection.outputBytes).max() ?? 0 })
             }
-            // No more than the one notification that is under way.
+            // Not more than the one notification that is in flight.
             #expect(most > 0)
             #expect(most < 2 * Self.size)
         }
@@ -64,7 +64,7 @@ struct WatchCostTests {
             let start = ContinuousClock.now
             try await watcher.watch("outcomes")
             let tracker = try await stage.client()
-            // Each in a turn of its own.
+            // Each event has a turn of its own.
             for _ in 0..<500 { try await tracker.call("track", ["event": "signup", "dispatchers": ["collect"]]) }
             var told = 0
             var delivered = 0

@@ -91,7 +91,7 @@ struct WatchTests {
             try await server.serve("login")
             _ = try await server.run()
             try await client.barrier(gate) { $0["reason"] == "board login runs" }
-            // What it runs it may still finish.
+            // The present run may still finish.
             try await server.call("board.unserve", ["board": "login"])
             try await client.barrier(gate) { $0["reason"] == "nobody serves board login" }
             try await server.serve("login")

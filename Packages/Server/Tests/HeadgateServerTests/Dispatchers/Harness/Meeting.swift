@@ -1,7 +1,7 @@
 import Foundation
 import HeadgateTransport
 
-/// Lets several threads, and tests among them, wait until so many have come.
+/// A meeting point of threads and tests: each waits until all have arrived.
 final class Meeting: Sendable {
     private let condition = NSCondition()
     private nonisolated(unsafe) var missing: Int  // Guarded by the condition.
@@ -10,7 +10,7 @@ final class Meeting: Sendable {
         missing = count
     }
 
-    /// Waits for the others, holding the thread.
+    /// Waits for the others, and blocks the thread.
     func arrive() {
         condition.lock()
         defer { condition.unlock() }
@@ -19,7 +19,7 @@ final class Meeting: Sendable {
         while missing > 0 { condition.wait() }
     }
 
-    /// Arrives from an asynchronous test.
+    /// Waits for the others, from an asynchronous test.
     func wait() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -42,7 +42,7 @@ final class Ordinal: Sendable {
     }
 }
 
-/// A monotonic clock that a test moves, in nanoseconds.
+/// A monotonic clock that the test moves, in nanoseconds.
 final class ManualNanoseconds: Sendable {
     private let time = Guarded<Int64>(1_000_000_000)
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of a test's own, which goes with it.
+/// A temporary folder of one test, which is removed with this object.
 final class ScratchFolder: Sendable {
     let path: String
 
@@ -14,36 +14,36 @@ final class ScratchFolder: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// A path inside.
+    /// Returns a path inside the folder.
     func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file inside and gives back its path.
+    /// Writes a file inside the folder and returns its path.
     @discardableResult
     func write(_ text: String, to name: String) throws -> String {
         try Data(text.utf8).write(to: URL(fileURLWithPath: self(name)))
         return self(name)
     }
 
-    /// A file's text; nil if there is no such file.
+    /// Returns a file's text, or nil if there is no such file.
     func text(of name: String) -> String? {
         FileManager.default.contents(atPath: self(name)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A file's length in bytes.
+    /// Returns a file's length in bytes.
     func size(of name: String) throws -> Int {
         var status = stat()
         guard stat(self(name), &status) == 0 else { throw TestSocket.Failure(operation: "stat") }
         return status.st_size
     }
 
-    /// All names inside, sorted.
+    /// The names of all files in the folder, sorted.
     var names: [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? []
     }
 }
 
-/// A file that is as large as its file system lets files be, but for a little, and takes no room: it is one hole with a
-/// line end behind it. Writing more than is left fails midway.
+/// Makes a file that is almost as large as the file system allows, and takes no room: one hole with a line end behind
+/// it. A write of more bytes than are left fails midway.
 enum LargestFile {
     static func make(at path: String, leaving left: Int) throws {
         let descriptor = open(path, O_RDWR | O_CREAT, 0o600)
@@ -68,7 +68,7 @@ enum LargestFile {
 
 /// The reading end of a pipe in a test.
 enum PipeReader {
-    /// Waits until something is in the pipe.
+    /// Waits until the pipe has data.
     static func waitForFirstByte(of descriptor: Int32) async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -79,7 +79,7 @@ enum PipeReader {
         }
     }
 
-    /// All that is in the pipe now.
+    /// Returns all data that the pipe has now.
     static func contents(of descriptor: Int32) -> String {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65536)

@@ -1,7 +1,7 @@
 import Foundation
 import HeadgateTransport
 
-/// A real HTTP server that answers as a test says, on a free port or a Unix socket, with one thread a connection.
+/// A real HTTP server with scripted answers, on a free port or a Unix socket. Each connection has a thread.
 final class ScriptedServer: Sendable {
     let port: UInt16
 
@@ -26,7 +26,7 @@ final class ScriptedServer: Sendable {
     var requests: [ReceivedRequest] { state.withLock { $0.requests } }
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
-    /// Says something that nobody has asked for on every connection, and closes it.
+    /// Sends an unrequested answer on every connection, and closes the connections.
     func interrupt(saying text: String) {
         for socket in state.withLock({ $0.connections }) {
             _ = TestConnection(socket).send(.last(text))
@@ -62,12 +62,12 @@ final class ScriptedServer: Sendable {
             state.withLock { $0.requests.append(request) }
             guard connection.send(answer(request)) else { break }
         }
-        // Not closed: its number must not be given to another while `stop` may still use it.
+        // The socket is not closed here: `stop` may still use its number, which must not go to another file.
         shutdown(connection.socket, Int32(SHUT_RDWR))
     }
 }
 
-/// What a server does with a request.
+/// A server's reaction to a request.
 enum ScriptedReply: Sendable {
     /// Sends these bytes and keeps the connection.
     case bytes(String)
@@ -75,9 +75,9 @@ enum ScriptedReply: Sendable {
     case last(String)
     /// Sends bytes that are no text and keeps the connection.
     case raw([UInt8])
-    /// Sends the first and then the second, over and over.
+    /// Sends the first text, and then the second again and again.
     case endless(String, again: String)
-    /// Says nothing until the client goes.
+    /// Sends nothing until the client disconnects.
     case silence
 
     static func status(_ line: String, headers: [String] = [], body: String = "") -> ScriptedReply {
@@ -88,21 +88,21 @@ enum ScriptedReply: Sendable {
     static let ok = ScriptedReply.status("200 OK")
 }
 
-/// A request as a server got it.
+/// A request as the server received it.
 struct ReceivedRequest: Sendable {
     var method: String
     var target: String
-    /// By lower-case name.
+    /// The headers by lower-case name.
     var headers: [String: String]
     var body: [UInt8]
-    /// Counts the server's connections from 0.
+    /// The number of the connection, counted from 0.
     var connection: Int
 
     var text: String {
         String(decoding: body, as: UTF8.self)
     }
 
-    /// What stands before the body; nil while it is not complete.
+    /// Reads the head of a request. Returns nil if it is incomplete.
     init?(head bytes: [UInt8], connection: Int) {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         guard let end = text.range(of: "\r\n\r\n") else { return nil }
@@ -118,13 +118,13 @@ struct ReceivedRequest: Sendable {
             guard let colon = line.firstIndex(of: ":") else { return nil }
             let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
             let name = line[..<colon].lowercased()
-            // What comes twice is seen twice.
+            // A repeated header has both values.
             headers[name] = headers[name].map { "\($0), \(value)" } ?? value
         }
     }
 }
 
-/// Decompresses by the machine's own programs, so that not our code judges our code.
+/// Decompresses with the machine's own programs, so that the project's code does not judge itself.
 enum MachineDecoder: String {
     case gzip = "gz"
     case zstd = "zst"

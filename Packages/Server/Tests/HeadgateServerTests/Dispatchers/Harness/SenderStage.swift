@@ -4,7 +4,7 @@ import HeadgateTransport
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// A real loop with one sender on it.
+/// A real loop with one sender.
 actor SenderStage {
     nonisolated let loop: EventLoop
     private var client: HTTPClient?
@@ -19,10 +19,10 @@ actor SenderStage {
         loop = try EventLoop.onNewThread(named: "test-senders")
     }
 
-    /// Runs `body` with a sender of kind `http`, and checks afterwards that the loop closes clean.
+    /// Runs `body` with a sender of kind `http`. Then checks that the loop closes without open handles.
     /// - Parameters:
-    ///   - reader: how the files are read that requests need.
-    ///   - encoder: how bodies are compressed.
+    ///   - reader: reads the files that requests need.
+    ///   - encoder: compresses bodies.
     static func http(
         _ settings: HTTPSettings, reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) },
         encoder: @escaping BodyCompressor.Encoder = { EncodedBody($0, by: $1) },
@@ -54,12 +54,12 @@ actor SenderStage {
         try await play(stage, body)
     }
 
-    /// What came of one batch. Stops the program when it came before `send` had returned.
+    /// Sends one batch and returns its result. Stops the program if the result comes before `send` has returned.
     func send(_ events: String...) async -> SendResult {
         await send(events)
     }
 
-    /// What came of batches that were all handed over at once, in their order.
+    /// Sends several batches at once and returns their results, in order.
     func sendTogether(_ batches: [[String]]) async -> [SendResult] {
         await withCheckedContinuation { continuation in
             var results: [Int: SendResult] = [:]
@@ -73,8 +73,8 @@ actor SenderStage {
         }
     }
 
-    /// What came of batches of which each went to a new sender of kind `file` with the same settings, as after a reload: the one
-    /// before is closed once it is done.
+    /// Sends each batch by a new sender of kind `file` with the same settings, as after a reload. Each sender is closed
+    /// once its batch is done. Returns the results.
     func sendOverReloads(_ settings: FileSettings, _ batches: [[String]]) async throws -> [SendResult] {
         let threads = FileThreads()
         let senders = try batches.map { _ in try FileSender(settings, loop: loop, threads: threads) }
@@ -91,12 +91,12 @@ actor SenderStage {
         }
     }
 
-    /// Hands over a batch and tells what comes of it to `then`, without waiting.
+    /// Sends a batch without waiting. Calls `then` with its result.
     func start(_ events: String..., then: @escaping @Sendable (SendResult) -> Void) {
         hand(over: events, then)
     }
 
-    /// What the board before the dispatcher has put out.
+    /// Sets the output of the dispatcher's board.
     func putOut(_ output: DataObject) {
         self.output = output
     }
@@ -166,7 +166,7 @@ actor SenderStage {
 }
 
 extension Batch {
-    /// A batch of events that are whole JSON texts, with the ids `id-0`, `id-1` and so on.
+    /// Makes a batch of complete JSON texts, with the IDs `id-0`, `id-1` and so on.
     init(of events: [String], in format: BatchFormat) {
         var body = format.prefix
         var parts: [Batch.Event] = []

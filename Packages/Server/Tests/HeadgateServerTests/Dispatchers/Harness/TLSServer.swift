@@ -1,10 +1,10 @@
 import Foundation
 
-/// `openssl s_server` with a certificate of its own making for `localhost`. It answers one request with 200.
+/// A server `openssl s_server` with its own certificate for `localhost`. It answers one request with status 200.
 final class TLSServer: Sendable {
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
 
-    /// Its certificate, which is its own authority.
+    /// The server's certificate, which is also its authority.
     let certificate: String
     let port: UInt16
 
@@ -25,20 +25,20 @@ final class TLSServer: Sendable {
         let (input, output) = (Pipe(), Pipe())
         program = try MachineProgram(
             serving, input: input.fileHandleForReading, output: output.fileHandleForWriting)
-        // Its end of the pipe is the only one, so that the pipe ends with it.
+        // The program now has the only writing end, so that the pipe ends with the program.
         try output.fileHandleForWriting.close()
         port = try Self.port(in: output.fileHandleForReading)
         Thread.detachNewThread { Self.answer(output.fileHandleForReading, input.fileHandleForWriting) }
     }
 
-    /// The certificate's key.
+    /// The key of the certificate.
     var key: String { folder("key.pem") }
 
     func stop() {
         program.stop()
     }
 
-    /// From the line `ACCEPT 127.0.0.1:4433`.
+    /// Returns the port in a line like `ACCEPT 127.0.0.1:4433`.
     private static func port(in output: FileHandle) throws -> UInt16 {
         var text = ""
         while case let piece = output.availableData, !piece.isEmpty {
@@ -50,7 +50,7 @@ final class TLSServer: Sendable {
         throw TestSocket.Failure(operation: "openssl s_server")
     }
 
-    /// What the client says comes out of the server's output, and what goes into its input is said to the client.
+    /// Answers the client. The program copies the client's data to its output, and its input to the client.
     private static func answer(_ output: FileHandle, _ input: FileHandle) {
         var text = ""
         while case let piece = output.availableData, !piece.isEmpty {
@@ -62,18 +62,18 @@ final class TLSServer: Sendable {
     }
 }
 
-/// A program of the machine that a test makes use of, with its standard streams alone open and no signal blocked.
+/// A program of the machine that a test uses, with only its standard streams open and no signal blocked.
 ///
-/// Not `Foundation.Process`: its children inherit the blocked signals of the thread that made them, and where more than
-/// a thousand files are open, as beside tests of many connections, it reads behind the end of a directory's entries.
+/// It is not `Foundation.Process`, whose children inherit blocked signals of their thread. With more than a thousand
+/// open files, as in tests of many connections, `Process` also reads past the end of a directory's entries.
 final class MachineProgram: Sendable {
     private let identifier: pid_t
 
-    /// Starts it.
+    /// Starts the program.
     /// - Parameters:
-    ///   - words: its path, and its arguments.
-    ///   - input: what it reads from; nothing without one.
-    ///   - output: what it writes to; nowhere without one. What it says of faults goes nowhere.
+    ///   - words: the path and the arguments.
+    ///   - input: the standard input, or nil for none.
+    ///   - output: the standard output, or nil to drop it. Standard error is dropped.
     init(_ words: [String], input: FileHandle? = nil, output: FileHandle? = nil) throws {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
@@ -105,7 +105,7 @@ final class MachineProgram: Sendable {
         while waitpid(identifier, nil, 0) < 0, errno == EINTR {}
     }
 
-    /// Ends it at once.
+    /// Kills the program.
     func stop() {
         kill(identifier, SIGKILL)
         waitUntilEnd()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sockets of tests.
+/// Makes sockets for tests.
 enum TestSocket {
     struct Failure: Error {
         var operation: String
@@ -23,7 +23,7 @@ enum TestSocket {
         return try listening(AF_UNIX, &address)
     }
 
-    /// The port that a socket is bound to; 0 for a path.
+    /// Returns the port of a socket, or 0 for a Unix socket.
     static func port(of socket: Int32) -> UInt16 {
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -33,8 +33,8 @@ enum TestSocket {
         return address.sin_family == sa_family_t(AF_INET) ? UInt16(bigEndian: address.sin_port) : 0
     }
 
-    /// A port of 127.0.0.1 on which nobody listens. It stays bound until the process ends, so that no other test's server is
-    /// given it meanwhile.
+    /// Returns a port of 127.0.0.1 on which no server listens. It stays bound until the process ends, so that no other
+    /// test's server gets it.
     static func unusedPort() throws -> UInt16 {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -59,7 +59,7 @@ enum TestSocket {
     }
 }
 
-/// A server's side of one connection, blocking.
+/// The server's side of one connection. Its calls block.
 struct TestConnection {
     let socket: Int32
 
@@ -67,7 +67,7 @@ struct TestConnection {
         self.socket = socket
     }
 
-    /// The next whole request; nil at the end.
+    /// Returns the next complete request, or nil at the end.
     func request(_ number: Int) -> ReceivedRequest? {
         var bytes: [UInt8] = []
         while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
@@ -81,7 +81,7 @@ struct TestConnection {
         return request
     }
 
-    /// Whether the connection is to be kept.
+    /// Sends a reply. Returns false if the connection must be closed.
     func send(_ reply: ScriptedReply) -> Bool {
         switch reply {
         case .bytes(let text):
@@ -115,7 +115,7 @@ struct TestConnection {
         return true
     }
 
-    /// Exactly so many bytes; nil when the other side ends before.
+    /// Returns exactly this many bytes, or nil if the connection ends before.
     private func read(_ count: Int) -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count < count {

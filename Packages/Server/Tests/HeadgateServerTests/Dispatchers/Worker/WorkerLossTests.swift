@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Workers that go away or are silent, over real sockets: what becomes of what they had in hand.
+/// Tests workers that disconnect or do not answer, over real sockets, and the fate of their batches.
 @Suite(.timeLimit(.minutes(5))) struct WorkerLossTests {
     @Test("K3: who goes away loses its batch to another at once, closed or half-closed", arguments: [true, false])
     func handOver(byHalf: Bool) async throws {
@@ -55,7 +55,7 @@ import Testing
             #expect(closed["last_error"] == "no answer from a worker within 2000 ms")
             #expect(closed["blocked_by"].elements.contains("WorkerBarrier:jobs"))
             #expect(try await hung.listedBarrier("WorkerBarrier:jobs")["reason"] == "no worker answers")
-            // Dead, if it counted.
+            // The events would be dead if this answer counted.
             await hung.answer(batch, ["outcomes": ["a": "dead"]])
             try await hung.call("ping")
             try await stage.advance(by: .seconds(1))
@@ -125,8 +125,8 @@ import Testing
         }
     }
 
-    /// Takes batches until one has the poison, or nothing is left.
-    /// - Returns: how many events each had.
+    /// Takes batches until one contains the poison, or none is left.
+    /// - Returns: the number of events of each batch.
     private static func workUntilKilled(_ worker: LineClient) async throws -> [Int] {
         var sizes: [Int] = []
         while true {
@@ -145,7 +145,7 @@ import Testing
 
     private static let timeToLive = 3_000
 
-    /// A worker has a batch of which some events have become too old; another is free.
+    /// Runs `body` with a worker that has a batch with expired events, and a second worker that is free.
     private func withExpired(
         _ ids: [String], _ body: (ServiceStage, _ holder: LineClient, _ heir: LineClient) async throws -> Void
     ) async throws {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The machine that shares batches among subscribers.
+/// Tests the machine that shares batches among subscribers.
 @Suite struct WorkerPoolTests {
-    /// A pool, its clock, and what it has ordered.
+    /// A pool, its clock, and its orders.
     private struct Scene {
         var pool = WorkerPool(lease: .seconds(30))
         var now = Instant(nanoseconds: 0)

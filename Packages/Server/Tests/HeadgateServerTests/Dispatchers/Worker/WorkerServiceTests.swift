@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Dispatchers of kind `worker` over real sockets.
+/// Tests dispatchers of kind `worker` over real sockets.
 @Suite(.timeLimit(.minutes(5))) struct WorkerServiceTests {
     @Test("K3: a worker gets batches by its credit, and the next for each answer")
     func batches() async throws {
@@ -223,7 +223,7 @@ import Testing
             for half in [events.prefix(30), events.suffix(30)] {
                 try await client.call("track_many", ["events": .array(Array(half))])
             }
-            // What the kernel holds comes on top.
+            // The kernel's buffers hold further batches.
             let jobs = try await stage.jobs { $0["in_flight"] != 0 }
             let inFlight: Int = try #require(jobs["in_flight"].get())
             #expect(inFlight < 40)

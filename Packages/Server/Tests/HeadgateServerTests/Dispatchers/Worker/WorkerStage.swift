@@ -2,9 +2,9 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// A service with a dispatcher `jobs` of kind `worker`, and who works for it.
+/// A service with a dispatcher `jobs` of kind `worker`, and its workers.
 extension ServiceStage {
-    /// Runs `body` with a service whose only dispatcher is `jobs`, with batches of two events and hardly any wait.
+    /// Runs `body` with a service whose only dispatcher is `jobs`, with batches of two events and a very short backoff.
     static func runWithWorkers(
         _ settings: DataObject = [:], timeStands: Bool = false, _ body: (ServiceStage) async throws -> Void
     ) async throws {
@@ -17,7 +17,7 @@ extension ServiceStage {
         try await run(jobs.patched(with: settings), timeStands: timeStands, body)
     }
 
-    /// A worker, and the batches that it gets.
+    /// Connects a worker for `jobs`.
     nonisolated func worker(credit: Int = 1, limit: Int? = nil) async throws -> LineClient {
         let worker = try await client()
         var params: DataObject = ["id": "jobs", "credit": .number(DataNumber(credit))]
@@ -26,7 +26,7 @@ extension ServiceStage {
         return worker
     }
 
-    /// Tracks events for `jobs`, all at once.
+    /// Tracks events for `jobs` in one call.
     nonisolated func trackJobs(_ ids: String..., timeToLive: Int? = nil) async throws {
         let client = try await client()
         let events = ids.map { id in
@@ -37,7 +37,7 @@ extension ServiceStage {
         try await client.call("track_many", ["events": .array(events)])
     }
 
-    /// The dispatcher `jobs`, once it is as it should be.
+    /// Waits until the dispatcher `jobs` is as required, and returns it.
     nonisolated func jobs(_ isAsItShould: (DataItem) -> Bool) async throws -> DataItem {
         let client = try await client()
         while true {
@@ -57,7 +57,7 @@ struct WorkerBatch {
 }
 
 extension LineClient {
-    /// The next batch that it is given.
+    /// Returns the next batch that the worker gets.
     func batch() async throws -> WorkerBatch {
         let request = try await peerRequest()
         guard request["method"] == "dispatch", let id: Int = request["id"].get() else {
@@ -66,7 +66,7 @@ extension LineClient {
         return WorkerBatch(request: id, params: request["params"])
     }
 
-    /// Answers for a batch.
+    /// Answers a batch.
     func answer(_ batch: WorkerBatch, _ result: DataObject = [:]) {
         var line = JSONWriter()
         line.object(["jsonrpc": "2.0", "id": .number(DataNumber(batch.request)), "result": .object(result)])

@@ -1,9 +1,9 @@
 import CNetlink
 import Glibc
 
-/// Messages of the kernel, byte by byte (netlink(7), rtnetlink(7)).
+/// Makes messages of the kernel, byte by byte (netlink(7), rtnetlink(7)).
 enum NetlinkBytes {
-    /// A header and a body, filled up to four bytes.
+    /// Returns a header and a body, padded to four bytes.
     static func message(_ type: Int, flags: Int32 = 0, number: UInt32 = 0, _ body: [UInt8] = []) -> [UInt8] {
         var header = nlmsghdr()
         header.nlmsg_len = UInt32(MemoryLayout<nlmsghdr>.size + body.count)

@@ -5,14 +5,14 @@ import HeadgateTransport
 
 @testable import HeadgateServer
 
-/// A network monitor with a probe that really asks, on a real loop; time stands still until a test moves it, and the
-/// kernel says what the test says.
+/// A network monitor whose probe sends real requests, on a real loop. Time stands still until the test moves it, and
+/// the test plays the kernel.
 actor ProbeStage {
-    /// What a test waits for.
+    /// An event that a test waits for.
     enum Event: Equatable {
-        /// The monitor told a new state.
+        /// The monitor reported a new state.
         case state(NetworkState)
-        /// The next check is due so much later.
+        /// The next request is due after this time.
         case waits(Duration)
     }
 
@@ -27,7 +27,7 @@ actor ProbeStage {
         loop.asUnownedSerialExecutor()
     }
 
-    /// Runs `body` with a probe of `server` that asks every 30 seconds.
+    /// Runs `body` with a probe that sends a request to `server` every 30 seconds.
     static func run(
         _ server: ScriptedServer, timeout: Duration = .seconds(30), _ body: (ProbeStage) async throws -> Void
     ) async throws {
@@ -58,7 +58,7 @@ actor ProbeStage {
         self.client = client
     }
 
-    /// Plays the kernel.
+    /// Reports a state as the kernel.
     func kernelTells(_ state: NetworkState) {
         monitor?.kernelTold(state)
     }
@@ -67,10 +67,10 @@ actor ProbeStage {
         clock?.advance(by: duration)
     }
 
-    /// Whether a check is to come at a later time.
+    /// True if a request is due later.
     var isWaiting: Bool { clock?.nextDeadline != nil }
 
-    /// Lets the monitor go, as an orderly stop does.
+    /// Releases the monitor, as an orderly stop does.
     func forgetMonitor() {
         monitor = nil
     }
@@ -84,7 +84,7 @@ actor ProbeStage {
     }
 }
 
-/// A scheduler that tells of each alarm how much later it is due.
+/// A scheduler that reports for each timer the time until it is due.
 private final class AlarmTeller: Scheduler {
     private let clock: ManualScheduler
     private let tell: (Duration) -> Void

@@ -3,23 +3,23 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Random lines of one client to a real service over a real socket, whose flushes another client cancels: whatever comes,
-/// each request is answered once, and nothing is left of the session.
+/// Sends random lines of one client to a real service over a real socket, while another client cancels its flushes.
+/// Whatever comes, each request gets one answer, and nothing is left of the session.
 struct LiveHistory {
     private var random: SeededGenerator
     private var lastID = 0
-    /// What is owed an answer.
+    /// The IDs of all requests.
     private var owed: Set<Int> = []
     private var answered: [Int] = []
     private var flushes: [String] = []
-    /// How many events the client has sent.
+    /// The number of events that the client has sent.
     private(set) var events = 0
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
     }
 
-    /// How the client's part ends.
+    /// The end of the client.
     enum Ending: CaseIterable { case stays, finishes, goes }
 
     mutating func run(_ stage: ServiceStage, other: LineClient) async throws {
@@ -53,23 +53,23 @@ struct LiveHistory {
         }
     }
 
-    /// Sends one request more, as soon as there is room for it. Once that is answered, all lines before it have been taken.
+    /// Sends one more request as soon as there is room. Its answer shows that all lines before it have been read.
     private mutating func sendLast(_ client: RawClient, _ other: LineClient) async throws {
         let id = newID()
         while !client.offer(line: #"{"jsonrpc":"2.0","id":\#(id),"method":"ping"}"#) { try await goOn(client, other) }
     }
 
-    /// Lets everything be answered, and everything end that was asked for without an answer.
+    /// Waits until all requests are answered and all notifications are finished.
     private mutating func finish(_ client: RawClient, _ stage: ServiceStage, _ other: LineClient) async throws {
         while answered.count < owed.count { try await goOn(client, other) }
-        // Flushes of notifications are answered to nobody, and wait for ever.
+        // Flushes of notifications have no answer, and wait for ever unless they are cancelled.
         for name in flushes { _ = try? await other.call("flush.cancel", ["flush": .string(name)]) }
         #expect(Set(answered) == owed)
         #expect(Set(answered).count == answered.count)
         try await stage.until { $0.sessions.all.allSatisfy { $0.machine.account == SessionAccount() } }
     }
 
-    /// Makes room, as another client and as a reader.
+    /// Makes room: cancels a flush, and reads the client's answers.
     private mutating func goOn(_ client: RawClient, _ other: LineClient) async throws {
         try await cancel(other)
         try await other.call("ping")
@@ -80,7 +80,7 @@ struct LiveHistory {
         answered += try client.messages().compactMap { $0["id"].get() }
     }
 
-    /// Cancels a flush. It may not have been begun yet, and so stays on the list.
+    /// Cancels a flush. If the flush has not begun yet, its name stays in the list.
     private mutating func cancel(_ other: LineClient) async throws {
         guard let name = flushes.randomElement(using: &random) else { return }
         _ = try? await other.call("flush.cancel", ["flush": .string(name)])
@@ -91,7 +91,7 @@ struct LiveHistory {
     private mutating func send(_ client: RawClient) {
         let before = self
         let line = line()
-        // What the socket has no room for was never sent.
+        // A line that the socket has no room for counts as never sent.
         if !client.offer(line: line) {
             let random = random
             self = before

@@ -1,9 +1,9 @@
 @testable import HeadgateServer
 
-/// Random lines, pauses, half-closes, lost peers and answers in any order for the machine of a session, beside a model
-/// that is slow and obvious: it recounts from scratch what is outstanding, and from that whether a line may be taken.
+/// Sends random lines, pauses, half-closes, lost peers and answers to the machine of a session. A slow and obvious
+/// model counts the outstanding messages from scratch, and decides whether a line may be taken.
 ///
-/// It is the machine's session as well: it carries out the orders on a connection, a scheduler and a store of its own.
+/// The history also plays the machine's session: it carries out the orders on its own connection, scheduler and store.
 struct SessionHistory {
     private var random: SeededGenerator
     private var machine: SessionMachine
@@ -15,7 +15,7 @@ struct SessionHistory {
     private var isReading = true
     private var isOpen = true
     private var outputBytes = 0
-    /// Whether the client has closed its sending side, or all of it.
+    /// The state of the client's side.
     private var client = Client.open
     private var hasToldEnd = false
     private var hasToldLoss = false
@@ -29,7 +29,7 @@ struct SessionHistory {
     private var asked = 0
     private var isEnding = false
 
-    // What is owed.
+    // The outstanding messages.
     private var lastID = 0
     private var outstanding: [Outstanding] = []
     private var batches: [Int: Batch] = [:]
@@ -43,7 +43,7 @@ struct SessionHistory {
 
     private struct Line {
         var bytes: Int
-        /// What it takes of a turn's share.
+        /// The units of a turn's share that the line takes.
         var cost: Int
         var messages: [Message]
         var isBatch: Bool
@@ -52,7 +52,7 @@ struct SessionHistory {
     private struct Message {
         /// Nil for a notification.
         var id: Int?
-        /// Whether its answer comes later.
+        /// True if the answer comes later.
         var waits: Bool
         var answerBytes: Int
     }
@@ -131,7 +131,7 @@ struct SessionHistory {
         sent += 1
     }
 
-    /// One that waits is answered.
+    /// Answers an outstanding message.
     private mutating func answer() throws(Violation) {
         guard !outstanding.isEmpty else { return }
         try settle(outstanding.remove(at: number(0...(outstanding.count - 1))))
@@ -149,7 +149,7 @@ struct SessionHistory {
         for _ in 0..<waiting { try perform(machine.groupHasRoom()) }
     }
 
-    /// Lets the ends of turns come, and the turns after them.
+    /// Ends turns and begins the next ones.
     private mutating func turns(_ count: Int) throws(Violation) {
         for _ in 0..<count {
             let (ends, turns) = (awaitsEndOfTurn, awaitsTurn)
@@ -159,7 +159,7 @@ struct SessionHistory {
         }
     }
 
-    /// Lets all turns come until nothing waits for one.
+    /// Runs turns until nothing waits for one.
     private mutating func quiesce() throws(Violation) {
         var rounds = 0
         while awaitsTurn + awaitsEndOfTurn > 0 {
@@ -169,7 +169,7 @@ struct SessionHistory {
         }
     }
 
-    /// Lets turns come and reads what is there until neither leads to anything.
+    /// Runs turns and reads data until neither changes anything.
     private mutating func settleDown() throws(Violation) {
         var before = -1
         while before != unread.count + framed.count {
@@ -195,7 +195,7 @@ struct SessionHistory {
         try perform(machine.ends())
     }
 
-    /// The client finishes its side, or goes.
+    /// The client closes its sending side, or disconnects.
     private mutating func leave() throws(Violation) {
         client = client == .open && oneIn(2) ? .finished : .gone
         if !isReading || hasToldEnd { try tellLoss() }
@@ -203,7 +203,7 @@ struct SessionHistory {
 
     // MARK: The connection
 
-    /// What is there to read is read as long as the session reads.
+    /// Reads data as long as the session reads.
     private mutating func pump(lines: Int = .max) throws(Violation) {
         var left = lines
         while isOpen, isReading, !unread.isEmpty, left > 0 {
@@ -218,7 +218,7 @@ struct SessionHistory {
 
     private mutating func tellEnd() throws(Violation) {
         guard isOpen, isReading, unread.isEmpty, client != .open, !hasToldEnd else { return }
-        // A peer that went without reading resets the connection, and that comes first.
+        // A client that disconnects without reading resets the connection, and that is reported first.
         if client == .gone, oneIn(2) { try tellLoss() }
         hasToldEnd = true
         try perform(machine.endReached())
@@ -267,7 +267,7 @@ struct SessionHistory {
             guard isReading else { throw Violation(description: "paused twice") }
             isReading = false
             goOn(after: awaited)
-            // A paused connection learns at once that its peer is gone.
+            // A paused connection reports at once that the client has disconnected.
             try tellLoss()
         case .stayPaused(let awaited):
             guard !isReading else { throw Violation(description: "reads on while it awaits \(awaited)") }
@@ -345,7 +345,7 @@ struct SessionHistory {
         if message.waits { outstanding.append(one) } else { try settle(one) }
     }
 
-    /// As ``Reply`` does it.
+    /// Ends a message as ``Reply`` does.
     private mutating func settle(_ one: Outstanding) throws(Violation) {
         if let id = one.message.id, machine.isListening { answer(id, one) }
         if let batch = one.batch { try endOne(of: batch) }
@@ -363,7 +363,7 @@ struct SessionHistory {
         machine.kept(bytes: one.message.answerBytes)
     }
 
-    /// As ``BatchReply`` does it.
+    /// Ends a message of a batch as ``BatchReply`` does.
     private mutating func endOne(of number: Int) throws(Violation) {
         batches[number]?.underWay -= 1
         guard let batch = batches[number], batch.underWay == 0 else { return }
@@ -377,7 +377,7 @@ struct SessionHistory {
 
     // MARK: The slow model
 
-    /// All that the connection makes the daemon keep, counted anew.
+    /// Everything that the connection makes the daemon keep, counted from scratch.
     private var kept: (underWay: Int, requestBytes: Int, keptBytes: Int) {
         let ofBatches = batches.values.reduce(into: (bytes: 0, kept: 0)) {
             $0 = ($0.bytes + $1.bytes, $0.kept + $1.kept)
@@ -407,7 +407,7 @@ struct SessionHistory {
         guard answered.values.allSatisfy({ $0 == 1 }) else { throw Violation(description: "answered twice") }
     }
 
-    /// Whether all that the client has asked and been asked is done.
+    /// Checks that nothing is owed by either side when the connection closes.
     private func checkClose() throws(Violation) {
         guard outstanding.isEmpty, batches.isEmpty else { throw Violation(description: "closed on what is owed") }
         guard client == .open || framed.isEmpty && (unread.isEmpty || isEnding) else {
@@ -416,8 +416,8 @@ struct SessionHistory {
         guard client != .open || isEnding && asked == 0 else { throw Violation(description: "closed for no reason") }
     }
 
-    /// Whenever all turns have come: either a line may not be taken, or none is left. Of output a connection tells only that
-    /// all of it is gone.
+    /// Checks the state after all turns: either a line may not be taken, or none is left. The connection reports only
+    /// that all output is gone.
     private func checkProgress() throws(Violation) {
         let awaitsDrain = machine.reading == .paused(until: .room) && outputBytes > 0
         guard isOpen, hasRoom, !isGroupFull, !awaitsDrain else { return }
@@ -426,7 +426,7 @@ struct SessionHistory {
 
     // MARK: The end
 
-    /// Once all is answered, taken and stored nothing is left, and who is done is closed.
+    /// Checks that nothing is left once all is answered, read and stored, and that finished sessions are closed.
     private mutating func finish() throws(Violation) {
         try settleDown()
         try checkProgress()
@@ -447,7 +447,7 @@ struct SessionHistory {
         try checkEnd()
     }
 
-    /// Whether nothing is on its way any more.
+    /// True if nothing is in progress.
     private var isAllTold: Bool {
         unread.isEmpty && framed.isEmpty && outstanding.isEmpty && outputBytes == 0
             && (client == .open || hasToldEnd)
