@@ -10,7 +10,7 @@ const {Limits} = require("./limits.js");
 const {Lines} = require("./lines.js");
 const {readPatience, timer, watch} = require("./patience.js");
 const {addressFault, isPermanent} = require("./place.js");
-const {notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd} = require("./program.js");
+const {endedFor, listenForEnd, notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd} = require("./program.js");
 
 const LONGEST_ANSWER = 256 << 20;
 const UTF8 = new TextDecoder("utf-8", {fatal: true});
@@ -55,6 +55,8 @@ class Connection {
     #isLeaving = false;
     // Set while the process is kept for unattended events.
     #hold = null;
+    // True while the last events of the program are sent.
+    #isEnding = false;
 
     /**
      * takeRequest: called with each request of the daemon, a function that writes the answer to it, and a signal that is
@@ -65,6 +67,7 @@ class Connection {
         this.options = options;
         this.takeRequest = takeRequest;
         this.#backoff = new Backoff(options);
+        listenForEnd();
         this.hello = encode({jsonrpc: "2.0", id: 0, method: "hello", params: hello}) + "\n";
     }
 
@@ -104,18 +107,25 @@ class Connection {
     beginUnattended(call) {
         try {
             this.#admit(call);
-            return true;
         } catch (error) {
             call.reject(error);
             return false;
         }
+        // The end of the program has been told of already: nothing else sends it. What onDropped tracks there has no end.
+        if (endedFor() !== null && !this.#isEnding) this.endWithProcess();
+        return true;
     }
 
     #admit(call) {
+        this.#checkRoom();
+        call.encode(++this.#lastNumber);
+        this.#checkRoom(); // data may have methods of the program's own, and those may use the client
+        this.#add(call);
+    }
+
+    #checkRoom() {
         if (this.#phase === "closed" || this.#isLeaving) throw HeadgateError.local("closed", "the client is closed");
         if (!this.hasRoom) throw HeadgateError.local("buffer_full", this.because("too many calls are unanswered"));
-        call.encode(++this.#lastNumber);
-        this.#add(call);
     }
 
     #add(call) {
@@ -215,18 +225,36 @@ class Connection {
 
     /** Has another process send the unattended events of a program that ends at this moment, and says how many are left. */
     endWithProcess() {
+        this.#isEnding = true;
         const left = this.#unattendedCalls;
-        const lines = [this.hello, ...left.map(({line}) => line)];
-        const answers = sendAtTheEnd(this.path, lines, this.options.exitTimeout);
-        const lost = left.filter(({number}) => !answers.get(number)?.result);
-        if (lost.length === 0) return;
+        const lost = this.#sendLast(left);
+        for (const call of left) this.#remove(call);
+        if (lost.length > 0) this.#tellOfLost(lost);
+        this.#isEnding = false;
+    }
+
+    /** Gives the calls that were not acknowledged, each with its error. */
+    #sendLast(calls) {
+        const lines = [this.hello, ...calls.map(({line}) => line)];
+        const within = this.options.exitTimeout - endedFor();
+        const answers = within > 0 ? sendAtTheEnd(this.path, lines, within) : new Map();
         const error = this.#endOfProgram;
+        return calls
+            .filter(({number}) => !answers.get(number)?.result)
+            .map((call) => ({call, error: HeadgateError.read(answers.get(call.number)?.error) ?? error}));
+    }
+
+    #tellOfLost(lost) {
+        const message = this.#endOfProgram.message;
         try {
-            console.error(`headgate: ${lost.length} events were not acknowledged when the program ended: ${error.message}`);
-            for (const {number, dropped} of lost) dropped(HeadgateError.read(answers.get(number)?.error) ?? error);
+            console.error(`headgate: ${lost.length} events were not acknowledged when the program ended: ${message}`);
+            for (const {call, error} of lost) call.dropped(error);
         } catch (failure) {
             console.error(`headgate: a callback of the client failed: ${textOf(failure)}`);
         }
+        const again = this.#unattendedCalls;
+        for (const call of again) this.#remove(call);
+        if (again.length > 0) console.error(`headgate: ${again.length} events were dropped: onDropped tracked them when the program ended`);
     }
 
     // States.

@@ -38,14 +38,28 @@ function notify(callback, ...values) {
 // Connections with events for which nobody waits. They are told when the program is about to end.
 const watched = new Set();
 let isListening = false;
+// The moment at which the program began to end; null before.
+let endBegan = null;
+
+/** Listens for the end of the program. The program's own listeners for it may come before this one, and behind it. */
+function listenForEnd() {
+    if (isListening) return;
+    isListening = true;
+    process.on("beforeExit", () => watched.forEach((one) => one.holdProcess()));
+    process.on("exit", () => {
+        endBegan = performance.now();
+        for (const one of [...watched]) one.endWithProcess(); // each once, also if it tracks again
+    });
+}
+
+/** Gives how many milliseconds ago the program began to end; null if it does not end yet. */
+function endedFor() {
+    return endBegan === null ? null : performance.now() - endBegan;
+}
 
 /** Has a connection's `holdProcess` called when the program has nothing more to do, and `endWithProcess` at its end. */
 function watchEnd(connection) {
     watched.add(connection);
-    if (isListening) return;
-    isListening = true;
-    process.on("beforeExit", () => watched.forEach((one) => one.holdProcess()));
-    process.on("exit", () => watched.forEach((one) => one.endWithProcess()));
 }
 
 function unwatchEnd(connection) {
@@ -61,7 +75,7 @@ function sendAtTheEnd(path, lines, timeout) {
     try {
         const env = {...process.env, NODE_OPTIONS: "", ELECTRON_RUN_AS_NODE: "1"};
         const input = lines.join("");
-        const bound = timeout < 2 ** 31 ? timeout : undefined;
+        const bound = timeout < 2 ** 31 ? Math.ceil(timeout) : undefined; // Node takes whole numbers only
         const {stdout} = spawnSync(process.execPath, [join(__dirname, "last.js"), path], {
             env, input, timeout: bound, maxBuffer: LONGEST_OUTPUT, stdio: ["pipe", "pipe", "ignore"],
         });
@@ -75,4 +89,4 @@ function sendAtTheEnd(path, lines, timeout) {
     return answers;
 }
 
-module.exports = {notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd};
+module.exports = {endedFor, listenForEnd, notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd};

@@ -339,6 +339,41 @@ for (const [name, text] of [["process.exit", "process.exit(0);"], ["an error", "
     });
 }
 
+for (const [name, text] of [
+    ["before", "process.exitCode = 3; process.prependListener('exit', () => client.trackSoon('late'));"],
+    ["behind", "process.on('exit', () => client.trackSoon('late'));"],
+]) {
+    test(`a listener ${name} the client's own tracks at the end of the program`, async (t) => {
+        const daemon = await Daemon.start(t);
+        const ended = runProgram(daemon.path, text, 60_000).catch((error) => error);
+        const connection = await daemon.greet();
+        const request = await connection.request("track");
+        assert.equal(request.params.event, "late");
+        connection.acknowledge(request);
+        const {stdout, stderr} = await ended;
+        assert.equal(stdout + stderr, "");
+    });
+}
+
+test("what onDropped tracks when the program ends has no end, and is said", async (t) => {
+    const path = join(await folder(t), "d.sock");
+    const again = `const again = new Client("b", "", {socketPath: client.socketPath, onDropped: () => again.trackSoon("again")});`;
+    const {stderr} = await runProgram(path, `${again} again.trackSoon("first"); process.exit(0);`, 60_000);
+    assert.match(stderr, /headgate: 1 events were dropped: onDropped tracked them/);
+});
+
+test("data may close the client while they are read", async (t) => {
+    const daemon = await Daemon.start(t);
+    const client = new Client("a", "", {socketPath: daemon.path});
+    const closing = {toJSON: () => client.destroy()};
+    await assert.rejects(client.track("x", {closing}), reason("closed"));
+    const dropped = [];
+    const other = new Client("a", "", {socketPath: daemon.path, onDropped: (error) => dropped.push(error.reason)});
+    assert.equal(other.trackSoon("x", {closing: {toJSON: () => other.destroy()}}), false);
+    await new Promise(setImmediate);
+    assert.deepEqual(dropped, ["closed"]);
+});
+
 test("a batch waits for one whose connection is gone, and is not begun when its own is", async (t) => {
     const begun = [];
     const finish = [];
