@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+import figures as figures_file
 from machine import ROOT, build_c, find_program, real_disk, run
 from report import Load, Row, Run, print_remarks, print_table
 from servers import BenchmarkError, Headgate, Redis, Server
@@ -67,6 +68,15 @@ def first_line(*command: str) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[0]
 
 
+def figures_of(row: Row) -> dict:
+    """A row as `--json` writes it: medians of both, and the range of the ratio within single pairs."""
+    ratios = [ours.rate / theirs.rate for ours, theirs in zip(row.headgate, row.redis)]
+    names = ("rate", "p50_us", "p99_us", "server_cpu_us", "peak_mebibytes")
+    both = {"headgate": row.headgate, "redis": row.redis}
+    medians = {name: {figure: Row.median(figure, runs) for figure in names} for name, runs in both.items()}
+    return {"load": str(row.load), **medians, "ratio": row.ratio, "ratio_range": [min(ratios), max(ratios)]}
+
+
 def print_conditions(arguments: argparse.Namespace, loads: list[Load]) -> None:
     except_delivering = " except where it says delivering" if any(load.delivering for load in loads) else ""
     pairs = "pair" if arguments.pairs == 1 else "pairs"
@@ -84,6 +94,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, help="pairs of runs for each load (5)")
     parser.add_argument("--seconds", type=float, help="measured time of each run (2)")
     parser.add_argument("--delivering", action="store_true", help="one row more: 4 × 64 while the file dispatcher runs")
+    parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file, for Tools/bench plot")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where both servers keep their data (.build/bench)")
     arguments = parser.parse_args()
@@ -112,6 +123,9 @@ def main() -> None:
     print_table(rows)
     print()
     print_remarks(rows)
+    if arguments.json:
+        conditions = f"medians of {arguments.pairs} pairs of {arguments.seconds:g} s"
+        figures_file.write(arguments.json, "ingest", conditions, [figures_of(row) for row in rows])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import pathlib
 import statistics
 from collections.abc import Callable
 
+import figures as figures_file
 from deliver import store
 from ingest import SIZE, generate
 from machine import ROOT, build_c, find_program, real_disk, run
@@ -80,8 +81,11 @@ def measure(arguments: argparse.Namespace, loadgen: pathlib.Path, point: Point) 
         return figures["rate"], (daemon.cpu_seconds() - before) / figures["total"] * 1e6
 
 
-def print_curve(arguments: argparse.Namespace, loadgen: pathlib.Path, name: str) -> None:
-    """The points take turns, so that a slow moment of the machine hits all of them."""
+def measure_curve(arguments: argparse.Namespace, loadgen: pathlib.Path, name: str) -> list[dict]:
+    """Measures and prints a curve. The points take turns, so that a slow moment of the machine hits all of them.
+
+    Returns its points as `--json` writes them.
+    """
     places = (QUICK if arguments.quick else PLACES)[name]
     runs: dict[int, list[tuple[float, float]]] = {place: [] for place in places}
     for _ in range(arguments.rounds):
@@ -90,11 +94,14 @@ def print_curve(arguments: argparse.Namespace, loadgen: pathlib.Path, name: str)
     costs = {place: statistics.median(cost for _, cost in runs[place]) for place in places}
     least = min(costs.values())
     print(name)
+    rows = []
     for place in places:
         rate = statistics.median(rate for rate, _ in runs[place])
         ratio = costs[place] / least
         mark = "" if ratio <= MOST else f"   over {MOST}"
         print(f"{place:>12,}  {rate:>10,.0f} events/s  {costs[place]:>6.2f} µs of CPU  {ratio:>5.2f}{mark}", flush=True)
+        rows.append({"curve": name, "at": place, "rate": rate, "cpu_us": costs[place]})
+    return rows
 
 
 def read_arguments() -> argparse.Namespace:
@@ -104,6 +111,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="how often each point is measured (3)")
     parser.add_argument("--seconds", type=float, help="measured time of each run (1)")
     parser.add_argument("--durability", default="normal", help="full, normal (default: the disk has no part in it) or memory")
+    parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file, for Tools/bench plot")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where the data are (.build/bench)")
     arguments = parser.parse_args()
@@ -121,8 +129,10 @@ def main() -> None:
     loadgen = build_c() / "loadgen"
     print(f"track requests of {SIZE} bytes, {WINDOW} unanswered on each connection, durability {arguments.durability};", end=" ")
     print(f"medians of {arguments.rounds} × {arguments.seconds:g} s; the ratio is that to the least of a curve.\n")
-    for name in arguments.curves or CURVES:
-        print_curve(arguments, loadgen, name)
+    rows = [row for name in arguments.curves or CURVES for row in measure_curve(arguments, loadgen, name)]
+    if arguments.json:
+        conditions = f"medians of {arguments.rounds} × {arguments.seconds:g} s, durability {arguments.durability}"
+        figures_file.write(arguments.json, "scale", conditions, rows)
 
 
 if __name__ == "__main__":
