@@ -1,11 +1,11 @@
 import Foundation
 import PackagePlugin
 
-/// Writes down which commit a program is built from, for its `--version`, and anew only when that has changed. Where there is no
-/// repository the program says nothing of it; whose it is does not matter.
+/// Writes a source file with the commit that a program is built from, for its `--version`. The file is rewritten only if the
+/// commit has changed. Without a repository the file has nil. The repository may belong to another user.
 ///
-/// SwiftPM asks for it when it plans a build. A plan that it still has from before knows of no later commit: what is given to
-/// others is built with `--disable-build-manifest-caching`.
+/// SwiftPM runs this plugin when it plans a build. With a cached plan the file keeps the earlier commit, so packages are built
+/// with `--disable-build-manifest-caching`.
 @main
 struct Commit: BuildToolPlugin {
     private static let script = #"""

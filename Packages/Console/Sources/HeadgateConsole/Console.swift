@@ -35,7 +35,7 @@ final class Console {
         }
     }
 
-    /// Connects the parts: the daemon's link reports to the live pages, which are made later.
+    /// Holds the live pages for the daemon's link, which reports to them but is made before them.
     private final class Board {
         weak var live: LivePages?
     }

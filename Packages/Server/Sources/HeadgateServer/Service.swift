@@ -73,7 +73,7 @@ final class Service {
         self.loop = loop
         self.configuration = configuration
         places = loaded.places
-        // The loop polls for new work instead of sleeping where the disk does not set the pace (decision 56).
+        // With full durability, clients wait for the disk, and polling would only cost processor time (decision 56).
         loop?.isBusyPolling = settings.durability != .full
         log = Log(
             scheduler: scheduler,
@@ -257,7 +257,7 @@ final class Service {
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown, then: then)
     }
 
-    /// Stops listening, tells the clients, and releases all parts when the gate has stopped.
+    /// Stops listening, notifies the clients, and releases all parts when the gate has stopped.
     private func beginStop() {
         isReady = false
         listening?.end()

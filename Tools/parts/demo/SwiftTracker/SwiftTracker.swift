@@ -6,8 +6,8 @@ import HeadgateData
 ///
 ///     SwiftTracker SOCKET LINES ACKNOWLEDGED PER_SECOND
 ///
-/// The client gives every event its id, connects again when the daemon was away, and sends again what was not acknowledged.
-/// Each acknowledged id is a line in the file ACKNOWLEDGED.
+/// The client assigns the IDs of the events. It reconnects when the daemon was away, and sends unacknowledged events again.
+/// The program writes each acknowledged ID as a line to the file ACKNOWLEDGED.
 @main
 struct SwiftTracker {
     let client: HeadgateClient
@@ -29,7 +29,7 @@ struct SwiftTracker {
         await tracker.client.close()
     }
 
-    /// Tracks five portions a second. The events of a portion are on their way all at once.
+    /// Tracks five portions a second. The events of a portion are in flight together.
     private func track(_ lines: [Substring], perSecond: Int) async throws {
         let portion = perSecond / 5 + 1
         for start in stride(from: 0, to: lines.count, by: portion) {
@@ -41,7 +41,7 @@ struct SwiftTracker {
         }
     }
 
-    /// A line of the package history: day, time, what was done, and to what.
+    /// Makes an event of a line of the package history, which has the day, the time, the action, and the package.
     private static func event(_ line: Substring) -> OutgoingEvent {
         let words = line.split(separator: " ", maxSplits: 3)
         let word = { (place: Int) in place < words.count ? String(words[place]) : "" }

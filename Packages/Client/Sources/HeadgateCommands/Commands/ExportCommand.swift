@@ -65,7 +65,8 @@ private final class Export {
     }
 
     func run() throws -> ExitCode {
-        // An event that dies during the first list appears in the second one, too. That is better than missing it.
+        // An event that becomes a dead letter during the first list appears in the second one, too. The other order
+        // could miss it.
         read(.waiting, after: 0) { [self] in read(.dead, after: 0) { [self] in stop(nil) } }
         loop.run()
         if let fault { throw fault }

@@ -2,7 +2,7 @@
 public struct CountedTrouble: Sendable {
     /// The counter's name in `status`.
     public let counter: String
-    /// The text behind the number.
+    /// The text that follows the number.
     public let words: String
     /// The advice to the operator.
     public let advice: String

@@ -79,7 +79,9 @@ private struct Doctor {
         }
     }
 
-    /// Returns the settings in force, or those of the file, with the findings about the file.
+    /// Returns the settings to examine, and the findings about the configuration file. Without a named file these are
+    /// the settings in force, if the daemon returned them.
+    /// - Parameter inForce: the settings in force, or nil.
     private func settings(_ inForce: DataObject?) -> (DataObject, [Finding]) {
         if let inForce, !isFileAsked { return (inForce, []) }
         guard let text = TextFile.bytes(of: file) else {

@@ -11,7 +11,8 @@ final class FileNews {
     private var file: Int32 = -1
     private var folder: Int32 = -1
 
-    /// Starts without a watch. Calls `action` after changes. Returns nil without inotify.
+    /// Makes a reporter that watches nothing yet. It calls `action` after changes. Returns nil if inotify cannot be
+    /// used.
     init?(on loop: EventLoop, _ action: @escaping () -> Void) {
         let descriptor = OwnedDescriptor(inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC)))
         guard descriptor.number >= 0 else { return nil }

@@ -48,7 +48,8 @@ extension RPCError {
         case goesAgain
         /// The line is skipped, because it is wrong itself.
         case isSkipped
-        /// The follower ends and keeps its position before the line, because neither is certain.
+        /// The follower ends and keeps its position before the line, because it is not certain whether the daemon may
+        /// accept the line later.
         case endsFollowing
     }
 

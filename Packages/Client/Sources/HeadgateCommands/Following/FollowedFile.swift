@@ -9,7 +9,8 @@ final class FollowedFile {
     /// The first page of the file, or nil while it is not held.
     private var page: UnsafeMutableRawPointer?
 
-    /// Opens a file. Returns nil if there is none. A file that may not be read now may become readable soon.
+    /// Opens a file. Returns nil if there is none. If the file may not be read, the thrown fault is a passing one,
+    /// because the permissions may change soon.
     init?(_ path: String) throws(FollowFault) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {

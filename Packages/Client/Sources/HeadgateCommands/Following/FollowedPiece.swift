@@ -19,7 +19,7 @@ struct FollowedPiece {
     let prefix: String
     /// The offset of the piece in the file.
     let start: Int
-    /// The format of the file, by the lines so far.
+    /// The format of the file, judged by the lines up to the end of the piece.
     let format: FileFormat
     /// True if the piece ends inside a line that is too long.
     let endsInLongLine: Bool

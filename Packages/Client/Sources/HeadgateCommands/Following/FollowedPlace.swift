@@ -85,7 +85,7 @@ struct FollowedPlace: Equatable {
 
     // MARK: Stored form
 
-    /// Reads a stored position. Returns nil if the object is none.
+    /// Reads a stored position. Returns nil if the object is not a position.
     init?(_ kept: DataObject) {
         guard kept.get(key: "version") == 1, let device: Int = kept.get(key: "device"),
             let inode: Int = kept.get(key: "inode"), let prefix: String = kept.get(key: "prefix"),

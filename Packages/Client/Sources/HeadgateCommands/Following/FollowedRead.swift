@@ -2,7 +2,7 @@
 struct FollowedRead {
     /// The next bytes to handle.
     struct Next: Equatable {
-        /// All these bytes.
+        /// The bytes, all of which belong to the lines or to a line that is too long.
         var bytes: [UInt8]
         var lines: [FollowedLines.Line] = []
         /// The format of the file, with these lines.

@@ -20,9 +20,9 @@ final class Follower {
     private let loop: EventLoop
     private let connection: ClientConnection
     private let scanner = JSONScanner()
-    /// Checks the file at intervals.
+    /// The timer that checks the file at intervals.
     private var timer: LoopTimer?
-    /// Repeats what has failed.
+    /// The timer that repeats a failed step.
     private var retry: LoopTimer?
     private var news: FileNews?
     private var signals: [LoopSignal] = []

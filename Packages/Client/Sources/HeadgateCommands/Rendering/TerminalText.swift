@@ -146,7 +146,7 @@ enum TextWidth {
     /// has no UTF-8 locale.
     private static let locale = UnicodeLocale()
 
-    /// Unchecked: the locale is never changed or freed.
+    /// A UTF-8 locale of the C library. It may be shared by threads, because it is never changed or freed.
     private struct UnicodeLocale: @unchecked Sendable {
         let value: locale_t
 

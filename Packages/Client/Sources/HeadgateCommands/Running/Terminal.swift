@@ -49,8 +49,8 @@ struct Terminal: Sendable {
             readers: { OutputDescriptor(number: STDOUT_FILENO).hasReaders })
     }
 
-    /// Returns the same terminal with messages that never wait for a reader. Messages that find no room are counted and
-    /// dropped. It is for commands that run until they are stopped.
+    /// Returns the same terminal with messages that never wait for a reader. Messages are counted and dropped
+    /// if the output has no room for them. It is for commands that run until they are stopped.
     /// - Parameter descriptor: the descriptor of standard error.
     func complainingInBackground(to descriptor: Int32 = STDERR_FILENO) -> Terminal {
         let output = LineOutput(descriptor)

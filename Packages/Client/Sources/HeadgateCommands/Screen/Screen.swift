@@ -139,8 +139,8 @@ struct ScreenPainter {
         return lines.count < shown.count ? text + "\u{1B}[\(lines.count + 1);1H\u{1B}[J" : text
     }
 
-    /// Returns the text of one line. The old line is erased before the new one is written: after a line that fills its
-    /// row the cursor would erase its last character.
+    /// Returns the text of one line. It erases the old line before it writes the new one. After a line that fills its
+    /// row, erasing would remove the line's last character.
     private func line(_ text: String, _ place: Int) -> String {
         "\u{1B}[\(place + 1);1H\u{1B}[2K\(text)"
     }

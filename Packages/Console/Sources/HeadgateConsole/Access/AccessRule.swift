@@ -27,7 +27,7 @@ struct AccessRule: Equatable, Sendable {
         case health
         /// The request asks for metrics, in the format of OpenMetrics or of Prometheus.
         case metrics(isOpenMetrics: Bool)
-        /// The address contained the token. The browser stores it as this cookie and goes to this location.
+        /// The address contained the token. The browser stores the token as this cookie and goes to this location.
         case signedIn(cookie: String, location: String)
         /// The request is allowed.
         case granted(Route)

@@ -43,7 +43,7 @@ final class DaemonLink {
     /// The path of the daemon's socket.
     var socketPath: String { connection.socketPath }
 
-    /// Starts to follow the daemon, because a page is open, or stops, because none is.
+    /// Starts to watch and ask the daemon because a page is open, or stops because no page is.
     func attend(_ isAttended: Bool) {
         self.isAttended = isAttended
         guard !isAttended else { return look() }

@@ -20,7 +20,7 @@ struct DaemonState: Sendable {
     private(set) var status: DataObject?
     private(set) var dispatchers: [ListedDispatcher] = []
     private(set) var barriers: [ListedBarrier] = []
-    /// The connected clients. Nil if they were not asked for, or if the daemon is too old to return them.
+    /// The connected clients. Nil if they were not requested, or if the daemon is too old to return them.
     private(set) var clients: [ListedClient]?
     /// The daemon's metrics. Nil if they were not read, or if the daemon is too old to return them.
     private(set) var metrics: MetricTable?

@@ -13,7 +13,7 @@ struct BoardInput: Sendable {
     init(_ view: JSONView) {
         item = view.item
         let exact = view.exactItem
-        // This is no `?:`, because its nil would become the item null.
+        // A `?:` here would turn nil into the item null.
         if exact != item { compared = exact }
     }
 }

@@ -6,7 +6,7 @@ import HeadgateWire
 
 /// The acknowledgement of an event that the embedding program tracked (Behaviour P1).
 public struct AcknowledgedEvent: Sendable, Equatable {
-    /// The event's id.
+    /// The event's ID.
     public let id: String
     /// The event's sequence number, or nil if the event is unrouted.
     public let sequenceNumber: UInt64?

@@ -99,8 +99,8 @@ public actor Server {
         }
     }
 
-    /// This is a method of the actor, so that it begins on the loop. A closure that does not use the actor would run
-    /// elsewhere.
+    /// Begins an activation on the loop and waits for its outcome. It is a method of the actor, because a closure that
+    /// does not use the actor would run elsewhere.
     private func outcome(
         of pending: PendingActivation, _ begin: (@escaping (ActivationOutcome) -> Void) -> any Disposable
     ) async -> ActivationOutcome {

@@ -17,7 +17,7 @@ public struct ServerConfiguration {
     /// Listening sockets from a service manager. If there are none, the server opens its own socket.
     public var inherited: [Int32]
     /// A Boolean value that says whether clients connect over a socket. If false, the server gets only the program's
-    /// own events (``Server/track(_:)``), and `inherited` is not used.
+    /// own events (``Server/track(_:data:id:key:time:dispatchers:timeToLive:)``), and `inherited` is not used.
     public var opensSocket = true
     /// Reads a configuration file at the start.
     var readFile: (String) throws(SettingsFault) -> DataObject = SettingsFile.read

@@ -5,7 +5,7 @@ import HeadgateTransport
 
 /// The format of the lines of the log (`log_format`).
 public enum LogFormat: String, CaseIterable, Sendable {
-    /// `headgated: warning: …`
+    /// Plain text, like `headgated: warning: …`.
     case text
     /// One JSON object on each line.
     case json

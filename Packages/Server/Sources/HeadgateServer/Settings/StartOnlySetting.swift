@@ -12,7 +12,8 @@ enum StartOnlySetting: String, CaseIterable {
         allCases.filter { $0.value(in: old) != $0.value(in: new) }
     }
 
-    /// Returns a patch that sets this setting to its value in `settings`. Its null removes a missing value.
+    /// Returns a patch that sets this setting to its value in `settings`. If the value is missing there,
+    /// the patch has null, which removes it.
     func patch(of settings: Settings) -> DataObject {
         let value = value(in: settings).map { DataItem.string($0) } ?? .null
         let names = rawValue.split(separator: ".").map(String.init)

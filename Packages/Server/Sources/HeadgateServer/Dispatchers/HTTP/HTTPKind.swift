@@ -43,7 +43,8 @@ struct HTTPKind: DispatcherKind {
         if settings.method == .get { entry.fault("format", "", "\(settings.format.rawValue) needs the method POST") }
     }
 
-    /// Makes the board of the activation barrier put out the members that the headers need (Behaviour A9).
+    /// Sets the members that the board of the activation barrier must put out for the headers (Behaviour A9). Adds a
+    /// fault if there is no such barrier.
     private func requireBoard(
         for settings: HTTPSettings, _ entry: SettingsReader, _ common: inout DispatcherSettings
     ) {

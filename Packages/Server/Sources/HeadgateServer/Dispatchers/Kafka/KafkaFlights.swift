@@ -116,9 +116,9 @@ struct KafkaFlights {
         flights[flight]?.batch
     }
 
-    /// Ends a flight whose time is over. The producer keeps its messages. If events of the flight were not produced
-    /// yet, they and all events that wait behind them are returned for another attempt, because later events must not
-    /// overtake them.
+    /// Ends a flight whose time is over. The producer keeps the flight's messages. If events of the flight are not
+    /// produced yet, all unproduced events are returned for another attempt, because later events must not overtake
+    /// earlier ones.
     mutating func end(_ number: Int, cause: String) -> Outcome {
         guard flights[number] != nil else { return Outcome() }
         var outcome = Outcome()
@@ -296,7 +296,8 @@ struct KafkaFlights {
         return over(place.flight)
     }
 
-    /// Ends a flight if all its events have outcomes. Returns it then.
+    /// Ends a flight if all its events have outcomes.
+    /// - Returns: the ended flight, or an empty array.
     private mutating func over(_ number: Int) -> [MessageFlights.Ended] {
         guard flights[number]?.open == 0, let flight = flights.removeValue(forKey: number) else { return [] }
         return [MessageFlights.Ended(number: number, result: SendResult(flight.outcomes))]

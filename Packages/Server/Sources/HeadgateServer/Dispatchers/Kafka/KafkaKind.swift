@@ -16,7 +16,7 @@ struct KafkaKind: DispatcherKind {
             tls.read(section)
             settings.tls = tls
         }
-        // No batch is acknowledged in less than a second. librdkafka's numbers hold no more than the greatest value.
+        // Less than a second would time out every batch, and librdkafka stores the time in 32 bits.
         entry.milliseconds("timeout_ms", atLeast: 1000, atMost: Int(Int32.max), into: &settings.timeout)
         entry.milliseconds("connect_timeout_ms", atMost: Int(Int32.max), into: &settings.connectTimeout)
         entry.word("on_unauthorized", of: [.retry, .pause], into: &settings.onUnauthorized)

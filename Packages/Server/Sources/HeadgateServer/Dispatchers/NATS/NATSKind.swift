@@ -21,7 +21,7 @@ struct NATSKind: DispatcherKind {
             settings.tls = tls
         }
         settings.credentialsFile = entry.readFile("credentials_file")
-        // libnats's numbers hold no more than this.
+        // libnats stores these times in 32 bits.
         entry.milliseconds("timeout_ms", atMost: Int(Int32.max), into: &settings.timeout)
         entry.milliseconds("connect_timeout_ms", atMost: Int(Int32.max), into: &settings.connectTimeout)
         return settings

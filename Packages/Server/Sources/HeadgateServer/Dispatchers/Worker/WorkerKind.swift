@@ -5,7 +5,7 @@ import HeadgateData
 struct WorkerKind: DispatcherKind {
     let name = "worker"
 
-    /// Reads the lease. Without a setting, the workers' credit limits the batches in flight.
+    /// Reads the lease. Without `in_flight` in the settings, the workers' credit limits the batches in flight.
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> WorkerSettings {
         var settings = WorkerSettings()
         entry.milliseconds("lease_ms", into: &settings.lease)

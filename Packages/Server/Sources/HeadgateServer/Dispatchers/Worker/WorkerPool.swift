@@ -21,7 +21,7 @@ struct WorkerPool {
         case end(BatchNumber, SendResult)
         /// End a batch that its subscriber has lost.
         case lose(BatchNumber, by: Subscriber, cause: String)
-        /// Tell a leaving subscriber that all its batches are settled.
+        /// Notify a leaving subscriber that all its batches are settled.
         case release(Subscriber)
     }
 

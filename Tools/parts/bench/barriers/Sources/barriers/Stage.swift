@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateCoreTesting
 
-/// A gate with so many barriers, each before all of so many dispatchers.
+/// A gate with a number of barriers, each of which is before all dispatchers.
 struct Stage {
     let bench: GateBench
     let levers: [Lever]
@@ -17,12 +17,12 @@ struct Stage {
         bench.settle()
     }
 
-    /// One event to all dispatchers, through all barriers, delivered and settled.
+    /// Tracks one event, and delivers it to all dispatchers.
     func event() {
         bench.track(1)
     }
 
-    /// One barrier closes, and opens again: two changes of its state, each for all dispatchers.
+    /// Closes one barrier and opens it again. Both changes affect all dispatchers.
     func change() {
         levers[0].set(.closed)
         bench.settle()
@@ -31,7 +31,7 @@ struct Stage {
     }
 }
 
-/// The plainest barrier: one state for all.
+/// A barrier with one state for all dispatchers, which the benchmark sets.
 final class Lever: Barrier {
     @StateSubject(.open) private var state: ObservableState<BarrierState>
 

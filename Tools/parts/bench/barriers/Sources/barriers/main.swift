@@ -1,11 +1,11 @@
-// Core rounds numbers; this is what links libm.
+// Importing Glibc links libm, which HeadgateCore needs to round numbers.
 import Glibc
 import HeadgateCore
 
-// What one decision and one change of a barrier's state cost, by the number of barriers and of dispatchers. All figures
-// are of one run; what counts is how they grow, in ratio to the first row.
+// Measures the time to deliver one event and the time of one change of a barrier's state, by the number of barriers and
+// of dispatchers. Compare the ratios to the first row: the times themselves depend on the machine and the run.
 
-/// The median of some runs, in nanoseconds for each call.
+/// Returns the median time of a call over seven runs, in nanoseconds.
 func cost(_ calls: Int, _ work: () -> Void) -> Double {
     let clock = ContinuousClock()
     let runs = (0..<7).map { _ in
