@@ -113,7 +113,7 @@ struct DataObjectTests {
         for index in 0..<100_000 { object["key\(index)"] = .null }
         #expect(object.count == 100_000)
         #expect(object["key99999"] == .null)
-        // A pass over all for each would take minutes.
+        // This would take minutes if each removal searched all members.
         for index in 0..<99_999 { object["key\(index)"] = nil }
         #expect(object.keys == ["key99999"])
     }

@@ -2,15 +2,15 @@ import HeadgateData
 
 @testable import HeadgateCore
 
-/// The machine, with a clock that stands still and processes that answer when they are told to.
+/// An ``Activations`` machine with a manual clock. Board runs and barrier choices are answered when the test says so.
 struct ActivationBench {
     var machine: Activations
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
-    /// What processes have been asked, in that order, and have neither answered nor been spared.
+    /// Requests to run a board that are neither answered nor withdrawn, in the order in which they were made.
     private(set) var runs: [BoardRun] = []
-    /// The choices of barriers that processes were asked for and have not made, in the order of the requests.
+    /// Requests for a barrier choice that are not answered, in the order in which they were made.
     private(set) var choices: [BoardRun] = []
-    /// The ends of activations, in the order in which they came.
+    /// Activations that ended, in the order in which they ended.
     private(set) var ends: [(activation: Int, outcome: ActivationOutcome)] = []
     private(set) var withdrawn: [Int] = []
 
@@ -44,7 +44,7 @@ struct ActivationBench {
         return activation
     }
 
-    /// The process that was asked first to run a board answers.
+    /// Answers the oldest outstanding request to run `board`.
     mutating func answer(_ board: String, done: Bool = true, output: DataItem? = nil) {
         answer(board, with: .success(BoardResult(done: done, output: output)))
     }
@@ -55,7 +55,7 @@ struct ActivationBench {
         perform(machine.answered(run.run, by: run.provider, with: answer, at: now))
     }
 
-    /// The process that was asked first for a barrier of a board chooses one, or none.
+    /// Answers the oldest outstanding request for a barrier of `board`, with a barrier or with none.
     mutating func choose(_ board: String, _ barrier: ActivationBarrier?) {
         choose(board, with: .success(barrier))
     }
@@ -80,7 +80,7 @@ struct ActivationBench {
         perform(machine.cancel(activation, at: now))
     }
 
-    /// Time goes on, stopping at each deadline on the way.
+    /// Advances the clock by `duration` and lets the machine handle each deadline on the way.
     mutating func pass(_ duration: Duration) {
         let end = now + duration
         while let deadline = machine.nextDeadline, deadline <= end {
@@ -106,7 +106,7 @@ struct ActivationBench {
 
     // MARK: What is seen
 
-    /// The boards that processes are asked to run now.
+    /// The boards of the outstanding runs.
     var running: [String] { runs.map(\.board) }
 
     func outcome(of activation: Int) -> ActivationOutcome? {
@@ -115,7 +115,7 @@ struct ActivationBench {
 }
 
 extension Activations {
-    /// Whether nothing is remembered of any activation.
+    /// True if the machine holds no state of any activation.
     var isForgetful: Bool {
         activations.isEmpty && cycles.isEmpty && joinable.isEmpty && unserved.isEmpty && runs.isEmpty
             && deadlines.isEmpty && completed.isEmpty && nextDeadline == nil && steps.isEmpty && orders.isEmpty

@@ -4,23 +4,23 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Random facts for the machine, and what has to hold whatever they are.
+/// Feeds random inputs to ``Activations`` and checks the invariants that hold for any input.
 struct ActivationRun {
     private var random: SeededRandom
     private var machine: Activations
     private var now = Instant(nanoseconds: 1)
-    /// Activations that have not ended, and when they came.
+    /// Activations that have not ended, by number.
     private var underWay: [Int: Asked] = [:]
     private var ended: Set<Int> = []
-    /// What processes have been asked.
+    /// Board runs that were requested and not answered, by number.
     private var runs: [Int: BoardRun] = [:]
     private var spared: [Int] = []
-    /// When barriers were last completed, or passed for being late.
+    /// When each board last completed for a mainboard, or was passed because it timed out.
     private var passed: [Passage: Instant] = [:]
     private var barriers: [String: ActivationBarrier] = [:]
-    /// The boards whose process chooses the barrier of each activation.
+    /// Boards whose process chooses the barrier for each activation.
     private var choosing: Set<String> = []
-    /// The choices that processes were asked for.
+    /// Barrier choices that were requested and not answered, by number.
     private var choices: [Int: BoardRun] = [:]
 
     private struct Asked {
@@ -31,7 +31,7 @@ struct ActivationRun {
         let since: Instant
     }
 
-    /// A barrier's completion, told apart by mainboard only: inputs are all different.
+    /// A completed barrier, identified by board and mainboard only, since every activation has a different input.
     private struct Passage: Hashable {
         let board: String
         let mainboard: String
@@ -195,7 +195,7 @@ struct ActivationRun {
         now = end
     }
 
-    /// A barrier whose time is over lets those through who asked for that.
+    /// Records the boards whose barriers time out now and have a waiter that passes on timeout.
     private mutating func noteLateBarriers() {
         for (number, cycle) in machine.cycles where cycle.waiters.contains(where: { $0.barrier.onTimeout == .pass }) {
             guard let runner = machine.activations[number]?.request else { continue }
@@ -281,7 +281,8 @@ struct ActivationRun {
         }
     }
 
-    /// Nobody waits too deep, and each activation on the way knows at least how deep it stands.
+    /// Checks that no chain of waiting activations exceeds the depth limit, and that no activation assumes a smaller
+    /// depth than it has.
     private func checkDepth(of asker: Activation) throws(Violation) {
         var (last, depth) = (asker, 0)
         while case .held(let cycle) = last.stage, let next = machine.activations[cycle] {
@@ -291,8 +292,8 @@ struct ActivationRun {
         guard depth <= machine.limits.depth else { throw Violation(description: "\(asker.id) waits too deep") }
     }
 
-    /// The boards wait for each other in no circle: an activation that is refused would have been too deep, or was made by a
-    /// process that runs a barrier of others.
+    /// Checks a refused path. Barriers of boards never form a cycle, so either the chain was too deep, or the
+    /// activation was made by a process that runs a barrier in that chain.
     private func check(_ path: [String], of asked: Asked) throws(Violation) {
         let isWithinRun = path.last == path.first && ActivationRun.providers.contains(asked.client)
         guard path.first == asked.board, path.count == machine.limits.depth + 2 || isWithinRun else {
@@ -300,7 +301,7 @@ struct ActivationRun {
         }
     }
 
-    /// In the end all has ended, by itself, and nothing is left.
+    /// Advances the clock until every activation has ended, and checks that the machine then holds no state.
     private mutating func finish() throws(Violation) {
         try pass(.seconds(1000))
         try check()

@@ -76,7 +76,7 @@ struct BoardCircleTests {
 
     // MARK: Depth
 
-    /// Ten boards, each behind the next: b0, which is too deep by one, to b9.
+    /// Creates ten boards in a chain, each with the next as its barrier: `b0` is one level too deep, `b9` is the last.
     private func chain() throws -> ActivationBench {
         var bench = ActivationBench()
         for number in 0..<9 { try bench.serve("b\(number)", behind: ActivationBarrier(board: "b\(number + 1)")) }
@@ -115,7 +115,7 @@ struct BoardCircleTests {
     @Test("A8: one who began a cycle and is too deep fails alone; the cycle goes on for those who joined it")
     func isJoinedTooDeep() throws {
         var bench = try chain()
-        // Something that takes its time, so that the cycles before it are there to be joined.
+        // The slow board keeps the earlier cycles running, so that another activation can join them.
         bench.machine.gateways = GatewayRules([
             try #require(GatewayPattern("b4")): .barrier(ActivationBarrier(board: "slow"))
         ])

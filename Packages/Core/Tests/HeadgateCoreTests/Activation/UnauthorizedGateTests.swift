@@ -153,7 +153,7 @@ struct UnauthorizedGateTests {
         #expect(bench.sender.sent == [[1], [2]])
     }
 
-    /// The first pending event meets nothing but 401, as often as it is sent.
+    /// Tracks an event and answers every delivery attempt with 401.
     private func refuseForEver(_ bench: GateBench, _ meaning: SendResult.Refusal.Meaning = .never) {
         bench.track(1)
         while boards.underWay > 0 {

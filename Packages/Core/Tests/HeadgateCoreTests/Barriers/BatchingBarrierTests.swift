@@ -5,7 +5,7 @@ import Testing
 
 @Suite("BatchingBarrier")
 struct BatchingBarrierTests {
-    /// A bench whose `collect` has a batching barrier before it.
+    /// Creates a bench with a batching barrier before the dispatcher `collect`.
     private func bench(_ configuration: DataObject, _ change: (inout DispatcherSettings) -> Void = { _ in }) throws
         -> GateBench
     {
@@ -188,7 +188,7 @@ struct BatchingBarrierTests {
     }
 }
 
-/// One depth, which the test sets, for every dispatcher.
+/// Reports the same queue depth, set by the test, for every dispatcher.
 private final class DepthBoard: QueueObserving {
     let depth = StateSubject(QueueDepth(pending: 0, oldestSince: nil, dispatchLimit: 25))
 

@@ -124,8 +124,8 @@ struct GateBarrierTests {
 
     @Test("B11: what reaches the coordinator is checked to be on the scheduler")
     func onTheScheduler() {
-        // That barriers and the gate are not Sendable, so that handing one to another thread does not compile, is the
-        // first half of the rule; no test that compiles can show it.
+        // The rule's first half is checked by the compiler: barriers and the gate are not Sendable, so code that passes
+        // one to another thread does not compile.
         var checks = 0
         bench.scheduler.onPrecondition = { checks += 1 }
         let barrier = SwitchBarrier(.open)

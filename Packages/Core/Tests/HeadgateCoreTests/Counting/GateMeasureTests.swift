@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// What a whole gate measures (Behaviour O1), under a clock that stands still.
+/// Measures of a gate as a whole (Behaviour O1), with a manual clock.
 @Suite("Measures of a gate") struct GateMeasureTests {
     private func measures(of bench: GateBench) -> DispatcherMeasures {
         bench.gate.dispatcherMeasures.first { $0.dispatcher == "collect" }?.measures ?? DispatcherMeasures()
@@ -28,7 +28,7 @@ import Testing
         #expect(measures.attempts(.retry).count == 1)
         #expect(measures.batches.count == 3 && measures.batches.sumAsTold == 7)
         #expect(measures.delivery.count == 4)
-        // The last one waited a millisecond for company.
+        // The last event was delayed for one millisecond by the batch delay.
         #expect(measures.delivery.sumAsTold == 12.001)
     }
 

@@ -15,7 +15,7 @@ import Testing
     func edges() {
         var histogram = Histogram(.events)
         for value: Int64 in [1, 2, 3, 10_000, 10_001] { histogram.record(value) }
-        // 1, 2, 5, 10, …, 10 000.
+        // The bounds are 1, 2, 5, 10, …, 10 000.
         #expect(histogram.cumulative.prefix(3) == [1, 2, 3])
         #expect(histogram.cumulative.last == 4)
         #expect(histogram.count == 5)
@@ -55,7 +55,7 @@ import Testing
         var histogram = Histogram(.seconds)
         arrivals.acknowledged(at: moment(4_000), in: &histogram)
         #expect(histogram.count == 5)
-        // Three count as if they had come with the first.
+        // Three events count with the arrival time of the first of them.
         #expect(histogram.sum == Double(3 * 4_000 + 3_900 + 1_000) * 1_000)
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Dead letters at their bounds")
 struct FullLettersTests {
-    /// A bench whose destinations refuse everything, with room for so many dead letters.
+    /// Creates a bench whose destinations refuse every event, with room for `count` dead letters.
     private func bench(
         _ count: Int, bytes: Int = 1 << 20, full: DeadLettersFull = .hold, dispatchers: [String] = ["collect"]
     ) -> GateBench {

@@ -12,7 +12,7 @@ struct RequeueTests {
         bench = GateBench { $0.dispatchLimit = 1 }
     }
 
-    /// Has so many events die.
+    /// Tracks `count` events and has each of them refused, so that all become dead letters.
     private func bury(_ count: Int, _ draft: EventDraft = EventDraft()) {
         bench.track(count, draft)
         for _ in 0..<count {
@@ -260,7 +260,7 @@ struct RequeueTests {
 }
 
 extension String {
-    /// With another sequence number in it.
+    /// Returns the text with the sequence number `old` replaced by `new`.
     fileprivate func replacingSeq(_ old: Int, by new: Int) -> String {
         let parts = split(separator: "\"seq\":\(old),", maxSplits: 1, omittingEmptySubsequences: false)
         return parts.joined(separator: "\"seq\":\(new),")

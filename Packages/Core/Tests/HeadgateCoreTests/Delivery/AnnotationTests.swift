@@ -7,7 +7,7 @@ import Testing
 struct AnnotationTests {
     let bench = GateBench()
 
-    /// The data of every event of the last batch, as text.
+    /// The `data` of each event in the last batch, as JSON text.
     private var lastData: [String] {
         let batch = bench.sender.batches.last
         return (batch?.events ?? []).map { event in

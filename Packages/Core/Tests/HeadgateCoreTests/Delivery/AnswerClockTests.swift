@@ -10,7 +10,7 @@ struct AnswerClockTests {
             var random = SeededRandom(seed: seed)
             var clock = AnswerClock()
             var heard: Set<Int64> = []
-            // What lies behind the last answer or wait is not filled any more.
+            // A later call never adds time before `through`, the end of the last recorded interval.
             var (now, through): (Int64, Int64) = (100, 0)
             for _ in 0..<60 {
                 now += Int64.random(in: 0...20, using: &random)

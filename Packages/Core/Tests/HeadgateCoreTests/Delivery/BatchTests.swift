@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Batches")
 struct BatchTests {
-    /// A bench with one event of known size waiting, so that limits can be set to the byte.
+    /// Returns the size of an event in a batch, so that a test can set limits to the byte.
     private func eventSize(_ draft: EventDraft) throws -> Int {
         let bench = GateBench()
         bench.track(1, draft)
@@ -166,7 +166,7 @@ struct BatchTests {
         #expect(key() == "")
     }
 
-    /// The keys of what was sent, of whole batches and of events.
+    /// Returns the idempotency key of each batch sent and the deduplication key of its first event.
     private func keys(_ bench: GateBench, _ dispatcher: String) -> [String] {
         bench[dispatcher].batches.flatMap { [$0.idempotencyKey, $0.deduplicationKey(of: $0.events[0])] }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Destinations that take events one by one.
+/// Destinations that accept events one by one.
 @Suite struct BatchWindowTests {
     private func bench(limit: Int, inFlight: Int = 1, byteLimit: Int = 10_000_000, keepsOrder: Bool = false)
         -> GateBench

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Destinations that say how much they can take.
+/// Senders that report how many events they can accept.
 @Suite struct CapacityTests {
     @Test("K3: no more batches are taken than the destination has room for, and in_flight allows")
     func batches() {
@@ -58,7 +58,7 @@ import Testing
         #expect(bench.sender.sent.count == 2)
         bench.advance(by: .microseconds(1))
         #expect(bench.sender.sent.last == [6])
-        // It does not linger any more.
+        // The batch delay is no longer applied.
         bench.sender.answer()
         trackOne(bench)
         #expect(bench.sender.sent.last == [7])
@@ -111,7 +111,7 @@ import Testing
         String(decoding: bench.sender.batches.last?.body ?? [], as: UTF8.self).ranges(of: "was_queued").count
     }
 
-    /// No time passes.
+    /// Tracks one event without advancing the clock.
     private func trackOne(_ bench: GateBench) {
         bench.track(EventDraft())
         bench.scheduler.settle()

@@ -4,28 +4,28 @@ import Testing
 
 @testable import HeadgateCore
 
-/// A dispatcher's machine among plain values: it carries out orders by writing them down, and remembers of each event what
-/// became of it, in the slowest and most obvious way.
+/// Runs a ``DeliveryMachine`` over plain values. It carries out the machine's orders by recording them, and keeps the
+/// outcome of each event in plain dictionaries to compare with.
 struct DeliveryRun {
     var machine: DeliveryMachine
     var shelf: Shelf
-    /// Batches on their way.
+    /// Batches in flight, by number.
     var inFlight: [Int: Batch] = [:]
     var ended: [SequenceNumber: DeliveryEnd] = [:]
-    /// Attempts that were charged, by what was answered.
+    /// Failed attempts charged to each event.
     var charged: [SequenceNumber: Int] = [:]
     var letters: [DeadLetter] = []
     var lost = 0
     var purged: [Purges.Number: Int] = [:]
-    /// Under which opening of a board batches are sent.
+    /// The opening of a board that batches are sent under, or nil if there is none.
     var opening: BoardOpening?
     var readsAtOnce = true
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     private var failure: String?
-    /// What the purges under way were to drop, and no more.
+    /// Events that the purges in progress may drop.
     private var purgeable: Set<SequenceNumber> = []
 
-    /// What is stored.
+    /// The stored events, as the machine reads them.
     struct Shelf: EventSource {
         let chunk: Chunk
         let all: [StoredEvent]
@@ -33,7 +33,7 @@ struct DeliveryRun {
         var unsettled: Int
         var isInMemory = true
 
-        /// The whole of it is stored in one group, of which so much is there for the machine.
+        /// Makes the first `count` events visible to the machine. All events are stored as one group.
         mutating func show(_ count: Int) {
             lastStored = SequenceNumber(count)
             unsettled = count
@@ -50,7 +50,7 @@ struct DeliveryRun {
             isInMemory ? stored(behind: sequenceNumber) : nil
         }
 
-        /// One event a chunk, so that each end of one is met.
+        /// Returns the next event as a chunk of its own, so that the tests reach the end of a chunk often.
         func stored(behind sequenceNumber: SequenceNumber) -> Chunk? {
             all.first { $0.sequenceNumber > sequenceNumber && $0.sequenceNumber <= lastStored }
                 .map { Chunk(bytes: $0.record, lastSequenceNumber: $0.sequenceNumber) }
@@ -78,8 +78,8 @@ struct DeliveryRun {
 
     // MARK: Orders
 
-    /// A whole look.
-    /// - Returns: all that was ordered.
+    /// Runs an evaluation to its end.
+    /// - Returns: All orders that it produced.
     mutating func look(through newest: SequenceNumber?, capacity: SenderCapacity = SenderCapacity()) -> [DeliveryOrder]
     {
         machine.beginLook()
@@ -100,7 +100,7 @@ struct DeliveryRun {
         return perform(machine.answered(number, result, at: moment(chance: chance)))
     }
 
-    /// - Returns: these, and those that came of them.
+    /// - Returns: The given orders, and those that resulted from them.
     private mutating func perform(_ orders: [DeliveryOrder]) -> [DeliveryOrder] {
         var all: [DeliveryOrder] = []
         for order in orders {
@@ -158,7 +158,7 @@ struct DeliveryRun {
 
     // MARK: The model
 
-    /// What an answer charges, by the book (Behaviour D9), and that nothing more than this is given up.
+    /// Applies the charging rules (Behaviour D9), to check that the machine dead-letters no event too early.
     private mutating func charge(_ batch: Batch, _ result: SendResult) {
         for (index, event) in batch.events.enumerated() where Self.isCharged(result, index, of: batch) {
             charged[event.sequenceNumber, default: 0] += 1
@@ -167,7 +167,7 @@ struct DeliveryRun {
 
     private static func isCharged(_ result: SendResult, _ index: Int, of batch: Batch) -> Bool {
         switch result {
-        // The attempt after which an event is given up counts, whatever it was.
+        // The attempt after which an event is dead-lettered is always charged.
         case .refused(let refusal):
             refusal.isCharged || refusal.meaning == .never || refusal.meaning == .tooLarge && batch.events.count == 1
         case .lost: true
@@ -181,7 +181,7 @@ struct DeliveryRun {
         }
     }
 
-    /// Something happens.
+    /// Performs one random step.
     mutating func step(_ random: inout SeededRandom) throws {
         now = now + .milliseconds(Int.random(in: 0...500, using: &random))
         switch Int.random(in: 0..<10, using: &random) {
@@ -227,7 +227,7 @@ struct DeliveryRun {
         return results.randomElement(using: &random) ?? .delivered
     }
 
-    /// What must hold after each step.
+    /// Checks what must hold after each step.
     func check() throws {
         if let failure { throw ModelFailure(failure) }
         let counters = machine.counters
@@ -242,14 +242,14 @@ struct DeliveryRun {
         for letter in letters { try #require(letter.attempts == charged[letter.sequenceNumber, default: 0]) }
         let most = machine.settings.maxAttempts
         try #require(charged.allSatisfy { ended[$0.key] != nil || $0.value < most })
-        // No position is ahead of what is settled, and none that is settled is told as left.
+        // The machine reports no event as settled that is not.
         let settled = machine.queue.settled
         for number in 1...SequenceNumber(shelf.all.count) where settled.contains(number) {
             try #require(ended[number] != nil, "\(number) is told as settled")
         }
     }
 
-    /// All is stored, the way is open, and the destination takes all.
+    /// Stores all events, opens the dispatcher, and delivers until nothing is left.
     mutating func finish() throws {
         store(shelf.all.count)
         shelf.isInMemory = true
@@ -268,6 +268,6 @@ struct DeliveryRun {
 }
 
 extension DeliveryOrder {
-    /// The order without what it is about.
+    /// The case name of the order, without associated values.
     var name: String { String("\(self)".prefix { $0.isLetter }) }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Destinations that tell the events of a batch apart.
+/// Destinations that report an outcome for each event of a batch.
 @Suite("An outcome for each event")
 struct EachOutcomeTests {
     private let later = EventOutcome.retry(cause: "busy", charged: true)
@@ -33,7 +33,7 @@ struct EachOutcomeTests {
     func partialSuccess() throws {
         let bench = GateBench()
         bench.track(4)
-        // The first went alone, as it was there first.
+        // The first event was sent alone, since it arrived first.
         bench.sender.answer()
         bench.settle()
         #expect(bench.sender.sent.count == 1)
@@ -142,13 +142,13 @@ struct EachOutcomeTests {
         bench.settle()
         #expect(bench.summary().counters[.sent] == 1 && bench.summary().counters[.duplicates] == 1)
         #expect(losses.map(\.kind) == [.duplicates])
-        // Its acknowledgement was lost: that the destination has it is no surprise.
+        // The acknowledgement was lost, so a duplicate is expected and not counted.
         bench.track(1)
         bench.sender.answer(.noAnswer(cause: "lost"))
         bench.advance(by: .milliseconds(500))
         bench.sender.answer(.each([.duplicate]))
         bench.settle()
-        // It may have been sent before the restart.
+        // The event may have been sent before the restart, so a duplicate is not counted.
         bench.track(1)
         try bench.restart()
         bench.sender.answer(.each([.duplicate]))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Batches that are too large")
 struct HalvingTests {
-    /// Refuses batches of more than so many events.
+    /// Returns a reply that refuses batches of more than `count` events.
     private func most(_ count: Int) -> (Batch) -> SendResult? {
         { $0.events.count > count ? .status(413) : .delivered }
     }

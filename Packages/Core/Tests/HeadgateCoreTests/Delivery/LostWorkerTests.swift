@@ -7,7 +7,8 @@ import Testing
 struct LostWorkerTests {
     private let lost = SendResult.lost(cause: "the worker went away")
 
-    /// Answers until nothing waits: who gets one of these events is lost, all else is delivered.
+    /// Answers batches until no event is stored. A batch with one of the `poison` events loses its worker; every other
+    /// batch is delivered.
     private func work(_ bench: GateBench, poison: Set<SequenceNumber>) {
         for _ in 0..<10_000 where bench.gate.stored != .zero {
             while let batch = bench.sender.outstanding.first {

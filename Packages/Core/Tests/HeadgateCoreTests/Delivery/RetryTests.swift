@@ -149,7 +149,7 @@ struct RetryTests {
             bench.sender.answer(.noAnswer(cause: "unreachable"))
         }
         bench.advance(by: .seconds(300))
-        // The destination is back, and has been heard for no more than one wait since the first attempt.
+        // The destination answers again. It has been reachable for no longer than one wait since the first attempt.
         bench.sender.answer(.status(500))
         bench.settle()
         #expect(bench.store.memory.deadLetters.isEmpty)

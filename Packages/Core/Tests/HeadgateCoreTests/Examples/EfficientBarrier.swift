@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// Calculates once a minute what is expensive to calculate, and once for all dispatchers.
+/// Computes an expensive state once a minute, and shares it between all dispatchers.
 final class EfficientBarrier: Barrier {
     @StateSubject(.open)
     private var cachedState: ObservableState<BarrierState>

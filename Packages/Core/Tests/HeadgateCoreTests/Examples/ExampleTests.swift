@@ -3,7 +3,7 @@ import HeadgateCoreTesting
 import HeadgateData
 import Testing
 
-/// The examples of `Docs/Barriers.md` do what it says of them.
+/// Runs the examples of `Docs/Barriers.md` and checks what the guide says about them.
 @Suite("Barriers of the guide")
 struct ExampleTests {
     let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "archive")])

@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// Holds dispatches while nobody has the application before them.
+/// Blocks dispatches while the application is in the background.
 final class ForegroundBarrier: ConfigurableBarrier {
     static let id = "ForegroundBarrier"
 

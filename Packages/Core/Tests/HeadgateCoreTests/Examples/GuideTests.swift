@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds `Docs/Barriers.md` against the code that is compiled and run here.
+/// Compares the code in `Docs/Barriers.md` with the code that is compiled and tested here.
 @Suite("Guide to barriers")
 struct GuideTests {
     private let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -14,14 +14,14 @@ struct GuideTests {
         }
     }
 
-    /// What stands between "```swift" and "```".
+    /// The text of each Swift code block in the guide.
     private func blocks() throws -> [String] {
         try guide.components(separatedBy: "```swift\n").dropFirst().map { part in
             try #require(part.components(separatedBy: "\n```").first)
         }
     }
 
-    /// The lines of a text without what all have in front.
+    /// Returns the lines of a text without their common indentation.
     private func outdented(_ text: String) -> String {
         let lines = text.components(separatedBy: "\n")
         let depths = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }
@@ -45,7 +45,7 @@ struct GuideTests {
         }
     }
 
-    /// Whether a source has these lines, one behind the other, at any depth.
+    /// True if `source` contains the lines of `block` in order, at any indentation.
     private func contains(_ source: String, _ block: String) -> Bool {
         let lines = source.components(separatedBy: "\n")
         let wanted = block.components(separatedBy: "\n").count

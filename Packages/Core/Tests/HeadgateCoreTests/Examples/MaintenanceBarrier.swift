@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// Holds everything during maintenance, and wherever the service is not cleared to send from.
+/// Blocks every dispatcher during maintenance, and on sites that the service must not send from.
 final class MaintenanceBarrier: ConfigurableBarrier {
     static let id = "MaintenanceBarrier"
 
@@ -31,7 +31,7 @@ final class MaintenanceBarrier: ConfigurableBarrier {
         _state.value = isHeld ? .closed : .open
     }
 
-    // A rule of the business is not to be got around by a flush.
+    // A flush must not bypass a business rule.
     var isFlushable: Observable<Bool> {
         Observables.just(false)
     }

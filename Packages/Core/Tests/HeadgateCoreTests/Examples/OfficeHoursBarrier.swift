@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// Open from one hour of the day to another, by the clock of UTC.
+/// Open between two hours of the day, in UTC.
 final class OfficeHoursBarrier: ConfigurableBarrier {
     static let id = "OfficeHoursBarrier"
 

@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// The same, with the failures left to the service.
+/// Like ``RobustBarrier``, but leaves the handling of failures to the service.
 final class PermissionBarrier: UncertainBarrier {
     private let permission: () throws -> Bool
     private let finding = StateSubject(BarrierFinding.unknown)

@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// Holds all dispatchers but the important ones.
+/// Blocks every dispatcher except the important ones.
 final class PriorityBarrier: Barrier {
     private let importantDispatchers: Set<String>
     @StateSubject(.closed)

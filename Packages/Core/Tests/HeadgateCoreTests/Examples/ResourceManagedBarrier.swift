@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// Holds a dispatcher while much waits for another, and looks at the clock now and then. It leaves nothing behind.
+/// Blocks a dispatcher while another has many pending events, and runs a timer. It releases both when it is removed.
 final class ResourceManagedBarrier: Barrier {
     @StateSubject(.open)
     private var state: ObservableState<BarrierState>

@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// Asks for permission. When nobody answers, dispatches go on; settings that make no sense change nothing.
+/// Asks for a permission. It opens if the question fails, and rejects an invalid configuration without a change.
 final class RobustBarrier: ConfigurableBarrier {
     static let id = "RobustBarrier"
 

@@ -1,7 +1,7 @@
 import HeadgateCore
 
-/// May be opened and closed from any thread.
-// Unchecked: the state is touched on the scheduler only.
+/// A barrier that any thread may open and close.
+// Unchecked: the state is accessed only on the scheduler.
 final class SafeBarrier: Barrier, @unchecked Sendable {
     @StateSubject(.open)
     private var state: ObservableState<BarrierState>

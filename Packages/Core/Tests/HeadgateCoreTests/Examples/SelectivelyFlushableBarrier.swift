@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// Always closed; whether a flush goes through is somebody's decision.
+/// Always closed. The application decides whether a flush may pass the barrier.
 final class SelectivelyFlushableBarrier: Barrier {
     @StateSubject(true)
     private var canFlush: ObservableState<Bool>

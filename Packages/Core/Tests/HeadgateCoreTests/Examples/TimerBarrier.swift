@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// Lets dispatches through for one second, every so often.
+/// Opens for one second at a regular interval.
 final class TimerBarrier: Barrier {
     private var timer: RepeatingTimer?
     private var closeTimer: RepeatingTimer?
@@ -27,7 +27,7 @@ final class TimerBarrier: Barrier {
         state
     }
 
-    // A flush need not wait for the next second.
+    // A flush does not wait for the next interval.
     var isFlushable: Observable<Bool> {
         Observables.just(true)
     }

@@ -14,7 +14,7 @@ struct FlushTests {
         bench.settle()
     }
 
-    /// How flushes ended, in order.
+    /// Collects the answers of flushes in the order in which they ended.
     final class Ends {
         var answers: [FlushAnswer] = []
         var kinds: [FlushAnswer.End] { answers.map(\.ended) }

@@ -8,7 +8,7 @@ import Testing
 struct NetworkReturnTests {
     let bench = GateBench([])
 
-    /// `remote` is behind the ConnectivityBarrier, `local` is not; both are behind a door that a flush opens.
+    /// Both dispatchers have a flushable barrier. Only `remote` also has the ConnectivityBarrier.
     init() {
         bench.gate.watchNetwork()
         bench.gate.flushesOnReturn = true

@@ -28,7 +28,7 @@ struct ClockJumpTests {
         bench.advance(by: .milliseconds(59_999))
         #expect(bench.sender.sent.count == 1)
         bench.advance(by: .milliseconds(1))
-        // The barrier is asked again: both are older than its wait.
+        // The barrier is evaluated again: both events are older than its wait.
         #expect(bench.sender.sent == [[1, 2], [1, 2]])
         bench.sender.answer(.status(503))
         bench.settle()

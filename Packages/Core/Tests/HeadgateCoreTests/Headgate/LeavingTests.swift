@@ -52,7 +52,7 @@ struct LeavingTests {
     @Test("Q3: what was settled stays so when the process ends while it leaves, and when it has left")
     func survivesRestart() throws {
         let bench = bench()
-        // The events stay in the store for another that takes none of them.
+        // The dispatcher `other`, which takes none of the events, keeps them in the store.
         bench.dispatchers.append(DispatcherSettings(id: "other"))
         bench.add(bench.dispatchers[1])
         bench.track(3)
@@ -190,7 +190,7 @@ struct LeavingTests {
         bench.store.holdsAppends = true
         bench.track(2)
         bench.gate.removeDispatcher("collect")
-        // Long enough for whoever looks for queues to be given up.
+        // Long enough for the periodic check for expired queues to run.
         bench.advance(by: .seconds(61))
         bench.store.holdsAppends = false
         bench.settle()
@@ -211,7 +211,7 @@ struct LeavingTests {
         bench.advance(by: .seconds(61))
         #expect(bench.gate.dispatchers.known["collect"] == nil)
         comeBack(bench)
-        // Events are written at once, and what could not be written before is not yet.
+        // New events are written at once, but the removal that failed earlier is not written yet.
         bench.store.memory.fault = nil
         bench.track(1)
         try bench.restart()

@@ -47,7 +47,7 @@ struct OrphanTests {
         bench.settle()
         #expect(bench["c"].batches.flatMap(\.events).map(\.sequenceNumber) == [1, 2, 3])
         #expect(bench.gate.orphans == [] && bench.summary(of: "c").pending + bench.summary(of: "c").inFlight == 3)
-        // The old name begins with nothing.
+        // A new dispatcher under the old name starts with an empty queue.
         bench.add(settings("a"))
         bench.settle()
         #expect(bench["a"].batches.isEmpty && bench.summary(of: "a").pending == 0)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Steps of an orderly stop")
 struct StopMachineTests {
-    /// What is around a stop, at random: flushes end or hang, senders answer or do not, the store closes or does not.
+    /// A random run of a stop: flushes end or hang, senders answer or not, and the store closes or not.
     private struct Run {
         var random: SeededRandom
         var machine: StopMachine
@@ -35,7 +35,7 @@ struct StopMachineTests {
             case 3 where told.contains(.closeStore) && random.oneIn(4): take(machine.storeClosed())
             case 4, 5:
                 let next = now + .milliseconds(Int.random(in: 0...3000, using: &random))
-                // The timer never comes too late.
+                // The timer never fires late.
                 now = machine.nextDeadline.map { min($0, next) } ?? next
                 take(machine.timePassed(to: now, inFlight: inFlight))
             default: break
@@ -44,7 +44,7 @@ struct StopMachineTests {
 
         private mutating func take(_ orders: [StopMachine.Order]) { told += orders }
 
-        /// What must hold of all that was ordered so far.
+        /// Checks the orders of the run so far.
         func check() throws {
             let steps = told.filter { $0 != .endFlush }
             let names = steps.map { order in
@@ -57,7 +57,7 @@ struct StopMachineTests {
                 case .end: 4
                 }
             }
-            // Each once at most, in their order, and none left out that has to be before another.
+            // Each order comes at most once, in sequence, and none that another order requires is left out.
             try #require(zip(names, names.dropFirst()).allSatisfy { $0 < $1 }, "\(told)")
             try #require(!names.contains(2) || names.contains(1))
             try #require(!names.contains(3) || names.contains(1))

@@ -200,7 +200,8 @@ struct StopTests {
         "D11: a disk that hangs holds up the stop for no more than five seconds beyond its time",
         arguments: [true, false], [0, 1, 2])
     func silentStore(flushing: Bool, before: Int) {
-        // It hangs at once, or once something was stored, or once something is in flight to be settled.
+        // The store hangs from the start (0), after events were stored (1), or while an event in flight is being
+        // settled (2).
         if before > 0 { bench.track(2) }
         bench.store.isSilent = true
         if before < 2 { bench.track(1) } else { bench.sender.answer() }

@@ -1,22 +1,22 @@
 import HeadgateCore
 import HeadgateCoreTesting
 
-/// The gate as the rules have it, slow and obvious, kept beside a real one that it watches: every batch that is sent is
-/// held against it, and every count.
+/// A simple model of the gate that follows the rules literally. It observes a real gate and checks each batch that the
+/// gate sends, and each counter.
 final class GateModel {
     let profile: ModelProfile
     let bench: GateBench
     var dispatchers: [String: ModelDispatcher] = [:]
     var doors = [ModelDoor(id: "north"), ModelDoor(id: "south")]
     var flushes: [String: ModelFlush] = [:]
-    /// Everything that was stored, ever.
+    /// Every event that was stored.
     var stored: [SequenceNumber: ModelEvent] = [:]
-    /// Offered, and not answered yet.
+    /// Events that were offered and not yet stored or refused.
     var offered: [SequenceNumber: ModelEvent] = [:]
     var places: [String: SequenceNumber] = [:]
-    /// Whether all that was settled is written down.
+    /// True if everything that was settled is written to the store.
     var isWrittenDown = true
-    /// The first thing that went against the rules.
+    /// The first violation of a rule.
     var failure: ModelFailure?
 
     init(profile: ModelProfile, bench: GateBench) {
@@ -31,7 +31,7 @@ final class GateModel {
         if !condition, failure == nil { failure = ModelFailure(message()) }
     }
 
-    /// When the gate was started, and how long the sweeper may take to come round.
+    /// When the gate was started.
     var startedAt = Instant(nanoseconds: 0)
     static let sweepingTime = Duration.seconds(30)
 
@@ -39,7 +39,7 @@ final class GateModel {
 
     // MARK: Sending
 
-    /// A batch is being sent to a dispatcher.
+    /// Checks a batch that the gate sends to a dispatcher.
     func sent(_ batch: Batch, to id: String) {
         guard let dispatcher = dispatchers[id] else { return expect(false, "a batch for nobody") }
         let numbers = batch.events.map(\.sequenceNumber)
@@ -61,7 +61,7 @@ final class GateModel {
         expect(!isExpired(number), "\(id): \(number) is sent though expired")
     }
 
-    /// Behaviour B1, B2, F1: nothing goes through a closed way.
+    /// Behaviour B1, B2, F1: no event is sent while its dispatcher is blocked.
     private func checkWay(_ numbers: [SequenceNumber], _ dispatcher: ModelDispatcher) {
         let pending = bench.summary(of: dispatcher.id).pending + numbers.count
         if isOpen(dispatcher, pending: pending) { return }
@@ -71,7 +71,8 @@ final class GateModel {
             "\(dispatcher.id): \(numbers) go through a closed way")
     }
 
-    /// While a half of a batch that was too large, or lost with its workers, waits, nothing needs company (Behaviour D6, K3).
+    /// True if a dispatcher may send. No minimum batch size applies while half of a batch waits that was too large or
+    /// whose worker was lost (Behaviour D6, K3).
     func isOpen(_ dispatcher: ModelDispatcher, pending: Int) -> Bool {
         let first = dispatcher.unsettled.subtracting(dispatcher.inFlight).min() ?? 0
         let threshold = min(dispatcher.batchSize ?? 1, dispatcher.settings.dispatchLimit)
@@ -80,7 +81,7 @@ final class GateModel {
             && (pending >= threshold || first <= dispatcher.halvedThrough || dispatcher.shares[first] != nil)
     }
 
-    /// The newest event for which a dispatcher is flushed; 0 when it is not.
+    /// Returns the newest event up to which a dispatcher is being flushed, or 0 if there is no flush.
     func flushTarget(of id: String) -> SequenceNumber {
         flushes.values.filter { $0.covered[id] != nil }.map(\.target).max() ?? 0
     }
@@ -90,8 +91,8 @@ final class GateModel {
             && (!dispatcher.isPaused || dispatcher.isPauseFlushable)
     }
 
-    /// Behaviour Q2: by sequence number; with several batches in flight only an older event of the same key on its way
-    /// holds an event back.
+    /// Behaviour Q2: events are sent in order of their sequence number. With several batches in flight, an event is
+    /// held back only by an older event of its key that is in flight.
     private func checkOrder(_ numbers: [SequenceNumber], _ dispatcher: ModelDispatcher) {
         let id = dispatcher.id
         expect(dispatcher.settings.inFlight > 1 || dispatcher.inFlight.isEmpty, "\(id): two batches in flight")
@@ -124,7 +125,7 @@ final class GateModel {
         }
     }
 
-    /// Whether its time to live is over, or was so long ago.
+    /// True if the time to live of an event had ended `span` ago.
     func isExpired(_ number: SequenceNumber, before span: Duration = .zero) -> Bool {
         guard let expiry = stored[number]?.expiry else { return false }
         return expiry <= now.nanoseconds / 1_000_000 - span.wholeMilliseconds
@@ -132,7 +133,7 @@ final class GateModel {
 
     // MARK: Storing
 
-    /// What was offered is stored, or refused.
+    /// Records that an offered event was stored or refused.
     func answered(_ number: SequenceNumber, _ event: ModelEvent, _ fault: StoreFault?) {
         guard offered.removeValue(forKey: number) != nil else { return expect(false, "\(number) is answered twice") }
         guard fault == nil else {
@@ -162,7 +163,7 @@ final class GateModel {
     }
 }
 
-/// What must add up whenever a turn has ended.
+/// Checks of the counters after each turn of the gate.
 extension GateModel {
     func checkCounts() {
         for id in ids {
@@ -191,7 +192,7 @@ extension GateModel {
     private func checkExpired(_ summary: DispatcherSummary, _ dispatcher: ModelDispatcher) {
         let due = dispatcher.unsettled.count { isExpired($0) }
         expect(summary.counters[.expired] <= due, "\(dispatcher.id): \(summary.counters[.expired]) expired of \(due)")
-        // The sweeper finds what waits, however deep and whatever holds it.
+        // The periodic sweep must also find events deep in a blocked queue.
         guard now >= startedAt + GateModel.sweepingTime else { return }
         let overdue = dispatcher.unsettled.subtracting(dispatcher.inFlight).count { number in
             isExpired(number, before: GateModel.sweepingTime)
@@ -201,8 +202,8 @@ extension GateModel {
         expect(silent >= overdue, "\(dispatcher.id): \(silent) expired or evicted, \(overdue) are overdue")
     }
 
-    /// A dispatcher with an open way and something to send is sending. (What waits for this very moment may go in the
-    /// next turn.)
+    /// Checks that a dispatcher that is open and has events to send has a batch in flight. Events that become due at
+    /// this very moment may go in the next turn.
     private func checkBusy(_ summary: DispatcherSummary, _ dispatcher: ModelDispatcher) {
         guard !profile.losesSilently, dispatcher.inFlight.isEmpty, dispatcher.waitsUntil < now,
             let first = dispatcher.unsettled.min()
@@ -213,7 +214,7 @@ extension GateModel {
         expect(!isFlushed && !isOpen, "\(dispatcher.id): idle, though \(first) may go")
     }
 
-    /// What the store counts (Behaviour Q4).
+    /// Checks the number of events that the store reports (Behaviour Q4).
     private func checkLive() {
         let live = bench.gate.stored.events
         if profile.losesSilently {
@@ -228,13 +229,13 @@ extension GateModel {
         expect(live <= bench.limits.maxEvents + inFlight, "\(live) live, over the limit")
     }
 
-    /// Events that some dispatcher has not settled.
+    /// The number of events that at least one dispatcher has not settled.
     var liveEvents: Int {
         dispatchers.values.reduce(into: Set<SequenceNumber>()) { $0.formUnion($1.unsettled) }.count
     }
 
-    /// What the slowest dispatcher of each route has left: with several batches in flight dispatchers settle out of
-    /// order, and this is what the store counts.
+    /// The number of events that the store reports: for each route, the events left to its slowest dispatcher. With
+    /// several batches in flight, dispatchers settle events out of order.
     private var liveByRoute: Int {
         let routes = Set(stored.values.map(\.targets))
         return routes.reduce(0) { sum, route in
@@ -245,7 +246,7 @@ extension GateModel {
         }
     }
 
-    /// Nothing is stuck once all barriers are open, the destinations are well, and time has passed.
+    /// Checks that nothing is left after all barriers opened, the destinations recovered, and time passed.
     func checkQuiescence() {
         expect(bench.gate.stored == .zero, "\(bench.gate.stored) is stuck")
         expect(flushes.isEmpty, "\(flushes.keys.sorted()) never end")
@@ -261,7 +262,7 @@ extension GateModel {
 
     // MARK: Restarting
 
-    /// The process was killed and started again over what the store kept.
+    /// Applies a crash and a restart over the state that the store kept.
     func restarted(over state: StoredState) {
         for (number, event) in offered where number <= state.lastSequenceNumber { store(number, event) }
         for (id, number) in places where offered[number] != nil && number > state.lastSequenceNumber {

@@ -3,7 +3,7 @@ import HeadgateCoreTesting
 import HeadgateData
 import HeadgateSeeds
 
-/// One random run of a gate beside its model.
+/// A random run of a gate and its model.
 final class GateRun {
     let profile: ModelProfile
     var random: SeededRandom
@@ -38,7 +38,7 @@ final class GateRun {
         return GateBench(dispatchers, limits: limits)
     }
 
-    /// Does so many random things, then lets all come to rest.
+    /// Performs `steps` random steps, then lets the gate deliver everything.
     func run(steps: Int) throws {
         for _ in 0..<steps {
             try step()
@@ -49,7 +49,7 @@ final class GateRun {
     }
 
     private func look() throws {
-        // Now and then without the moment for which few events wait for more.
+        // Half of the time the clock stays still, so that the batch delay does not end.
         if random.oneIn(2) { bench.settle() } else { bench.scheduler.settle() }
         model.noteHeld()
         model.checkCounts()
@@ -210,7 +210,7 @@ final class GateRun {
         model.isWrittenDown = true
     }
 
-    /// All barriers open, the destinations well, time passes: nothing may be left.
+    /// Opens all barriers, makes the destinations succeed, and advances the clock. The gate must then be empty.
     private func rest() throws {
         heal()
         for door in model.doors.indices {
@@ -234,7 +234,7 @@ final class GateRun {
     }
 }
 
-/// What a run does with barriers, to the gate and to the model alike.
+/// Changes of barriers, applied to both the gate and the model.
 extension GateRun {
     func turnDoor() {
         let index = model.doors.indices.randomElement(using: &random) ?? 0
@@ -253,7 +253,7 @@ extension GateRun {
         model.doors[door].barrier.setFlushable(isFlushable)
     }
 
-    /// Registers a door, with other scopes if it is there, or takes it away.
+    /// Registers a barrier, changes its scopes, or unregisters it.
     func moveDoor() {
         let index = model.doors.indices.randomElement(using: &random) ?? 0
         let door = model.doors[index]
@@ -280,7 +280,7 @@ extension GateRun {
         _ = bench.gate.pause(id, reason: nil, isFlushable: isFlushable) { _ in }
     }
 
-    /// Tells the BatchingBarrier, if there is one, another size while it runs (Behaviour B7).
+    /// Changes the batch size of the BatchingBarrier, if there is one (Behaviour B7).
     func changeSettings() {
         guard model.dispatchers["a"]?.batchSize != nil else { return }
         let size = Int.random(in: 1...5, using: &random)
@@ -293,7 +293,7 @@ extension GateRun {
         }
     }
 
-    /// Puts the barriers of the run before a gate that is new, and watches its senders.
+    /// Registers the barriers of the run with a new gate, and observes its senders.
     func furnish() {
         for id in ["a", "b"] {
             bench[id].reply = { [weak model] in

@@ -1,37 +1,37 @@
 import HeadgateCore
 
-/// A dispatcher as the rules have it, without any cleverness: sets of sequence numbers.
+/// A simple model of a dispatcher, in sets of sequence numbers.
 struct ModelDispatcher {
     var settings: DispatcherSettings
-    /// The threshold of the batching barrier before it; nil without one.
+    /// The batch size of its batching barrier, or nil if it has none.
     var batchSize: Int?
-    /// Stored for it and not settled, as far as the model was told: expired and evicted events are among them.
+    /// Events stored and not settled as far as the model knows. They include expired and evicted events.
     var unsettled: Set<SequenceNumber> = []
     var inFlight: Set<SequenceNumber> = []
-    /// Passed over by a later event, so they must have expired or been evicted.
+    /// Events that a later event overtook, so they must have expired or been evicted.
     var vanished: Set<SequenceNumber> = []
     var attempts: [SequenceNumber: Int] = [:]
     var failures = 0
     var waitsUntil = Instant(nanoseconds: 0)
-    /// The reasons for which barriers have held an event, for certain; and those for which they may have.
+    /// Per event, the barriers that certainly held it, and the barriers that may have held it.
     var held: [SequenceNumber: Set<String>] = [:]
     var mayBeHeld: [SequenceNumber: Set<String>] = [:]
-    /// Behind an answer few events may wait for more so long (decision 59).
+    /// The end of the batch delay after an answer (decision 59).
     var lingersUntil = Instant(nanoseconds: 0)
     var isPaused = false
     var isPauseFlushable = false
     var halvedThrough: SequenceNumber = 0
-    /// How many workers in a row were lost with an event, and the most events of a batch that it may be in since.
+    /// Per event, the workers lost in a row, and the largest batch that the event may be part of since then.
     var losses: [SequenceNumber: Int] = [:]
     var shares: [SequenceNumber: Int] = [:]
-    /// Since the start.
+    /// Counted since the start of the process.
     var delivered = 0
     var dead = 0
 
     var id: String { settings.id }
 
-    /// What an answer does (Behaviour D3 to D9), by the book.
-    /// - Parameter chance: how much of the longest wait there is.
+    /// Applies an answer as Behaviour D3 to D9 say.
+    /// - Parameter chance: The drawn part of the longest wait.
     mutating func answered(
         _ sequenceNumbers: [SequenceNumber], _ result: SendResult, at now: Instant, chance: Double
     ) {
@@ -67,8 +67,8 @@ struct ModelDispatcher {
         }
     }
 
-    /// Behaviour K3: each loss is charged, from the third in a row on the batch goes in halves, and from the second on after a
-    /// wait.
+    /// Behaviour K3: each loss is charged. From the second loss in a row the dispatcher waits, and from the third the
+    /// batch is halved.
     private mutating func lost(_ sequenceNumbers: [SequenceNumber], at now: Instant, _ chance: Double) {
         for number in sequenceNumbers {
             losses[number, default: 0] += 1
@@ -105,7 +105,7 @@ struct ModelDispatcher {
         waitsUntil = max(waitsUntil, now + wait * chance)
     }
 
-    /// The process was killed, and so much is not settled.
+    /// Applies a crash after which the events in `stored` are not settled.
     mutating func restarted(with stored: Set<SequenceNumber>) {
         let keep = (settings, batchSize)
         self = ModelDispatcher(settings: keep.0, batchSize: keep.1)

@@ -2,13 +2,13 @@ import HeadgateCore
 import HeadgateCoreTesting
 import Testing
 
-/// A barrier that the run opens, closes, registers and takes away, and what it was told last.
+/// A barrier that the run opens, closes, registers and unregisters, with its last known settings.
 struct ModelDoor {
     let id: String
     let barrier: SwitchBarrier
     var states: [String: BarrierState] = [:]
     var isFlushable = true
-    /// The dispatchers that it stands before; empty when it is not registered.
+    /// The dispatchers in its scope; empty if the barrier is not registered.
     var scopes: Set<String> = []
 
     init(id: String) {
@@ -16,34 +16,34 @@ struct ModelDoor {
         barrier = SwitchBarrier(.open)
     }
 
-    /// Whether it lets a dispatcher's events through.
+    /// True if the barrier lets a dispatcher's events pass.
     func lets(_ dispatcher: String, flushing: Bool) -> Bool {
         guard scopes.contains(dispatcher), states[dispatcher] == .closed else { return true }
         return flushing && isFlushable
     }
 }
 
-/// A flush that the run began.
+/// A flush that the run started.
 struct ModelFlush {
     var target: SequenceNumber
-    /// How many events it covered of each dispatcher.
+    /// The number of events that the flush covers, by dispatcher.
     var covered: [String: Int]
-    /// Whether all that it covered is certain to be stored.
+    /// True if all covered events are certain to be stored.
     var isExact: Bool
 }
 
-/// An event that the run offered.
+/// An event offered by the run.
 struct ModelEvent {
     var id: String?
     var key: String?
     var targets: Set<String>
-    /// When it is of no more use, in milliseconds of the monotonic clock.
+    /// When the event expires, in milliseconds of the monotonic clock.
     var expiry: Int64?
-    /// When it was stored, which a slow store may put off.
+    /// When the event was stored. A slow store may delay that.
     var storedAt = Instant(nanoseconds: 0)
 }
 
-/// What the gate did against the rules.
+/// A violation of a rule by the gate.
 struct ModelFailure: Error, CustomStringConvertible {
     var description: String
 
@@ -52,23 +52,23 @@ struct ModelFailure: Error, CustomStringConvertible {
     }
 }
 
-/// What a random run may do: with fewer things going on, more can be foretold.
+/// The features that a random run uses. The fewer a run uses, the more precisely the model predicts it.
 struct ModelProfile: Sendable, CustomTestStringConvertible {
     var name: String
-    /// Batches in flight of the second dispatcher.
+    /// The batches in flight of the second dispatcher.
     var inFlight = 1
     var hasTimeToLive = false
     var dropsOldest = false
     var hasFaults = false
-    /// Whether destinations tell the events of a batch apart.
+    /// True if destinations report an outcome for each event.
     var tellsEventsApart = false
 
     var testDescription: String { name }
 
-    /// Whether events leave the queue without a word to the model, by age or to make room.
+    /// True if events may expire or be evicted without notice to the model.
     var losesSilently: Bool { hasTimeToLive || dropsOldest }
 
-    /// Whether each dispatcher settles its events in order, so that the store's count can be foretold to the event.
+    /// True if each dispatcher settles its events in order, so that the model predicts the store's count exactly.
     var isOrderly: Bool { !losesSilently && inFlight == 1 && !tellsEventsApart }
 
     static let all = [

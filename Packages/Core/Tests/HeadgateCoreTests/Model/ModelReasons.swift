@@ -1,8 +1,8 @@
 import HeadgateCore
 
-/// What held events, and what they say of that (Behaviour D13).
+/// Checks the reasons that events carry for having been held (Behaviour D13).
 extension GateModel {
-    /// All turns have ended: whatever is closed has been seen to hold what waits.
+    /// Records, after all turns have ended, that each closed barrier held the pending events.
     func noteHeld() {
         noteMayBeHeld()
         for id in ids {
@@ -14,14 +14,14 @@ extension GateModel {
         }
     }
 
-    /// Something has changed: what is closed may hold what waits, should the turn end now.
+    /// Records, after a change, that each closed barrier may hold the pending events if the turn ends now.
     func noteMayBeHeld() {
         for id in ids {
             guard let dispatcher = dispatchers[id] else { continue }
             var reasons = Set(doors.filter { !$0.lets(id, flushing: false) }.map(\.id))
             if dispatcher.isPaused { reasons.insert("manual") }
             if dispatcher.waitsUntil.nanoseconds > 0 { reasons.insert("backoff") }
-            // What is on its way into the store may be there when the turn ends.
+            // Events being stored may arrive before the turn ends.
             let coming = offered.filter { $0.value.targets.contains(id) }.keys
             for number in dispatcher.waiting.union(coming) {
                 dispatchers[id]?.mayBeHeld[number, default: []].formUnion(reasons)
@@ -29,15 +29,15 @@ extension GateModel {
         }
     }
 
-    /// An event says all for which it was held for certain, and nothing for which it cannot have been.
+    /// Checks that an event names every barrier that certainly held it, and none that cannot have held it.
     func checkReasons(_ batch: Batch, _ dispatcher: ModelDispatcher) {
         for event in batch.events {
             let number = event.sequenceNumber
             let said = reasons(in: String(decoding: batch.body[event.range], as: UTF8.self))
             var possible = dispatcher.mayBeHeld[number] ?? []
-            // Who waits for company is held by that: how much there was when is not known here.
+            // The model does not know how many events were pending at any time, so `batching` is always possible.
             if dispatcher.batchSize != nil { possible.insert("batching") }
-            // A store that cannot be read makes a dispatcher wait as well.
+            // A store that cannot be read also makes a dispatcher wait.
             if profile.hasFaults { possible.insert("backoff") }
             let certain = dispatcher.held[number] ?? []
             expect(certain.isSubset(of: said), "\(dispatcher.id): \(number) was held by \(certain), and says \(said)")
@@ -52,6 +52,6 @@ extension GateModel {
 }
 
 extension ModelDispatcher {
-    /// What is not on its way.
+    /// Unsettled events that are not in flight.
     fileprivate var waiting: Set<SequenceNumber> { unsettled.subtracting(inFlight) }
 }

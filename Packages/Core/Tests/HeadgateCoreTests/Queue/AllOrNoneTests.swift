@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Lists of events that are accepted whole or not at all, with limits a byte or an event around what they need.
+/// Lists of events that are accepted as a whole or not at all, with limits within one byte or one event of their size.
 @Suite("Events that are accepted all or none")
 struct AllOrNoneTests {
     @Test(
@@ -51,7 +51,7 @@ struct AllOrNoneTests {
     }
 }
 
-/// Lists of events at random against a gate and its model.
+/// Offers random lists of events to a gate and its model.
 private struct AllOrNoneRun {
     private let bench = GateBench()
     private var random: SeededRandom
@@ -75,7 +75,7 @@ private struct AllOrNoneRun {
         if case .success = found { accepted += 1 } else { refused += 1 }
         if !random.oneIn(3) { bench.settle() }
         expectedOutcome = "\(expected), \(model.held)"
-        // What is offered and not committed yet is not in what is stored.
+        // `stored` does not include events that are offered and not yet committed.
         let held = bench.gate.stored + bench.gate.events.uncommitted
         lastOutcome = "\(found), \(held)"
     }
@@ -92,7 +92,7 @@ private struct AllOrNoneRun {
         return draft
     }
 
-    /// Limits that the list just keeps, or breaks by one.
+    /// Sets limits that the list just meets, or exceeds by one.
     private mutating func setLimits(around list: [EventDraft]) {
         let need = model.held + model.need(of: list, wall: bench.scheduler.wall)
         var limits = StoreLimits()
@@ -106,7 +106,7 @@ private struct AllOrNoneRun {
     }
 }
 
-/// What a list comes to, found by taking it in one by one and going back when one does not fit.
+/// A model that admits a list event by event, and undoes it if one does not fit.
 private struct AllOrNoneModel {
     var limits = StoreLimits()
     private(set) var held = Tally.zero
@@ -123,7 +123,7 @@ private struct AllOrNoneModel {
         return .failure(new.bytes > limits.maxBytes ? .tooLarge : .queueFull)
     }
 
-    /// What a list would add.
+    /// Returns what a list would add to the store.
     func need(of list: [EventDraft], wall: Timestamp) -> Tally {
         var copy = self
         for draft in list { _ = copy.take(draft, wall: wall) }
@@ -140,7 +140,7 @@ private struct AllOrNoneModel {
         return .stored(last)
     }
 
-    /// The JSON as it lies in the store.
+    /// Returns the JSON of an event as it is stored.
     private func stored(_ draft: EventDraft, _ number: SequenceNumber, _ wall: Timestamp) -> String {
         let key = draft.key.map { #","key":"\#($0)""# } ?? ""
         let time = (draft.time ?? wall).text
@@ -152,12 +152,12 @@ private struct AllOrNoneModel {
 extension GateBench {
     fileprivate static let spareId = "spare"
 
-    /// Offers a list, without ending the turn.
+    /// Offers a list of events without ending the turn.
     fileprivate func admit(all list: [EventDraft]) throws(AdmissionRefusal) -> [Admission] {
         try lend(list[...], []).get()
     }
 
-    /// Lends the events one inside the other, so that all are there at once.
+    /// Lends the events recursively, so that all borrowed texts are alive at the same time.
     private func lend(
         _ rest: ArraySlice<EventDraft>, _ lent: [TrackedEvent]
     ) -> Result<[Admission], AdmissionRefusal> {
@@ -172,6 +172,6 @@ extension GateBench {
 }
 
 extension EventQueue {
-    /// What is offered and not stored yet.
+    /// The events that are offered and not yet committed.
     fileprivate var uncommitted: Tally { held - backlog.live }
 }

@@ -130,7 +130,8 @@ struct BoundedMemoryTests {
     func groupIsBounded() {
         let bench = GateBench()
         let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 100_000))"}"#)
-        // The first goes to the store at once, and 36 more by half a MiB. With the next half there would be more than 4 MiB on their way.
+        // The first event goes to the store at once, then 36 more in groups of 512 KiB. One more such group would
+        // exceed the bound of 4 MiB in flight.
         for _ in 0..<37 + 5 { bench.track(large) }
         #expect(!bench.gate.events.isGroupFull)
         bench.track(large)

@@ -234,7 +234,7 @@ struct DedupeTests {
 }
 
 extension GateBench {
-    /// Other limits are in force, and nobody looks at what that means for what is stored.
+    /// Sets other limits without applying them to the events already stored.
     func changeLimits(_ change: (inout StoreLimits) -> Void) {
         var limits = gate.events.limits
         change(&limits)

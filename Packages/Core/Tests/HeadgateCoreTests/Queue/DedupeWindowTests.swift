@@ -9,7 +9,7 @@ struct DedupeWindowTests {
         arguments: 1...20 as ClosedRange<UInt64>)
     func model(seed: UInt64) {
         var random = SeededRandom(seed: seed)
-        // Places that the index cannot tell from their low bits alone come up in every second.
+        // Every second run starts at positions that the index cannot distinguish by their low bits.
         let page = seed.isMultiple(of: 2) ? (Int(FingerprintIndex.placeMask) >> PagedQueue<Int>.pageBits) : 0
         var (window, model) = (
             DedupeWindow(capacity: 50, length: 1_000, page: page), SlowWindow(capacity: 50, length: 1_000)
@@ -18,7 +18,7 @@ struct DedupeWindowTests {
         for _ in 1...8_000 {
             switch Int.random(in: 0..<20, using: &random) {
             case 0: now += Int64.random(in: 0...1_500, using: &random)
-            // Further than what is remembered of an id says by itself.
+            // Further than the compact form of an entry can represent on its own.
             case 5 where random.oneIn(10): now += Int64(UInt32.max) + Int64.random(in: -1...1, using: &random)
             case 6 where random.oneIn(10): number += Int64(UInt32.max) + Int64.random(in: -1...1, using: &random)
             case 1: now += 1
@@ -32,7 +32,7 @@ struct DedupeWindowTests {
                 (model.capacity, model.ids) = (capacity, model.ids.suffix(capacity))
             case 4 where random.oneIn(4):
                 let length = random.oneIn(3) ? Int64(1) << 33 : Int64.random(in: 0...2_000, using: &random)
-                // What was beyond a shorter window may be gone for good.
+                // A wider window does not bring back ids that a shorter window has dropped.
                 window.forget(at: now, most: .max)
                 model.ids.removeAll { $0.stamp <= now - model.length }
                 (window.length, model.length) = (length, length)
@@ -48,7 +48,7 @@ struct DedupeWindowTests {
             let remembered = window.remembered(at: now)
             #expect(remembered.ids == model.live(at: now).count, "seed \(seed)")
             #expect(remembered.since == model.live(at: now).first?.stamp, "seed \(seed)")
-            // Nothing that is remembered may be forgotten by the store.
+            // The store must not forget an id that the window remembers.
             #expect(model.live(at: now).allSatisfy { $0.number > window.forgottenThrough }, "seed \(seed)")
         }
     }
@@ -87,14 +87,14 @@ struct DedupeWindowTests {
     }
 }
 
-/// The same in the plainest way.
+/// A simple model of ``DedupeWindow``.
 private struct SlowWindow {
     var capacity: Int
     var length: Int64
     var ids: [(id: Int, number: SequenceNumber, stamp: Int64)] = []
 
     static func fingerprint(_ id: Int) -> DedupeWindow.Fingerprint {
-        // Many of the first halves are equal, so that they alone prove nothing.
+        // Many of the first halves are equal, so that a match of the first half alone is no proof.
         DedupeWindow.Fingerprint(first: UInt64(id % 17), second: UInt64(id))
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// What Core lays down in bytes for stores to keep: another version, or another machine, must read the same.
+/// The bytes that Core writes for stores to keep. Another version, or another machine, must read them the same way.
 @Suite("Golden bytes")
 struct GoldenBytesTests {
     @Test("Q11: a record's header is its numbers, little-endian, one behind the other")

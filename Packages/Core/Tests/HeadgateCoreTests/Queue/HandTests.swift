@@ -5,15 +5,15 @@ import Testing
 
 @Suite("Events in hand")
 struct HandTests {
-    /// What a dispatcher has in hand, as lists that are gone through each time.
+    /// A simple model of ``Hand`` that searches its lists for each question.
     private struct Model {
         var entries: [(event: StoredEvent, isInFlight: Bool)] = []
-        /// What was let go behind the first.
+        /// Settled events that were removed after the first buffered event.
         var gone: Set<SequenceNumber> = []
 
         func key(_ event: StoredEvent) -> EventKey? { event.orderKey }
 
-        /// Behaviour Q2: not behind an older one of its key that is on its way.
+        /// Behaviour Q2: pending events without an older event of their key in flight.
         var free: [SequenceNumber] {
             entries.filter { entry in
                 !entry.isInFlight
@@ -29,7 +29,7 @@ struct HandTests {
         }
     }
 
-    /// Stored events with keys and times to live, some of them to be passed over.
+    /// Returns stored events with keys and times to live.
     private static func events(_ random: inout SeededRandom, count: Int) throws -> [StoredEvent] {
         let bench = GateBench()
         for _ in 0..<count {
@@ -114,7 +114,7 @@ struct HandTests {
         try #require(hand.firstWaiting?.sequenceNumber == waiting.first?.event.sequenceNumber, place)
         let newest = random.oneIn(4) ? (all.randomElement(using: &random) ?? 0) : .max
         try #require(HandTests.taken(&hand, .max, through: newest) == model.free.filter { $0 <= newest }, place)
-        // What is told to be settled between events in hand is all that was let go there, and nothing in hand.
+        // The gaps cover every event that was removed, and no event that is buffered.
         let ranges = hand.gaps(through: all.last.map { max($0, model.gone.max() ?? 0) } ?? 0)
         try #require(all.allSatisfy { number in !ranges.contains { $0.contains(number) } }, place)
         try #require(model.gone.allSatisfy { number in ranges.contains { $0.contains(number) } }, place)
@@ -164,7 +164,7 @@ struct HandTests {
             let before = dispatcher.queue.visits
             bench.sender.answer(result)
             bench.settle()
-            // What came in hand instead is among them; places are cleared away now and then.
+            // Includes visits for the events buffered instead, and occasional compaction.
             #expect(dispatcher.queue.visits - before < 20 * 20)
         }
     }

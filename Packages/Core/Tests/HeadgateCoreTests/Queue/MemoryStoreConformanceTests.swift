@@ -7,7 +7,7 @@ struct MemoryStoreConformanceTests {
     @Test("Q1: it does what every store has to", arguments: EventStoreConformance.checks)
     func conforms(_ check: EventStoreConformance.Check) throws {
         let scheduler = ManualScheduler()
-        // Closing it loses nothing: it is opened again.
+        // A closed memory store keeps its contents, and can be opened again.
         var store = MemoryEventStore(scheduler: scheduler)
         try check.run(
             StoreBench(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Peeking at a queue")
 struct PeekTests {
-    /// The numbers of the next events.
+    /// Returns the sequence numbers of the next events.
     private func peek(_ bench: GateBench, _ id: String = "collect", limit: Int = 10) throws -> [Int] {
         try numbers(page(bench, id, limit: limit))
     }

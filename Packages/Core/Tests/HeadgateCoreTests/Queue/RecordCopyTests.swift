@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Records of events that are stored again, under another number.
+/// Copies of stored records under another sequence number.
 @Suite struct RecordCopyTests {
     @Test("Q8: the copy of a record has its id and its key, also where the record has another number than it says")
     func damaged() throws {

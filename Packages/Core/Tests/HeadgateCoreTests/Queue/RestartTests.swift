@@ -65,7 +65,7 @@ struct RestartTests {
         #expect(bench["archive"].sent == [[3]])
     }
 
-    /// Queues of removed dispatchers are kept for seven hours.
+    /// Limits that keep the queue of a removed dispatcher for seven hours.
     private static let briefly: StoreLimits = {
         var limits = StoreLimits()
         limits.orphanRetention = .seconds(7 * 3600)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Beside a plain table of routes.
+/// Compares ``RouteTallies`` with a plain dictionary.
 @Suite("Events by route")
 struct RouteTalliesTests {
     @Test("Q4: each route has what was added and not taken away, in whatever order", arguments: Seeds.first(50))

@@ -4,17 +4,17 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Sets of dispatchers that events go to: bounded, and forgotten when nothing needs them (Behaviour X2, Q6).
+/// Routes are bounded, and dropped when no event needs them (Behaviour X2, Q6).
 @Suite("Routes")
 struct RouteTests {
     private static let ids = (0..<16).map { "d\($0)" }
 
-    /// The set of the bits of a number.
+    /// Returns the dispatchers selected by the bits of a number.
     private func set(_ bits: Int) -> [String] {
         Self.ids.indices.filter { bits & 1 << $0 != 0 }.map { Self.ids[$0] }
     }
 
-    /// Sixteen dispatchers that deliver at once.
+    /// Creates sixteen dispatchers whose batches are delivered at once.
     private func bench() -> GateBench {
         GateBench(Self.ids.map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
     }
@@ -47,7 +47,7 @@ struct RouteTests {
         let admitted = (1...200).filter { bench.track(EventDraft(dispatchers: set($0))) != nil }
         #expect(bench.gate.events.routes.count == 100)
         #expect((80..<100).contains(admitted.count))
-        // The next turn forgets those that no event has: of the dispatchers as they were added one by one.
+        // The next turn drops routes without events, such as those created while the dispatchers were added one by one.
         bench.settle()
         for bits in 201...250 { bench.track(EventDraft(dispatchers: set(bits))) }
         #expect(bench.gate.events.routes.count == 100)
@@ -87,7 +87,7 @@ struct RouteTests {
         #expect(bench.gate.events.routes.count == 100)
         #expect(taken < 100)
         #expect(taken + refused == 300)
-        // No event has any of them: the next turn forgets them.
+        // No event uses any of the routes, so the next turn drops them.
         bench.settle()
         #expect(bench.gate.events.routes.count < 10)
         #expect(try bench.gate.route(narrowedTo: set(0x155)) != nil)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Dispatchers settle events, some of which die, before a store whose room comes and goes. Whatever it has by then: an event of which it
-/// says that it is settled had its end, and one that died has its letter (decision 52).
+/// Dispatchers settle events, some as dead letters, in a store whose free space varies. At any time, an event that the
+/// store has as settled has ended, and a dead one has its dead letter (decision 52).
 @Suite("Settlements before a store that has little room")
 struct SettlementsModelTests {
     @Test(
@@ -61,10 +61,10 @@ private struct LetterName: Hashable {
     var number: SequenceNumber
 }
 
-/// Keeps what is written, as far as it has room: a dead letter takes 200 bytes, and anything else 10.
+/// A store with limited space: a dead letter takes 200 bytes, any other change 10.
 private final class TightStore: EventStore {
     let kind = "tight"
-    /// Bytes that a write may take.
+    /// The bytes that a write may take.
     var room = Int.max
     private(set) var settled: [DispatcherNumber: Settled] = [:]
     private(set) var letters: Set<LetterName> = []
@@ -110,7 +110,7 @@ private final class History: GateHost {
     private let settlements: Settlements
     private let seed: Seed
     private var random: SeededRandom
-    /// What is so: all up to here is settled by each, and what of it died.
+    /// The expected state: how far each dispatcher has settled, and its dead letters.
     private var positions: [DispatcherNumber: SequenceNumber] = [1: 0, 2: 0, 3: 0]
     private var dead: Set<LetterName> = []
     private var kept = 0
@@ -155,7 +155,7 @@ private final class History: GateHost {
         settlements.settled(number) { [unowned self] in Settled(through: positions[number] ?? 0) }
     }
 
-    /// Somebody waits for all that was asked for so far.
+    /// Asks to be notified when everything up to now is written.
     private func ask() {
         asked += 1
         let (value, letters) = (kept, dead)

@@ -15,14 +15,14 @@ struct SettlementsTests {
         settlements = Settlements(scheduler: scheduler, store: store)
     }
 
-    /// Writes down what is written.
+    /// Records the changes that are written.
     final class WrittenStore: EventStore {
         let kind = "written"
         var fault: StoreFault?
         var writes: [[StoreChange]] = []
-        /// How often something was to be written.
+        /// The number of write attempts.
         var attempts = 0
-        /// Called while a write is on its way.
+        /// Called while a write is in progress.
         var whileWriting: () -> Void = {}
         private let scheduler: ManualScheduler
 
@@ -46,7 +46,7 @@ struct SettlementsTests {
         }
     }
 
-    /// Says once what nobody needs any more.
+    /// A gate that reports the unused routes once.
     private final class ForgettingHost: GateHost {
         var routes: [RouteNumber] = []
         var needed: SequenceNumber = 0

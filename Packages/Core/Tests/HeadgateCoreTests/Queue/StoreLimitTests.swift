@@ -175,7 +175,7 @@ struct StoreLimitTests {
     func soonerOfBoth(maxAge: Int, timeToLive: Int?, end: Int) {
         let bench = GateBench(limits: limits { $0.maxAge = .seconds(maxAge) })
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
-        // One in hand, and those behind it.
+        // One event is buffered; the others are only in the store.
         bench.track(3, EventDraft(timeToLive: timeToLive.map { .seconds($0) }))
         bench.advance(by: .milliseconds(end * 1000 - 1))
         #expect(bench.summary().counters[.expired] == 0 && bench.summary().pending == 3)

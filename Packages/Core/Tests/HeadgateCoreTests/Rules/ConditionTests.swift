@@ -4,10 +4,10 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Every operator against a value of every type.
+/// Every operator applied to a value of every type.
 @Suite("Conditions")
 struct ConditionTests {
-    /// The data of one event, in which each value has its name.
+    /// An event whose data has a member for each value, named after the value.
     static let event = EventDocument(members: [
         "event": "Order", "context": ["uid": 1000],
         "data": [
@@ -64,7 +64,7 @@ struct ConditionTests {
         Row(.regularExpression, "b", ["abc"]),
         Row(.regularExpression, "b", ["abc", "ABC"], ignoreCase: true),
         Row(.notRegularExpression, "b", ["ABC", "digit", ""]),
-        // Cannot be evaluated, as no search for it comes to an end.
+        // An invalid regular expression cannot be evaluated.
         Row(.regularExpression, "?", []),
         Row(.notRegularExpression, "?", []),
         Row(.greaterThan, 5, ["7"]),

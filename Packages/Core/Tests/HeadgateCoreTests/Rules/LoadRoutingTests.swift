@@ -10,7 +10,7 @@ struct LoadRoutingTests {
         .just(.equals(ignoreCase: false, variable: "event", target: name))
     }
 
-    /// Three dispatchers: `all` without a rule, `orders` and `premium` with one each.
+    /// Creates three dispatchers: `all` without a rule, `orders` and `premium` with one rule each.
     private func bench() throws -> GateBench {
         var orders = DispatcherSettings(id: "orders")
         orders.loadRule = .reference("is_order")

@@ -9,7 +9,7 @@ struct LoadRulesTests {
     static let event = EventDocument(members: ["event": "order", "data": ["plan": "pro"]])
     static let yes = Rule.just(.equals(ignoreCase: false, variable: "event", target: "order"))
     static let no = Rule.just(.equals(ignoreCase: false, variable: "event", target: "debug"))
-    /// Asks for a string where nothing is.
+    /// A rule that cannot be evaluated, since its variable is missing.
     static let blind = Rule.just(.equals(ignoreCase: false, variable: "data.none", target: "x"))
 
     @Test("S5: and, or and not are plain logic, also around what cannot be evaluated")

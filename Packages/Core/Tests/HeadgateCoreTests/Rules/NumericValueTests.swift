@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Numbers in conditions")
 struct NumericValueTests {
-    /// Ascending; those in one line are equal.
+    /// Numbers in ascending order; the numbers of one group are equal.
     static let scale: [[String]] = [
         ["-1e400"], ["-123456789012345678901", "-1.23456789012345678901e20"], ["-100", "-1e2"], ["-0.5", "-5E-1"],
         ["0", "-0", "0.0", "0e9", "-0.000e-5"], ["1e-400"], ["0.1", "1e-1", "0.10", "10e-2"],

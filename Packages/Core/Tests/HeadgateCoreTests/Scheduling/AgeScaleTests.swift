@@ -15,18 +15,18 @@ struct AgeScaleTests {
     }
 }
 
-/// A gate whose machine sleeps and boots, whose process is killed, and whose wall clock jumps.
+/// A gate whose machine sleeps and reboots, whose process crashes, and whose wall clock jumps.
 private final class ClockRun {
     private let bench = GateBench()
     private let seed: UInt64
     private var random: SeededRandom
-    /// Where the scale has to stand.
+    /// The expected present stamp.
     private var stamp: Int64
-    /// No stamp may be given that is older.
+    /// The newest stamp given to an event. No later stamp may be older.
     private var newest: Int64 = .min
-    /// The newest wall time that counted as set. Of the last minute the store may know nothing.
+    /// The newest wall time that counted as set. The store may have missed the last minute of it.
     private var newestWall: Int64
-    /// The wall time minus the stamp when the newest wall time was seen.
+    /// The difference between wall time and stamp when the newest wall time was seen.
     private var distance: Int64
 
     init(seed: UInt64) {
@@ -44,7 +44,7 @@ private final class ClockRun {
         case 0..<4: pass(Int64.random(in: 1...200_000, using: &random)) { bench.advance(by: $0) }
         case 4:
             pass(Int64.random(in: 10...10_000_000, using: &random)) { bench.scheduler.sleep(for: $0) }
-            // The pair is kept every minute that is not slept through.
+            // The pair of wall time and stamp is stored every minute that the machine is awake.
             pass(60_000) { bench.advance(by: $0) }
         case 5, 6: jump()
         case 7: try bench.restart()
@@ -76,21 +76,21 @@ private final class ClockRun {
         let far = Int64.random(in: -year...year, using: &random)
         bench.scheduler.wall.milliseconds += random.oneIn(2) ? far : (far < 0 ? -1 : 1) * (1_000 + abs(far) % 10_000)
         note()
-        // Whatever happens next, the jump is noted with it; with nothing at all, within a minute.
+        // The jump is stored with the next event, or within a minute if there is none.
         if random.oneIn(2) { track() } else { pass(60_000) { bench.advance(by: $0) } }
     }
 
     private func reboot() throws {
         let before = bench.scheduler.wall.milliseconds
         bench.scheduler.reboot(after: .milliseconds(Int64.random(in: 0...100_000_000, using: &random)))
-        // The clock may come up wrong: behind, so that it counts as not set.
+        // The clock may be behind after the reboot, so that it counts as not set.
         if random.oneIn(3) {
             bench.scheduler.wall.milliseconds = before - Int64.random(in: 60_000...1 << 40, using: &random)
         }
         let wall = bench.scheduler.wall.milliseconds
         try bench.restart()
         let present = bench.gate.events.presentStamp()
-        // A clock that counts as set goes on from the newest time; otherwise the last minute may be missing.
+        // A clock that counts as set continues from the newest time. Otherwise the last minute may be lost.
         let isSet = wall > newestWall && wall - distance >= stamp
         let least = max(newest, isSet ? wall - distance : stamp - 61_000)
         let most = wall > newestWall - 61_000 ? max(stamp, wall - distance) : stamp

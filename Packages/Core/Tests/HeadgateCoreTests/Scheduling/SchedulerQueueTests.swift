@@ -4,7 +4,7 @@ import Testing
 
 @Suite("SchedulerQueue")
 struct SchedulerQueueTests {
-    /// What ran, in order, wherever it ran.
+    /// The steps that ran, in order.
     private final class Record: @unchecked Sendable {
         // Unchecked: the test and its scheduler are one thread.
         var steps: [Int] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// What a whole gate tells of one event (Behaviour O2), under a clock that stands still.
+/// Traces of an event in a gate as a whole (Behaviour O2), with a manual clock.
 @Suite("Tracing through a gate") struct GateTraceTests {
     private func trace(_ id: String, in namespace: String? = "test", of bench: GateBench) -> [TracedEvent] {
         var found: Result<[TracedEvent], StoreFault>?
@@ -13,12 +13,12 @@ import Testing
         return (try? found?.get()) ?? []
     }
 
-    /// How an event stands with `collect`.
+    /// Returns the status of an event with the dispatcher `collect`.
     private func way(_ id: String, of bench: GateBench) -> TracedWay? {
         trace(id, of: bench).last?.dispatchers.first { $0.dispatcher == "collect" }
     }
 
-    /// Events whose ids are these numbers.
+    /// Tracks events whose ids are the given numbers.
     private func track(_ numbers: ClosedRange<Int>, in bench: GateBench, timeToLive: Duration? = nil) {
         for number in numbers { bench.track(EventDraft("order", id: "\(number)", timeToLive: timeToLive)) }
         bench.settle()

@@ -9,7 +9,7 @@ import Testing
 
     private func wall(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
 
-    /// Events of these ids, from a number on, all of one namespace.
+    /// Stores events with consecutive sequence numbers and the given ids in one namespace.
     private func store(
         _ ids: [String], from first: SequenceNumber, in memory: inout TraceMemory, namespace: UInt32 = 1
     ) {
@@ -85,7 +85,7 @@ import Testing
         #expect(memory.oldest == 7)
     }
 
-    /// What a slow and obvious memory has.
+    /// A simple model of ``TraceMemory``.
     private struct Model {
         var capacity: Int
         var events: [(number: SequenceNumber, id: String, namespace: UInt32)] = []
@@ -115,7 +115,7 @@ import Testing
                     next += 1
                 }
                 model.trim()
-                // A group that failed used up some numbers.
+                // A failed group leaves a gap in the sequence numbers.
                 if chance.oneIn(4) { next += 3 }
             case 4...8:
                 settleSome(&memory, &model, through: next, &chance)
@@ -216,9 +216,9 @@ import Testing
     }
 }
 
-/// Chunks of events as the queue lays them.
+/// Creates chunks of events in the queue's format.
 enum TraceChunks {
-    /// - Parameter ids: JSON strings.
+    /// - Parameter ids: Ids as JSON strings.
     static func of(_ ids: [String], from first: SequenceNumber) -> Chunk {
         var writer = RecordWriter()
         for (place, id) in ids.enumerated() {

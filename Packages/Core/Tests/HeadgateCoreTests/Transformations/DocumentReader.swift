@@ -1,7 +1,7 @@
 import Foundation
 import HeadgateData
 
-/// Reads JSON objects for tests in which the order of members does not matter.
+/// Parses JSON objects for tests that ignore the order of members.
 enum DocumentReader {
     static func read(_ bytes: UnsafeRawBufferPointer) -> DataObject? {
         guard case .object(let object)? = (try? JSONSerialization.jsonObject(with: Data(bytes))).map(item) else {

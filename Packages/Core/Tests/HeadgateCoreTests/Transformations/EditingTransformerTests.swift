@@ -12,7 +12,7 @@ struct EditingTransformerTests {
         return EditingTransformer(edits) { "#" + String(decoding: $0, as: UTF8.self) }.edit(event, EventLimits())
     }
 
-    /// The data that edits leave of some, as text.
+    /// Returns the `data` of an event after the edits, as JSON text.
     private func edited(_ data: String, _ edits: EventEdit...) throws -> String {
         let result = try edit(#"{"event":"order","context":{},"data":\#(data)}"#, edits)
         #expect(result.faults == [])
@@ -67,7 +67,7 @@ struct EditingTransformerTests {
         #expect(try edited(data, rename(("a", "x")), .hash("a"), .hash("x")) == ##"{"b":{"c":"n","d":"o"},"x":"#m"}"##)
         #expect(try edited(data, rename(("a", "x")), .remove("a")) == #"{"b":{"c":"n","d":"o"}}"#)
         #expect(try edited(data, rename(("b", "x")), .remove("b.c"), .hash("b.d")) == ##"{"a":"m","x":{"d":"#o"}}"##)
-        // What is moved out of an object that is removed stays.
+        // A member moved out of an object is kept when the object is removed.
         #expect(try edited(data, rename(("b.c", "c")), .remove("b")) == #"{"a":"m","c":"n"}"#)
     }
 
@@ -83,7 +83,7 @@ struct EditingTransformerTests {
         #expect(result.faults == [.noWay, .notAnEvent, .cannotBeChanged(.id)])
         #expect(result.event["x"] == 1 && result.event["a"] == ["c": 2])
         #expect(result.event["mail"] == "#m" && result.event["ip"] == nil && result.event.event == "order")
-        // What cannot be placed stays where it was.
+        // A member that cannot be moved stays where it was.
         let back = try edit(json, [rename(("b", "mail.c")), .remove("ip")])
         #expect(back.faults == [.noWay] && back.event["b"] == 2 && back.event["ip"] == nil)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Transformations on the way")
 struct TransformationTests {
-    /// Does as a test says.
+    /// A transformer that calls a closure of the test.
     private struct Scripted: Transformer {
         let body: (EventDocument, String?) throws -> EventDocument?
 
@@ -17,7 +17,7 @@ struct TransformationTests {
 
     private struct Refusal: Error {}
 
-    /// Adds a letter to `data.way`.
+    /// Returns a transformer that appends a letter to `data.way`.
     private func adding(_ letter: String) -> Scripted {
         Scripted { event, _ in
             var event = event
@@ -44,7 +44,7 @@ struct TransformationTests {
             TransformationSettings(id: id, transformerId: id, scopes: scopes, order: order, when: when))
     }
 
-    /// What a dispatcher was sent last.
+    /// Returns the events of the last batch sent to a dispatcher.
     private func sent(_ bench: GateBench, _ id: String) throws -> [DataObject] {
         let batch = try #require(bench[id].batches.last)
         return try batch.events.map { try #require(DocumentReader.read(batch.body[$0.range])) }
@@ -78,12 +78,12 @@ struct TransformationTests {
         ]
         for (letter, order) in given { try add(adding(letter), letter, to: bench, [.allDispatchers], order: order) }
         bench.track(1)
-        // By order: g -0.5, a 0, c 0.5, b 1, e 1, d 3, f 3, h 8, i 8.
+        // Sorted by order: g -0.5, a 0, c 0.5, b 1, e 1, d 3, f 3, h 8, i 8.
         #expect(try way(bench, "a") == "gacbedfhi")
         bench.gate.removeTransformation(id: "a")
         bench["a"].answer()
         bench.track(1)
-        // One is gone, so those behind it have moved up: b 0, c 0.5, e 1, d 2, f 3, i 7, h 8.
+        // With one removed, the later ones have moved up: b 0, c 0.5, e 1, d 2, f 3, i 7, h 8.
         #expect(try way(bench, "a") == "gbcedfih")
     }
 

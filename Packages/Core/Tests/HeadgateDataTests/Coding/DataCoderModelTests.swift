@@ -3,7 +3,7 @@ import HeadgateData
 import HeadgateSeeds
 import Testing
 
-/// Holds the coder to Foundation's, by values drawn by chance.
+/// Compares ``DataCoder`` with Foundation's coders on random values.
 @Suite("Values of a program's own types, as Foundation codes them")
 struct DataCoderModelTests {
     @Test("P6: what is encoded is what Foundation encodes, and each reads the other's", arguments: Seeds.first(50))
@@ -33,7 +33,7 @@ struct DataCoderModelTests {
         switch (ours, theirs) {
         case (.success(let ours), .success(let theirs)): #expect(ours == theirs, "\(seed)")
         case (.failure(let ours as DecodingError), .failure(let theirs as DecodingError)):
-            // Foundation does not say where a number is that does not fit.
+            // Foundation does not report the path of a number that does not fit its type.
             #expect(theirs.place.isEmpty || ours.place == theirs.place, "\(seed): \(ours) \(theirs)")
         default: Issue.record("\(seed): \(ours) \(theirs) \(item.json)")
         }
@@ -51,7 +51,7 @@ struct DataCoderModelTests {
     }
 }
 
-/// Something of all that types are made of.
+/// A random value of every kind of type that a program can declare.
 private struct Drawn: Codable, Equatable {
     enum Choice: Codable, Equatable {
         case nothing
@@ -152,7 +152,7 @@ private struct Drawn: Codable, Equatable {
 }
 
 extension DataItem {
-    /// Something in it gone, or of another kind.
+    /// Returns a copy with one part removed or replaced by another type.
     fileprivate func broken(_ chance: inout SeededRandom) -> DataItem {
         switch self {
         case .object(var object) where !object.isEmpty:
@@ -171,7 +171,7 @@ extension DataItem {
 }
 
 extension DecodingError {
-    /// Where it is, and for a member that is missing its name.
+    /// The path of the error, including the key of a missing member.
     fileprivate var place: [String] {
         switch self {
         case .keyNotFound(let key, let context): context.codingPath.map(\.stringValue) + [key.stringValue]

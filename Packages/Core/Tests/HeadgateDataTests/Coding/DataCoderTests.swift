@@ -201,7 +201,7 @@ struct DataCoderTests {
 
     // MARK: Depth
 
-    /// Nests itself without an end.
+    /// Encodes itself inside itself without end.
     struct Endless: Encodable {
         func encode(to encoder: any Encoder) throws {
             var container = encoder.unkeyedContainer()
@@ -209,7 +209,7 @@ struct DataCoderTests {
         }
     }
 
-    /// So many arrays in each other, by nested containers.
+    /// Encodes `levels` arrays inside each other.
     struct Nested: Encodable {
         var levels: Int
         func encode(to encoder: any Encoder) throws {
@@ -309,7 +309,7 @@ struct DataCoderTests {
     }
 }
 
-/// Any name.
+/// A coding key with any name.
 struct AnyKey: CodingKey {
     var stringValue: String
     var intValue: Int? { nil }

@@ -2,7 +2,7 @@ import Foundation
 import HeadgateData
 import Testing
 
-/// What Swift promises of any `Encoder` and `Decoder`.
+/// The contract that Swift documents for every `Encoder` and `Decoder`.
 @Suite("Containers of encoders and decoders")
 struct EncoderContractTests {
     class Base: Codable {
@@ -38,14 +38,14 @@ struct EncoderContractTests {
         expectFault("super", .valueNotFound) { try DataCoder().decode(Derived.self, from: ["label": "c"]) }
     }
 
-    /// Asks for everything that there is.
+    /// Uses every method of the encoding containers.
     struct Everything: Encodable {
         func encode(to encoder: any Encoder) throws {
             var outer = encoder.container(keyedBy: AnyKey.self)
             var first = outer.nestedUnkeyedContainer(forKey: AnyKey("list"))
             try outer.encodeNil(forKey: AnyKey("none"))
             try outer.encodeIfPresent(Int?.none, forKey: AnyKey("absent"))
-            // What was asked for first is filled last, and stays in its place.
+            // The first container is filled last, and keeps its position.
             try first.encodeNil()
             try first.encode(contentsOf: [true, false])
             var members = first.nestedContainer(keyedBy: AnyKey.self)
@@ -73,7 +73,7 @@ struct EncoderContractTests {
                 + #""deep":{"super":{}},"inner":"x.deep.super"}}"#)
     }
 
-    /// Reads what is in an array, whatever it is.
+    /// Reads the elements of an array, whatever their types.
     struct Elements: Decodable, Equatable {
         var read: [String] = []
 

@@ -2,13 +2,13 @@ import HeadgateCore
 import HeadgateCoreTesting
 import HeadgateData
 
-/// What a barrier needs, in the hands of a test.
+/// The parts of a barrier's context, controlled by a test.
 final class BarrierBench {
     let scheduler: ManualScheduler
     let queues = QueueBoard()
     let network = StateSubject(NetworkState.unknown)
     let status = StateSubject<ApplicationStatus?>(nil)
-    /// Time zones by name; nil names the machine's.
+    /// Time zone rules by name; the key nil stands for the local time zone.
     var zones: [String?: TimeZoneRules] = [nil: .utc, "UTC": .utc]
 
     init(wall: String = "2026-03-02T12:00:00Z") {
@@ -21,18 +21,18 @@ final class BarrierBench {
             timeZone: { [unowned self] name in self.zones[name] })
     }
 
-    /// Adds a time zone whose clocks change at some moments.
+    /// Adds a time zone with the given UTC offset changes.
     func addZone(_ name: String, minutesEast first: Int, _ changes: (moment: String, minutesEast: Int)...) {
         let steps = changes.map { (Self.moment($0.moment).milliseconds / 1000, $0.minutesEast) }
         zones[name] = TimeZoneRules { seconds in 60 * (steps.last { $0.0 <= seconds }?.1 ?? first) }
     }
 
-    /// Sets the wall clock, alone.
+    /// Sets the wall clock without moving the monotonic clock.
     func setWall(_ text: String) {
         scheduler.wall = Self.moment(text)
     }
 
-    /// Moves both clocks to a wall time.
+    /// Advances both clocks until the wall clock shows the given time.
     func advance(to text: String) {
         let wait = Self.moment(text).milliseconds - scheduler.wall.milliseconds
         scheduler.advance(by: .milliseconds(wait))
@@ -44,7 +44,7 @@ final class BarrierBench {
     }
 }
 
-/// Queues that a test plays.
+/// A ``QueueObserving`` whose queues the test controls.
 final class QueueBoard: QueueObserving {
     private var takings: [String: PulseSubject<Int>] = [:]
 
@@ -62,21 +62,21 @@ final class QueueBoard: QueueObserving {
         return subject
     }
 
-    /// A batch of so many dispatches is taken.
+    /// Reports that a dispatcher took a batch of `count` events.
     func take(_ count: Int, for dispatcherId: String = "collect") {
         takings[dispatcherId]?.send(count)
     }
 }
 
-/// Holds a barrier and follows what it says about one dispatcher.
+/// Holds a barrier and records the states that it publishes for one dispatcher.
 final class BarrierWatch {
-    /// The last state that it told; nil before.
+    /// The last state published, or nil before the first.
     private(set) var state: BarrierState?
     private(set) var isFlushable: Bool?
-    /// Every state, without repetitions, since the beginning.
+    /// All published states, without repetitions.
     private(set) var states: [BarrierState] = []
     private var subscriptions: [any Disposable] = []
-    /// Held, as a gate holds the barriers before its dispatchers.
+    /// A strong reference, as a gate would hold.
     private let barrier: any Barrier
 
     init(_ barrier: any Barrier, for dispatcherId: String = "collect") {

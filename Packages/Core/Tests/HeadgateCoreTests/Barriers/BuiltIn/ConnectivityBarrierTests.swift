@@ -66,7 +66,7 @@ struct ConnectivityBarrierTests {
 
 @Suite("ConnectivityBarrier in the gate")
 struct ConnectivityInTheGateTests {
-    /// A gate with a dispatcher `collect` on the network, and `archive` on this machine.
+    /// Creates a gate with a dispatcher `collect` that uses the network and a dispatcher `archive` that does not.
     private func bench(watchesNetwork: Bool = true) -> GateBench {
         let bench = GateBench([DispatcherSettings(id: "archive")])
         if watchesNetwork { bench.gate.watchNetwork() }

@@ -122,13 +122,13 @@ struct RateBarrierTests {
         let watch = BarrierWatch(barrier)
         bench.queues.take(10)
         bench.scheduler.advance(by: .seconds(4))
-        // Six of ten are missing: at ten a second that is until a whole token is there six tenths of a second.
+        // The bucket is six tokens short. At ten tokens a second that takes 600 ms.
         try barrier.updateConfiguration(["per_second": 10, "burst": 1])
         bench.scheduler.advance(by: .milliseconds(599))
         #expect(watch.state == .closed)
         bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .open)
-        // And slower: one of two is missing, at one in ten seconds.
+        // Now slower: the bucket is one token short, at one token in ten seconds.
         bench.queues.take(2)
         bench.scheduler.advance(by: .milliseconds(100))
         try barrier.updateConfiguration(["per_second": 0.1, "burst": 1])

@@ -16,7 +16,8 @@ struct ScheduleBarrierTests {
         try Barriers.schedule().create(context: bench.context, configuration: configuration)
     }
 
-    /// The moments, between two, at which the way opens (`+`) and closes (`-`), looked at minute by minute.
+    /// Returns the moments between `start` and `end` at which the barrier opens (`+`) or closes (`-`), sampled every
+    /// minute.
     private func changes(_ configuration: DataObject, from start: String, to end: String) throws -> [String] {
         bench.setWall(start)
         let watch = BarrierWatch(try barrier(configuration))
@@ -83,7 +84,7 @@ struct ScheduleBarrierTests {
 
     @Test("B24: daylight-saving time begins: the hour that is skipped is not there to be open in")
     func spring() throws {
-        // In Berlin the clocks go from 2:00 to 3:00 on 2026-03-29, at 1:00 UTC.
+        // In Berlin clocks go forward from 2:00 to 3:00 on 2026-03-29, at 1:00 UTC.
         let window: DataObject = ["start_hour": 9, "end_hour": 17, "time_zone": "Europe/Berlin"]
         #expect(
             try changes(window, from: "2026-03-28T00:00:00Z", to: "2026-03-30T00:00:00Z") == [
@@ -103,7 +104,7 @@ struct ScheduleBarrierTests {
 
     @Test("B24: daylight-saving time ends: the hour that comes twice is open twice")
     func autumn() throws {
-        // In Berlin the clocks go from 3:00 back to 2:00 on 2026-10-25, at 1:00 UTC.
+        // In Berlin clocks go back from 3:00 to 2:00 on 2026-10-25, at 1:00 UTC.
         let hour: DataObject = ["start_hour": 2, "end_hour": 3, "time_zone": "Europe/Berlin"]
         #expect(
             try changes(hour, from: "2026-10-24T12:00:00Z", to: "2026-10-25T12:00:00Z") == [
@@ -118,7 +119,7 @@ struct ScheduleBarrierTests {
 
     @Test("B24: a zone half an hour off, whose clocks move by half an hour")
     func halfHours() throws {
-        // On Lord Howe Island the clocks go from 2:00 to 2:30 on 2026-10-04, at 15:30 UTC the day before.
+        // On Lord Howe Island clocks go forward from 2:00 to 2:30 on 2026-10-04, at 15:30 UTC the day before.
         let window: DataObject = ["start_hour": 1, "end_hour": 3, "time_zone": "Australia/Lord_Howe"]
         #expect(
             try changes(window, from: "2026-10-02T12:00:00Z", to: "2026-10-05T00:00:00Z") == [

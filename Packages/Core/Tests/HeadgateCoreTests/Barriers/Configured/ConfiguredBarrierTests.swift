@@ -187,7 +187,7 @@ struct ConfiguredBarrierTests {
     }
 }
 
-/// A factory that says nothing about scopes.
+/// A barrier factory without default scopes.
 private struct Unscoped: BarrierFactory {
     func create(context: BarrierContext, configuration: DataObject) -> UnscopedBarrier {
         UnscopedBarrier()

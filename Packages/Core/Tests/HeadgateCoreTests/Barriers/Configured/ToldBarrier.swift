@@ -1,18 +1,18 @@
 import HeadgateCore
 import HeadgateData
 
-/// A configurable barrier that writes down what it is told. `{"state": "closed"}` closes it; `{"refuse": true}` is
-/// refused; `{"fail": true}` makes it throw.
+/// A configurable barrier that records each configuration it gets. `{"state": "closed"}` closes the barrier; it rejects
+/// `{"refuse": true}`; `{"fail": true}` makes it throw an unexpected error.
 final class ToldBarrier: ConfigurableBarrier {
     static let id = "ToldBarrier"
 
-    /// What code may throw.
+    /// The unexpected error thrown for `{"fail": true}`.
     enum Failure: Error {
         case failed
     }
 
     private(set) var told: [DataObject] = []
-    /// Whether it refuses all that it is told.
+    /// True if the barrier rejects every configuration.
     var refusesAll = false
     @StateSubject(.open) private var state: ObservableState<BarrierState>
 
@@ -33,7 +33,7 @@ final class ToldBarrier: ConfigurableBarrier {
         _state.value = configuration.get(key: "state") == "closed" ? .closed : .open
     }
 
-    /// Makes them, and keeps hold of them.
+    /// Creates barriers and keeps a reference to each.
     final class Factory: BarrierFactory {
         private(set) var made: [ToldBarrier] = []
         var scopes: [BarrierScope] = [.all]

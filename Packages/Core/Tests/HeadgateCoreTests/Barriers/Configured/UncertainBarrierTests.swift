@@ -7,7 +7,7 @@ import Testing
 struct UncertainBarrierTests {
     let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "archive")])
 
-    /// One that finds what a test says.
+    /// A barrier whose finding the test sets.
     private final class FindingBarrier: UncertainBarrier, ConfigurableBarrier {
         static let id = "FindingBarrier"
         let finding = StateSubject(BarrierFinding.unknown)
@@ -85,7 +85,7 @@ struct UncertainBarrierTests {
         #expect(state == .open)
         try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
         #expect(bench.barrier("find")?.states.map(\.state) == [.closed, .closed])
-        // Without a word about it, it stays.
+        // An update without `stateOnError` keeps the earlier setting.
         try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:])
         barrier.finding.value = .failed(Failure())
         #expect(state == .closed && bench.barrier("find")?.reason == "no answer")
@@ -110,7 +110,7 @@ struct UncertainBarrierTests {
         #expect(state == .some(nil) && bench.barrier("find")?.reason == nil)
     }
 
-    /// One that fails for the first who asks, and then says nothing.
+    /// A barrier that reports a failure to its first subscriber, and nothing to later ones.
     private final class OnceFailingBarrier: UncertainBarrier {
         private var hasFailed = false
 
