@@ -625,11 +625,17 @@ static bool is_foreign(const headgate *client) { return getpid() != client->proc
 /* Takes the lock for a thread that enters the client. The thread cannot be cancelled until it leaves: other threads wait for the
  * work that it does. */
 static bool enter(headgate *client, int *cancelling, headgate_error *error) {
+    if (!client) return fail(error, "misuse", "there is no client: headgate_open failed");
     if (is_foreign(client))
         return fail(error, "misuse", "the client is that of another process: open one of its own after fork()");
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancelling);
     pthread_mutex_lock(&client->lock);
     return true;
+}
+
+/* Whether a function has what it is about; nothing is asked otherwise. */
+static bool is_given(bool is_there, headgate_error *error) {
+    return is_there || fail(error, "misuse", "an argument that is needed is NULL");
 }
 
 static void leave(headgate *client, int cancelling) {
@@ -2286,6 +2292,7 @@ static void forget_all(headgate *client) {
 }
 
 headgate *headgate_open(const headgate_options *options, headgate_error *error) {
+    if (!options) return fail(error, "misuse", "a client needs a name"), NULL;
     headgate *client = calloc(1, sizeof *client);
     if (!client) return fail(error, "no_memory", "out of memory"), NULL;
     client->process = getpid();
@@ -2297,7 +2304,7 @@ headgate *headgate_open(const headgate_options *options, headgate_error *error) 
     client->told_end = &client->told;
     client->notices_end = &client->notices;
     client->jobs_end = &client->jobs;
-    client->path = options->socket_path ? copy_of(options->socket_path, strlen(options->socket_path)) : usual_socket();
+    client->path = options->socket_path && *options->socket_path ? copy_of(options->socket_path, strlen(options->socket_path)) : usual_socket();
     if (options->name) make_hello(client, options);
     pthread_condattr_t attributes;
     const char *fault = !options->name ? "a client needs a name" : client->hello.fault;
@@ -2314,7 +2321,7 @@ headgate *headgate_open(const headgate_options *options, headgate_error *error) 
     return client;
 }
 
-const char *headgate_socket_path(const headgate *client) { return client->path; }
+const char *headgate_socket_path(const headgate *client) { return client ? client->path : NULL; }
 
 void headgate_stop(headgate *client) {
     int cancelling;
@@ -2393,6 +2400,7 @@ bool headgate_drain(headgate *client, long deadline_ms, headgate_error *error) {
 
 bool headgate_call(headgate *client, const char *method, const char *params, long deadline_ms, headgate_answer *answer,
                    headgate_error *error) {
+    if (!is_given(method, error)) return false;
     bytes given = {0};
     int cancelling;
     if (!enter(client, &cancelling, error)) return false;
@@ -2430,6 +2438,7 @@ void headgate_receipt_free(headgate_receipt *receipt) {
 
 bool headgate_track(headgate *client, const headgate_event *event, long deadline_ms, headgate_receipt *receipt,
                     headgate_error *error) {
+    if (!is_given(client && event, error)) return false;
     bytes params = {0};
     headgate_answer answer = {{0}, NULL};
     int cancelling;
@@ -2467,6 +2476,7 @@ static bool find_room(headgate *client, const bytes *params, int64_t moment, hea
 /* Begins an event. It waits for room until `until`, or not at all if that is 0. */
 static bool track_soon(headgate *client, const headgate_event *event, int64_t until, int64_t deadline,
                        headgate_tracked tracked, void *context, headgate_error *error) {
+    if (!is_given(client && event, error)) return false;
     bytes params = {0};
     int cancelling;
     put_event(&params, client, event);
@@ -2531,6 +2541,7 @@ static bool ask_count(headgate *client, const char *method, bytes *params, const
 
 bool headgate_track_many(headgate *client, const headgate_event *events, size_t count, long deadline_ms,
                          headgate_answer *answer, headgate_error *error) {
+    if (!is_given(client && (events || count == 0), error)) return false;
     bytes params = params_begin();
     headgate_answer got = {{0}, NULL};
     put_name(&params, "events");
@@ -2826,6 +2837,7 @@ static bool stop_serving(headgate *client, service_kind kind, const char *name, 
 }
 
 bool headgate_application_status(headgate *client, const char *status, long deadline_ms, headgate_error *error) {
+    if (!is_given(status, error)) return false;
     bytes params = params_begin();
     int cancelling;
     member_text(&params, "status", status);
@@ -2846,6 +2858,7 @@ bool headgate_application_status(headgate *client, const char *status, long dead
 
 bool headgate_watch(headgate *client, const char *const *topics, size_t count, headgate_watcher watcher, void *context,
                     long deadline_ms, int64_t *watch, headgate_error *error) {
+    if (!is_given(watcher, error)) return false;
     bytes params = params_begin();
     member_texts(&params, "topics", topics, count);
     service *added = make_service(WATCH, "", context);
@@ -2876,6 +2889,7 @@ bool headgate_unwatch(headgate *client, int64_t watch, headgate_error *error) {
 
 bool headgate_subscribe(headgate *client, const char *dispatcher, int64_t credit, int64_t limit, headgate_work work,
                         void *context, long deadline_ms, headgate_error *error) {
+    if (!is_given(client && dispatcher && work, error)) return false;
     bytes params = params_begin();
     service *added = make_service(WORKER, dispatcher, context);
     if (added) added->handler.work = work;
@@ -2887,11 +2901,13 @@ bool headgate_subscribe(headgate *client, const char *dispatcher, int64_t credit
 }
 
 bool headgate_unsubscribe(headgate *client, const char *dispatcher, long deadline_ms, headgate_error *error) {
+    if (!is_given(dispatcher, error)) return false;
     return stop_serving(client, WORKER, dispatcher, deadline_ms, error);
 }
 
 static bool serve_board(headgate *client, const char *board, const char *barrier, headgate_run choose, bool bypass_gateway,
                         headgate_run run, void *context, long deadline_ms, headgate_error *error) {
+    if (!is_given(client && board && run, error)) return false;
     bytes params = params_begin();
     service *added = make_service(BOARD, board, context);
     if (added) added->handler.run = run, added->choose = choose;
@@ -2909,15 +2925,18 @@ bool headgate_serve_board(headgate *client, const char *board, const char *barri
 
 bool headgate_serve_board_choosing(headgate *client, const char *board, headgate_run choose, bool bypass_gateway,
                                    headgate_run run, void *context, long deadline_ms, headgate_error *error) {
+    if (!is_given(choose, error)) return false;
     return serve_board(client, board, NULL, choose, bypass_gateway, run, context, deadline_ms, error);
 }
 
 bool headgate_unserve_board(headgate *client, const char *board, long deadline_ms, headgate_error *error) {
+    if (!is_given(board, error)) return false;
     return stop_serving(client, BOARD, board, deadline_ms, error);
 }
 
 bool headgate_activate(headgate *client, const headgate_activate_options *options, long deadline_ms,
                        headgate_answer *answer, headgate_error *error) {
+    if (!is_given(options && options->board, error)) return false;
     bytes params = params_begin();
     member_text(&params, "board", options->board);
     member_json(&params, "input", options->input, HEADGATE_NONE, "input that is not JSON");
@@ -2957,6 +2976,7 @@ static void put_registration(bytes *to, const service *barrier) {
 
 bool headgate_barrier_register(headgate *client, const headgate_barrier *barrier, long deadline_ms,
                                headgate_error *error) {
+    if (!is_given(barrier && barrier->id, error)) return false;
     bytes scopes = {0}, params = params_begin();
     service *added = make_service(BARRIER, barrier->id, NULL);
     member_texts(&scopes, "", barrier->scopes, barrier->scope_count);
@@ -3078,6 +3098,7 @@ static bool await_change(headgate *client, call *some, long deadline_ms, headgat
 
 bool headgate_barrier_set(headgate *client, const headgate_barrier_change *change, long deadline_ms,
                           headgate_error *error) {
+    if (!is_given(change && change->id, error)) return false;
     bytes params = {0};
     int cancelling;
     put_change(&params, change);
@@ -3163,6 +3184,7 @@ static service *one_of_two(headgate *client, service *kept) {
 }
 
 bool headgate_barrier_unregister(headgate *client, const char *id, bool force, long deadline_ms, headgate_error *error) {
+    if (!is_given(id, error)) return false;
     bytes params = params_begin();
     member_text(&params, "id", id);
     member_true(&params, "force", force);

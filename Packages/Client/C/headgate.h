@@ -20,8 +20,8 @@
  *
  * Texts are UTF-8 and end in NUL. What is called JSON is one whole JSON text. Functions that give bool give false when
  * they fail, and tell why in *error, unless that is NULL. Deadlines are milliseconds from now; HEADGATE_FOREVER is
- * none. After a deadline what was asked for may be done all the same. Pointers that are not said to be needed may be
- * NULL.
+ * none. After a deadline what was asked for may be done all the same. What a function is about (its client, an event, a
+ * method, the id or name of a thing, a handler) is needed: a function without it fails with `misuse`. Other pointers may be NULL.
  */
 #ifndef HEADGATE_H
 #define HEADGATE_H

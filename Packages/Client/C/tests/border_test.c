@@ -635,8 +635,45 @@ static void test_limits_that_bring_the_same_again(void) {
     end(&of);
 }
 
+static void is_misuse(bool is_ok, headgate_error *error, const char *what) {
+    expect(!is_ok && error->code == 0 && strcmp(error->reason, "misuse") == 0, what);
+    *error = (headgate_error){0};
+}
+
+/* Nothing is asked, and nothing connects: nobody listens. */
+static void test_what_is_needed_is_missing(void) {
+    headgate_error e = {0};
+    headgate_event event = {.event = "x"};
+    is_misuse(headgate_open(NULL, &e), &e, "no options");
+    is_misuse(headgate_open(&(headgate_options){0}, &e), &e, "no name");
+    is_misuse(headgate_track(NULL, &event, HEADGATE_FOREVER, NULL, &e), &e, "no client");
+    is_misuse(headgate_status(NULL, HEADGATE_FOREVER, NULL, &e), &e, "no client for a call");
+    is_misuse(headgate_poll(NULL, HEADGATE_FOREVER, &e) >= 0, &e, "no client to poll");
+    expect(!headgate_socket_path(NULL), "no client, no path");
+    headgate_stop(NULL);
+    headgate_close(NULL);
+    headgate *client = headgate_open(&(headgate_options){.name = "c", .socket_path = "/nowhere"}, NULL);
+    is_misuse(headgate_track(client, NULL, HEADGATE_FOREVER, NULL, &e), &e, "no event");
+    is_misuse(headgate_try_track(client, NULL, NULL, NULL, &e), &e, "no event to try");
+    is_misuse(headgate_track_begin(client, NULL, HEADGATE_FOREVER, NULL, NULL, &e), &e, "no event to begin");
+    is_misuse(headgate_track_many(client, NULL, 2, HEADGATE_FOREVER, NULL, &e), &e, "no events");
+    is_misuse(headgate_call(client, NULL, NULL, HEADGATE_FOREVER, NULL, &e), &e, "no method");
+    is_misuse(headgate_application_status(client, NULL, HEADGATE_FOREVER, &e), &e, "no status");
+    is_misuse(headgate_barrier_register(client, NULL, HEADGATE_FOREVER, &e), &e, "no barrier");
+    is_misuse(headgate_barrier_set(client, NULL, HEADGATE_FOREVER, &e), &e, "no change");
+    is_misuse(headgate_barrier_unregister(client, NULL, false, HEADGATE_FOREVER, &e), &e, "no id");
+    is_misuse(headgate_watch(client, NULL, 0, NULL, NULL, HEADGATE_FOREVER, NULL, &e), &e, "no watcher");
+    is_misuse(headgate_subscribe(client, "jobs", 1, 0, NULL, NULL, HEADGATE_FOREVER, &e), &e, "no worker");
+    is_misuse(headgate_unsubscribe(client, NULL, HEADGATE_FOREVER, &e), &e, "no dispatcher");
+    is_misuse(headgate_serve_board(client, "b", NULL, false, NULL, NULL, HEADGATE_FOREVER, &e), &e, "no board's handler");
+    is_misuse(headgate_unserve_board(client, NULL, HEADGATE_FOREVER, &e), &e, "no board");
+    is_misuse(headgate_activate(client, NULL, HEADGATE_FOREVER, NULL, &e), &e, "no activation");
+    headgate_close(client);
+}
+
 int main(void) {
     static const named_test tests[] = {
+        {"what is needed is missing", test_what_is_needed_is_missing},
         {"permanent faults", test_permanent_faults},
         {"states are told", test_states_are_told},
         {"first connection has an end", test_first_connection_has_an_end},
