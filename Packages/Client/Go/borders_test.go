@@ -40,7 +40,7 @@ func TestPermanentFaults(t *testing.T) {
 	folder := t.TempDir()
 	succeed(t, os.WriteFile(filepath.Join(folder, "file"), nil, 0o600))
 	succeed(t, os.Symlink(filepath.Join(folder, "loop"), filepath.Join(folder, "loop")))
-	for _, path := range []string{strings.Repeat("long", 40), "file/d.sock", "loop/d.sock"} {
+	for _, path := range []string{strings.Repeat("long", 40), "file/d.sock", "loop/d.sock", "a\x00b"} {
 		options := Options{SocketPath: filepath.Join(folder, path), ConnectTimeout: Forever}
 		logged, told := lines(&options), states(&options)
 		client := New("test", "", options)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sort"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -354,6 +355,11 @@ func (*refusedGreeting) Error() string { return "refused" }
 
 // connect gives a link on which the daemon has greeted back, or why there is none.
 func (c *connection) connect() (*link, *bufio.Reader, *Error) {
+	if strings.IndexByte(c.options.SocketPath, 0) >= 0 { // the kernel would take what stands before it
+		failure := c.cannotConnect("the path has a NUL in it")
+		failure.isFault = true
+		return nil, nil, failure
+	}
 	until := time.Now().Add(c.options.GreetingTimeout)
 	stream, err := (&net.Dialer{Deadline: until}).Dial("unix", c.options.SocketPath)
 	if err != nil {
