@@ -20,7 +20,7 @@ import Testing
             near.start(server)
             far.start(client)
             far.pauseReading()
-            // The owner's bound, in its own hands: it stops when too much is unsent.
+            // Backpressure by the owner of the connection: it stops writing when too much output is unsent.
             func produce() {
                 #expect(near.lastOutputProgress >= lastProgress)
                 lastProgress = near.lastOutputProgress
@@ -99,7 +99,7 @@ import Testing
             let (forLoop, raw) = try RawSocket.pair()
             let connection = try Connection(fileDescriptor: forLoop, on: loop)
             connection.start(Recorder())
-            // Behind the connection's back: it has nothing to write and is not blocked.
+            // Fill the socket without the connection's knowledge, which has no output and is not blocked.
             while send(connection.number, Self.line, Self.line.count, Int32(MSG_DONTWAIT)) > 0 {}
             while send(connection.number, Self.line, 1, Int32(MSG_DONTWAIT)) > 0 {}
             let made = connection.lastOutputProgress
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    /// Two ends of one connection on one loop.
+    /// Creates two connections to each other on one loop.
     private func pair(on loop: EventLoop) throws -> (Connection, Connection) {
         var ends: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)

@@ -6,7 +6,7 @@ import Testing
     @Test(
         "bytes leave in the order in which they came, however they are cut", arguments: [1, 7, 1000, 300_000, 1 << 20])
     func order(step: Int) {
-        // Enough for many steps, and for those that are larger than what is kept.
+        // Enough for many steps, including steps larger than the capacity that is kept.
         let expected = (0..<(step < 1000 ? 20_000 : 1_000_000)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
         var buffer = OutputBuffer()
         var sent: [UInt8] = []

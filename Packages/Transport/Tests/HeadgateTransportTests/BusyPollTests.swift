@@ -2,16 +2,16 @@ import Testing
 
 @testable import HeadgateTransport
 
-/// Clients that ask for the next thing after so many microseconds, and a loop that polls or sleeps meanwhile.
+/// Clients that send the next request after some microseconds, while the loop polls or sleeps.
 @Suite("Polling before sleeping") struct BusyPollTests {
-    /// What came of some waits.
+    /// The number of waits by their result.
     private struct Waits {
         var found = 0
         var inVain = 0
         var slept = 0
     }
 
-    /// Falling asleep and waking takes so long.
+    /// The time in nanoseconds that it takes to fall asleep and wake up.
     private static let waking: Int64 = 30_000
 
     private func waits(_ pauses: some Sequence<Int64>, _ poll: inout BusyPoll) -> Waits {

@@ -273,7 +273,7 @@ import Testing
             connection.closeAfterFlush()
             recorder.onClose = {
                 #expect(raw.read() == Array("bye".utf8))
-                // The end, not ECONNRESET.
+                // The peer sees the end of the stream, not ECONNRESET.
                 var byte: UInt8 = 0
                 result = recv(raw.number, &byte, 1, Int32(MSG_DONTWAIT))
                 loop.stop()
@@ -295,7 +295,8 @@ import Testing
                 #expect(recorder.drains == 0)
                 #expect($0.outputBytes == 0)
                 #expect($0.output.bytes.capacity == 0)
-                // It is told once, however long one waits. A process that is being started may hold the other end open for a while.
+                // The loss is reported once, however long the loop runs. A process being spawned may hold the other end
+                // open for a while.
                 loop.later(turns: 15) {
                     connection.close()
                     loop.stop()
@@ -372,7 +373,7 @@ import Testing
         #expect(recorder.closes == 1)
     }
 
-    /// A connection that tells the recorder, and its other end.
+    /// Creates a connection that reports to the recorder, and its other end.
     private func start(on loop: EventLoop) throws -> (Connection, RawSocket) {
         let (forLoop, raw) = try RawSocket.pair()
         let connection = try Connection(fileDescriptor: forLoop, on: loop)

@@ -10,7 +10,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// Answers each connection with what it sends, until it ends.
+    /// Listens at `path` and echoes on each connection what it receives.
     private func echo(on loop: EventLoop, path: String) throws {
         _ = try UnixListener(path: path, on: loop) { connection in
             let server = EchoHandler()
@@ -148,7 +148,7 @@ import Testing
     }
 }
 
-/// Writes back what it reads, and holds the peer up while that does not go out.
+/// Writes back what it reads, and stops reading while too much output is unsent.
 final class EchoHandler: ConnectionHandler {
     static let mostOutput = 64 * 1024
 

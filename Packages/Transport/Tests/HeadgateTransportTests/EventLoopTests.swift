@@ -35,7 +35,8 @@ import Testing
             for _ in 0..<10_000 { loop.submit { ran.add(1, ordering: .relaxed) } }
             loop.stop()
             timer = LoopTimer(on: loop) { ranBeforeTimer = ran.load(ordering: .relaxed) }
-            // Due once the first turn has had its share of the flood: long since, for what is due now may be due in a millisecond.
+            // Armed in the past, after the first turn has taken its share of the flood. A timer for now may become due
+            // a millisecond later.
             loop.atEndOfTurn { timer?.arm(at: 0) }
         }
         #expect(ran.load(ordering: .relaxed) == 10_000)

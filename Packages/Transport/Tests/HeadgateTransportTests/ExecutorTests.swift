@@ -2,7 +2,7 @@ import Glibc
 import HeadgateTransport
 import Testing
 
-/// An actor that lives on a loop.
+/// An actor isolated to an event loop.
 private actor Counter {
     nonisolated let loop: EventLoop
     private(set) var count = 0
@@ -26,7 +26,7 @@ private actor Counter {
     }
 }
 
-/// Enters the actor on the calling thread, whichever that is.
+/// Enters the actor on the calling thread without checking which thread that is.
 private func enterFromHere(_ counter: Counter) {
     counter.assumeIsolated { _ = $0.add() }
 }

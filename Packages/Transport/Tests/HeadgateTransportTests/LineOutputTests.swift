@@ -3,7 +3,7 @@ import HeadgateTransport
 import Testing
 
 @Suite struct LineOutputTests {
-    /// A pipe whose ends are closed at the end of the test.
+    /// A pipe whose ends are closed when the test ends.
     private final class Pipe {
         let reading: Int32
         let writing: Int32
@@ -19,7 +19,7 @@ import Testing
             close(writing)
         }
 
-        /// Reads until the text ends like this.
+        /// Reads until the text ends with `ending`.
         func text(until ending: String) -> String {
             var text = ""
             var bytes = [UInt8](repeating: 0, count: 1 << 16)
@@ -37,7 +37,7 @@ import Testing
         let pipe = try Pipe()
         let output = LineOutput(pipe.writing, limit: 8 << 10)
         let line = String(repeating: "x", count: 999)
-        // More than a pipe and the queue hold together.
+        // More than the pipe and the queue hold together.
         for _ in 0..<200 { output.write(line) { "\($0) dropped" } }
         let dropped = output.dropped
         #expect(dropped > 0)

@@ -2,14 +2,14 @@ import Testing
 
 @testable import HeadgateTransport
 
-/// The lines that wait for a reader of standard error. Pure, so that no descriptor is needed.
+/// The queue of lines for standard error, tested without a file descriptor.
 @Suite struct LineQueueTests {
-    /// Adds a line of five bytes and its end.
+    /// Adds a line of five bytes plus a newline.
     private func add(_ number: Int, to queue: inout LineQueue) -> Bool {
         queue.add("line\(number)") { "\($0) dropped" }
     }
 
-    /// Takes the next line as a writer does that succeeds.
+    /// Takes the next line as a writer does whose write succeeds.
     private func take(from queue: inout LineQueue) -> String? {
         guard let line = queue.next() else { return nil }
         queue.finish(isWritten: true)
@@ -44,7 +44,7 @@ import Testing
         var output: [String?] = []
         for number in 1...6 { _ = add(number, to: &queue) }
         output.append(take(from: &queue))
-        // There is room for this line, but less than half of the bound is free.
+        // The line fits, but after a loss the queue accepts lines only when half of its limit is free.
         _ = add(7, to: &queue)
         output.append(take(from: &queue))
         output.append(take(from: &queue))
@@ -60,7 +60,7 @@ import Testing
             #expect(add(number, to: &queue))
             while queue.next() != nil { queue.finish(isWritten: false) }
         }
-        // The notice of the first loss could not be written either: it is no loss of its own.
+        // The notice about the first loss could not be written either. It does not count as a lost line.
         #expect(queue.dropped == 2)
         #expect(add(3, to: &queue))
         #expect(take(from: &queue) == "2 dropped\n")

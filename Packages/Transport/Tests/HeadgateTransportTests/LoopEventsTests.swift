@@ -109,7 +109,7 @@ import Testing
             bound.arm(after: .seconds(30))
             timers.append(bound)
         }
-        // Stopped from outside, and not by running out of patience.
+        // The loop was stopped by the submitted closure, not by the timer that bounds the test.
         #expect(!isStopped)
     }
 
@@ -128,7 +128,7 @@ import Testing
         let loop = try EventLoop.onNewThread(named: "test")
         await withCheckedContinuation { continuation in
             loop.submit {
-                // It goes with the closure, on the thread that is detached below.
+                // The timer is released with the closure, on the detached thread below.
                 nonisolated(unsafe) let timer = LoopTimer(on: loop) { Issue.record("fired although gone") }
                 timer.arm(after: .seconds(36_000))
                 Task.detached {
@@ -263,7 +263,7 @@ import Testing
         let (watched, raw) = try RawSocket.pair()
         await withCheckedContinuation { continuation in
             loop.submit {
-                // It goes with the closure, on the thread that is detached below.
+                // The watch is released with the closure, on the detached thread below.
                 nonisolated(unsafe) let watch = try? DescriptorWatch(readable: watched, on: loop) {}
                 #expect(watch != nil)
                 Task.detached {
@@ -311,7 +311,8 @@ import Testing
 
     // MARK: A socket that has errors
 
-    /// A datagram socket that sends to a port of 127.0.0.1 which another holds and refuses.
+    /// Creates a datagram socket that sends to a port of 127.0.0.1, and the socket bound to that port, which refuses
+    /// the datagrams.
     private func datagramSocket() throws -> (sender: RawSocket, holder: RawSocket) {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -322,7 +323,7 @@ import Testing
             try $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 try #require(bind(holder.number, $0, size) == 0)
                 try #require(getsockname(holder.number, $0, &size) == 0)
-                // Datagrams of anyone else it refuses.
+                // A connected socket refuses datagrams from any other sender.
                 try #require(connect(holder.number, $0, size) == 0)
                 try #require(connect(sender.number, $0, size) == 0)
             }
@@ -336,12 +337,12 @@ import Testing
         return RawSocket(number)
     }
 
-    /// Sends something that is refused at once, which is an error of the sending socket.
+    /// Sends a datagram that is refused at once, which leaves an error on the sending socket.
     private func knock(_ sender: Int32) {
         send(sender, "x", 1, 0)
     }
 
-    /// The socket's error, which is forgotten with that.
+    /// Returns the pending error of a socket, and clears it.
     private func pendingError(of socket: Int32) -> Int32 {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)

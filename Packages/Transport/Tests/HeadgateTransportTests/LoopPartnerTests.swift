@@ -1,7 +1,7 @@
 import HeadgateTransport
 import Testing
 
-/// What a loop's thread does between two turns, and who has the loop meanwhile.
+/// The work that a loop's thread does between two turns, and which thread owns the loop during that work.
 @Suite(.timeLimit(.minutes(5))) struct LoopPartnerTests {
     @Test(
         "What is to be done between two turns comes behind the turn's end, and what follows from it before the next, what is written first"
@@ -74,7 +74,7 @@ import Testing
     @Test("While a loop's thread is gone another takes the loop over; the first has the other's part from then on")
     func changesPlaces() throws {
         let (loop, partner, gone) = try goneLoop()
-        // Without the loop everything below would wait for ever.
+        // Without this takeover everything below would wait forever.
         try #require(loop.takeOver(ifGoneFor: .zero))
         try #require(loop.isCurrent)
         let ranHere = Guarded(false)
@@ -93,10 +93,10 @@ import Testing
     @Test("Two threads change places as often as one of them is gone for too long, and whoever has the loop ends it")
     func changesOften() throws {
         let (loop, partner, gone) = try goneLoop()
-        // Without the loop everything below would wait for ever.
+        // Without this takeover everything below would wait forever.
         try #require(loop.takeOver(ifGoneFor: .zero))
         let rounds = Guarded(0)
-        // The thread that is back takes the loop over, as soon as this one is gone in its turn.
+        // The returning thread takes the loop over when this thread leaves it in turn.
         partner.whenChanged = {
             while !loop.takeOver(ifGoneFor: .zero) {}
             loop.submit {
@@ -121,14 +121,14 @@ import Testing
         while !loop.isClosed {}
     }
 
-    /// Where a thread is that was asked to do something between two turns.
+    /// The position of a thread that does work between two turns.
     private enum Whereabouts: Sendable {
         case inTheLoop
         case gone
         case mayComeBack
     }
 
-    /// A loop whose thread is gone, until it may come back.
+    /// Creates a loop whose thread is busy between turns until it may return.
     private func goneLoop() throws -> (EventLoop, Partner, Guarded<Whereabouts>) {
         let loop = try EventLoop.onNewThread(named: "test")
         let partner = Partner()
@@ -143,13 +143,13 @@ import Testing
     }
 }
 
-// Unchecked: what is not guarded is set before it is used, and used by the thread that has the loop.
+// Unchecked: unguarded members are set before use, and then used only by the thread that owns the loop.
 private final class Partner: LoopPartner, @unchecked Sendable {
     var work: (() -> Void)?
     var whenEnded: (Bool) -> Void = { _ in }
     var whenChanged: () -> Bool = { false }
     private(set) var asked = 0
-    /// Whether the work ended in place; nil while it has not ended.
+    /// True if the loop's own thread finished the work before a takeover; nil while the work is unfinished.
     let ended = Guarded<Bool?>(nil)
     let changed = Guarded(0)
 

@@ -2,9 +2,9 @@ import Foundation
 import HeadgateTransport
 import Testing
 
-/// Programs that a loop starts and hears the end of.
+/// Programs started by a loop, which is notified when they end.
 @Suite struct LoopProgramTests {
-    /// Runs a shell's script to its end, and gives that and what it wrote to the file `$OUT`.
+    /// Runs a shell script and returns its end and the text that it wrote to the file `$OUT`.
     private func run(
         _ script: String, input: [UInt8] = [], _ whenStarted: @escaping (LoopProgram) -> Void = { _ in }
     ) throws -> (end: LoopProgram.End?, output: String) {

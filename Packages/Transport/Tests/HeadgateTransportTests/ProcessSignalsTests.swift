@@ -2,9 +2,10 @@ import Foundation
 import HeadgateTransport
 import Testing
 
-/// What a program does with the signals that it inherits. Serialized: the dispositions are the whole process's.
+/// Inherited signal dispositions and their treatment by a program. The suite is serialized, since dispositions belong
+/// to the whole process.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ProcessSignalsTests {
-    /// Runs a body on a thread of its own, whose mask is gone with it.
+    /// Runs `body` on a new thread, so that a changed signal mask ends with the thread.
     private func onThread(_ body: @escaping @Sendable () -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateTransport
 
-/// What a service manager says in the environment.
+/// The environment variables that a service manager sets.
 @Suite struct ServiceNotificationTests {
     @Test("A manager hears at a path or under an abstract name, and nowhere else")
     func address() {

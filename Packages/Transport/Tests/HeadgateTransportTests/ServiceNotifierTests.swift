@@ -36,8 +36,8 @@ import Testing
         return descriptor
     }
 
-    /// Sends the manager a message that is none.
-    /// - Returns: false if it has no room.
+    /// Sends the manager a filler datagram.
+    /// - Returns: False if the manager's socket is full.
     private func fill(_ path: String) -> Bool {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
         defer { close(descriptor) }

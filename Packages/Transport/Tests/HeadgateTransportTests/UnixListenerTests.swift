@@ -181,7 +181,7 @@ import Testing
         #expect(!TransportError.loopClosed.isNobodyThere)
     }
 
-    /// Leaves a socket file behind; with `listening` its descriptor is given back, open.
+    /// Leaves a socket file behind. With `listening`, it returns the socket's open descriptor.
     @discardableResult
     private func leaveSocket(at path: String, listening: Bool = false) throws -> Int32 {
         let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -194,7 +194,7 @@ import Testing
         return number
     }
 
-    /// Listens for the rest of the test process's life.
+    /// Listens until the test process ends.
     private static func listenForGood(on path: String) -> TransportError? {
         do throws(TransportError) {
             let socket = try ListeningSocket(at: UnixAddress(path: path), backlog: 8)

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import HeadgateWire
 
-/// Text that ends where readable memory ends: whoever reads one byte too many does not get away with it.
+/// Text that ends at the end of readable memory, so that reading one byte too many crashes.
 final class GuardedText {
     private let bytes: UnsafeRawBufferPointer
     private let pages: GuardedPages
@@ -18,17 +18,17 @@ final class GuardedText {
         self.init(Array(text.utf8))
     }
 
-    /// The bytes, and the text for as long as they are used.
+    /// Calls `body` with the bytes, and keeps the text alive meanwhile.
     func read<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
         try withExtendedLifetime(self) { try body(bytes) }
     }
 
-    /// Scans the text; the view is for `body` alone.
+    /// Scans the text and calls `body` with the view, which is valid only in that call.
     func scan<T>(_ scanner: JSONScanner = JSONScanner(), _ body: (JSONView) throws -> T) throws -> T {
         try withExtendedLifetime((self, scanner)) { try body(try scanner.scan(bytes)) }
     }
 
-    /// Whether the text is scanned without a fault, which is thrown otherwise.
+    /// Scans the text and throws if it is not valid.
     func check(_ scanner: JSONScanner = JSONScanner()) throws {
         try scan(scanner) { _ in }
     }
@@ -38,10 +38,10 @@ final class GuardedText {
     }
 }
 
-/// Memory with a page behind it that nobody may touch. One page of it is used again and again: to map memory takes longer
-/// than most tests do with it.
+/// Memory followed by a page that must not be accessed. Mapping memory takes longer than most tests need, so one-page
+/// regions are reused.
 private struct GuardedPages: @unchecked Sendable {
-    // Sendable: whoever has them has them alone.
+    // Sendable: each instance has one owner at a time.
     private let start: UnsafeMutableRawPointer
     private let readable: Int
     private static let page = Int(getpagesize())
@@ -73,8 +73,8 @@ private struct GuardedPages: @unchecked Sendable {
     }
 }
 
-/// Pages that nobody has at present.
-// Unchecked: the lock guards them. It is one that the thread sanitizer sees, which a Mutex is not.
+/// Pages that are not in use.
+// Unchecked: guarded by a lock. It is an NSLock, since the thread sanitizer does not see a Mutex.
 private final class SparePages: @unchecked Sendable {
     private let lock = NSLock()
     private var pages: [GuardedPages] = []

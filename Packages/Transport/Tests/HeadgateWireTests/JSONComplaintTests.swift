@@ -33,7 +33,7 @@ struct JSONComplaintTests {
             guard (try? DataItem(parsing: text)) == nil else { continue }
             let complaint = JSONComplaint(about: text)
             let before = Array(text.prefix(complaint.offset))
-            // A fault of the beginning alone is that it ends.
+            // The text before the error must be valid JSON, or invalid only because it ends too early.
             let isFine = (try? DataItem(parsing: before)) != nil || JSONComplaint(about: before).offset == before.count
             #expect(isFine, "\(complaint) in \(String(decoding: text, as: UTF8.self))")
         }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import HeadgateWire
 
-/// Thousands of damaged documents, on which the scanner and Foundation's parser have to be of one mind.
+/// Thousands of damaged documents on which the scanner and Foundation's parser must agree.
 ///
-/// They are known to differ: Foundation takes a comma behind the last element or member, a byte order mark, and UTF-16
-/// or UTF-32, of which the documents here have nothing; it refuses halves of surrogate pairs and numbers that fit no
-/// number of its own. All but the middle ones come up, and are let pass for a text that shows the cause.
+/// They have known differences. Foundation accepts a comma after the last element or member, a byte order mark, and
+/// UTF-16 or UTF-32; the documents contain only the first. Foundation rejects unpaired surrogates, and numbers that fit
+/// none of its number types. These cases are ignored for a text that contains the cause.
 @Suite("The scanner against Foundation's parser")
 struct JSONScannerDifferentialTests {
     static let documents = [

@@ -77,7 +77,8 @@ struct JSONViewTests {
             let found = view.find(names)
             #expect((0..<5).map { found[$0]?.int } == [2, 1, 5, nil, nil])
         }
-        // A name that is as long and begins alike is another name, also where the right one is missing.
+        // A different name of the same length or with the same beginning must not match, even if the searched name is
+        // missing.
         for name in [
             "dispatching", "dispatcherz", "dispatchez", "dispatchers\\u0000", "dispatchin\\u0067", "dispatcher",
         ] {

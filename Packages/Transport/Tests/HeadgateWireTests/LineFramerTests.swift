@@ -7,7 +7,8 @@ import Testing
 struct LineFramerTests {
     static let limit = 12
 
-    /// A stream and what has to come out of it, the unended rest at its end included. `!` is a line too long.
+    /// Streams and the lines expected from them, including an unterminated rest at the end. `!` stands for a line that
+    /// is too long.
     static let streams: [(stream: String, lines: [String])] = [
         ("", []), ("\n", []), ("a\n", ["a"]), ("a", ["a"]), ("a\nb", ["a", "b"]), ("a\r\nb\r\n", ["a", "b"]),
         ("a\r", ["a"]),
@@ -51,7 +52,7 @@ struct LineFramerTests {
         let bytes = Array(stream.utf8)
         for first in 0...bytes.count {
             for second in first...bytes.count {
-                // A part of a line is looked at and kept, twice, and what comes behind it is kept unseen.
+                // Part of a line is scanned and kept, twice, and the part after it is kept without a scan.
                 let pieces = [
                     bytes[..<(first / 2)], bytes[(first / 2)..<first], bytes[first..<second], bytes[second...],
                 ]
@@ -102,7 +103,7 @@ struct LineFramerTests {
             #expect(length(of: framer.next()) == 200_000)
             framer.keepRest()
         }
-        // The rest of a line may lie behind it, and then goes with the next.
+        // The beginning of the next line may follow a long line. The memory is then released with that next line.
         #expect(framer.waitingBytes == 1)
         Array("\n".utf8).withUnsafeBytes { chunk in
             framer.lend(chunk)
@@ -183,12 +184,12 @@ struct LineFramerTests {
         return bytes.count
     }
 
-    /// Reads all pieces to the end, each from memory of its own that is gone afterwards.
+    /// Reads all pieces to the end. Each piece is in memory that is released afterwards.
     private func read(_ pieces: [[UInt8]], limit: Int = limit, linesAtATime: Int = .max) -> [String] {
         read(pieces, limit: limit) { _ in linesAtATime }
     }
 
-    /// - Parameter linesOf: how many lines are taken when a piece has come.
+    /// - Parameter linesOf: Returns the number of lines to take after the piece with the given index.
     private func read(_ pieces: [[UInt8]], limit: Int = limit, taking linesOf: (Int) -> Int) -> [String] {
         var framer = LineFramer(maxLineBytes: limit)
         var lines: [String] = []

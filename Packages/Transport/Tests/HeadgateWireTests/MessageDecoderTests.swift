@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Lines as messages")
 struct MessageDecoderTests {
-    /// Lines and what they are, in short: kind, id, method or code, params.
+    /// Lines and a short description of each message: kind, id, method or code, params.
     static let lines: [(line: String, meant: String)] = [
         (#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request 1 ping -"),
         (

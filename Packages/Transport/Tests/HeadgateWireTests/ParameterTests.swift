@@ -105,7 +105,7 @@ struct ParameterTests {
         return try #require(value)
     }
 
-    /// Reads a field that is left out, and then what is told of it.
+    /// Checks that a missing field has the same value as its documented default.
     private func expectUsual<Value: Equatable>(_ field: Field<Value>, _ shape: Shape<Value>) throws {
         let usual = try #require(field.member.usual)
         var writer = JSONWriter()
@@ -115,7 +115,7 @@ struct ParameterTests {
         #expect(try read(field) == told)
     }
 
-    /// What the peer would be told; nil when there is nothing wrong.
+    /// Returns the error message for the peer, or nil if there is no error.
     private func fault<Value>(_ field: Field<Value>) -> String? {
         do {
             _ = try read(field)

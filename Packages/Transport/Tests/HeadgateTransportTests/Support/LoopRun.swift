@@ -3,8 +3,8 @@ import Testing
 
 @testable import HeadgateTransport
 
-/// Runs a loop on the calling thread: `body` sets the scene, and something in it stops the loop. It must then have
-/// closed all its handles; a watchdog ends what never stops.
+/// Runs a loop on the calling thread, and checks that it closed all its handles. `body` prepares the test and must
+/// arrange for the loop to be stopped. A watchdog stops the loop after 30 seconds.
 func onLoop(_ body: (EventLoop) throws -> Void) throws {
     let loop = try EventLoop()
     let watchdog = LoopTimer(on: loop) {
@@ -25,7 +25,7 @@ func onLoop(_ body: (EventLoop) throws -> Void) throws {
     #expect(loop.handles.count == 0)
 }
 
-/// Counts the turns of a loop, to see whether it sleeps when there is nothing to do.
+/// Counts the turns of a loop, to check that an idle loop sleeps.
 final class TurnCounter {
     private(set) var turns = 0
     private let check: Handle
@@ -45,7 +45,7 @@ final class TurnCounter {
 }
 
 extension EventLoop {
-    /// Calls `body` some turns later, all sockets that were ready having been read in each.
+    /// Calls `body` after some turns. Each of those turns reads all sockets that are ready.
     func later(turns: Int = 1, _ body: @escaping () -> Void) {
         do {
             let awake = try Handle("uv_idle_init", in: handles) { uv_idle_init($0, $1) }

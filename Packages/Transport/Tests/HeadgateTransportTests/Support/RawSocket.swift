@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// The other end of a connection, outside of the loop: plain calls on a socket that never block.
+/// The other end of a connection, used outside the loop with non-blocking system calls.
 final class RawSocket {
     private(set) var number: Int32
 
@@ -13,7 +13,7 @@ final class RawSocket {
         close()
     }
 
-    /// Two ends: one for the loop, and one for the test.
+    /// Creates a connected pair: one end for the loop, one for the test.
     static func pair() throws -> (forLoop: Int32, raw: RawSocket) {
         var ends: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
@@ -25,7 +25,7 @@ final class RawSocket {
         #expect(Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT | flags)) == bytes.count)
     }
 
-    /// What one read finds; nil at the end or when there is nothing.
+    /// Returns the bytes of one read, or nil at the end of the stream or if nothing is available.
     func read(_ size: Int = 1 << 20) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: size)
         let count = recv(number, &bytes, size, Int32(MSG_DONTWAIT))

@@ -1,6 +1,6 @@
 import HeadgateTransport
 
-/// Keeps what a connection tells, and passes it on.
+/// Records the events of a connection, and forwards them to closures.
 final class Recorder: ConnectionHandler {
     private(set) var received: [UInt8] = []
     private(set) var reads = 0
@@ -16,7 +16,7 @@ final class Recorder: ConnectionHandler {
     var onLoss: (Connection) -> Void = { _ in }
     var onClose: () -> Void = {}
 
-    /// Everything told but the close.
+    /// The number of recorded events except the close.
     var events: Int {
         reads + ends + drains + losses
     }
@@ -54,7 +54,7 @@ final class Recorder: ConnectionHandler {
         closed()
     }
 
-    /// They often hold the recorder itself.
+    /// Releases the closures, which often hold the recorder itself.
     private func forgetClosures() {
         (onRead, onEnd, onDrain, onLoss, onClose) = ({ _ in }, { _ in }, { _ in }, { _ in }, {})
     }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A directory that goes with its owner. It lies directly in `/tmp`, since a socket's path must be short.
+/// A directory that is removed with its owner. It is created directly in `/tmp`, because the path of a socket must be
+/// short.
 final class TemporaryDirectory {
     let path: String
 
@@ -13,13 +14,13 @@ final class TemporaryDirectory {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The path of an entry.
+    /// Returns the path of an entry in the directory.
     func entry(_ name: String) -> String {
         "\(path)/\(name)"
     }
 }
 
-/// The permission bits of a file.
+/// Returns the permission bits of a file, or nil if there is no such file.
 func mode(of path: String) -> mode_t? {
     var status = stat()
     return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
