@@ -29,7 +29,7 @@ final class MaintenanceBarrier: ConfigurableBarrier, DescribedBarrier {
         state
     }
 
-    // Whoever does the maintenance decides when it is over; no flush gets around that.
+    // The operator decides when maintenance is over, so no flush passes this barrier.
     var isFlushable: Observable<Bool> {
         Observables.just(false)
     }

@@ -1,7 +1,7 @@
 import HeadgateClient
 import HeadgateData
 
-/// What a browser posts to `/signups`.
+/// The body that a browser posts to `/signups`.
 struct Signup: Codable {
     var plan: String
     var seats: Int
@@ -11,7 +11,7 @@ struct Signup: Codable {
 /// Handles `POST /signups` in a web server of any kind, any number at once. Returns the status to answer with.
 func postSignup(_ signup: Signup, requestID: String, client: HeadgateClient) async -> Int {
     do {
-        // A browser that asks once more, since no answer reached it, repeats the id: the event is stored once.
+        // A browser that repeats its request after a lost answer repeats the id, so the event is stored once.
         try await client.track("signup", signup, id: requestID, deadline: .seconds(2))
         return 201
     } catch is EncodingError {
