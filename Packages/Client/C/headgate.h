@@ -164,7 +164,8 @@ typedef struct headgate_event {
 typedef struct headgate_receipt {
     char *id;       /* to be freed with headgate_receipt_free; not in a callback */
     int64_t seq;    /* its place among all events of the daemon; -1 if it is unrouted */
-    bool duplicate; /* the daemon had it already, which is a success */
+    bool duplicate; /* the daemon had stored this id before: by this call's first attempt, or by another event with the same id,
+                       which may since have been delivered or purged, or have become a dead letter */
     bool unrouted;  /* no dispatcher wants it */
 } headgate_receipt;
 

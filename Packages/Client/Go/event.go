@@ -76,7 +76,8 @@ type Receipt struct {
 	ID string
 	// Seq is its place among all events of the daemon; 0 if it is unrouted.
 	Seq uint64
-	// Duplicate: the daemon had it already, which is a success.
+	// Duplicate is true if the daemon had stored this id before: by this call's first attempt, or by another event with the same
+	// id. That event may since have been delivered or purged, or have become a dead letter.
 	Duplicate bool
 	// Unrouted: no dispatcher wants it.
 	Unrouted bool

@@ -113,7 +113,10 @@ export interface Receipt {
     id: string;
     /** Its place among all events of the daemon; null if it is unrouted. */
     seq: number | bigint | null;
-    /** Whether the daemon had it already, which is a success. */
+    /**
+     * True if the daemon had stored this id before: by this call's first attempt, or by another event with the same id. That
+     * event may since have been delivered or purged, or have become a dead letter.
+     */
     duplicate: boolean;
     /** Whether no dispatcher wants it. */
     unrouted: boolean;

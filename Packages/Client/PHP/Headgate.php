@@ -126,7 +126,8 @@ final class Receipt
 {
     /**
      * @param ?int $seq its place among all events of the daemon; null if it is unrouted
-     * @param bool $duplicate whether the daemon had it already, which is a success
+     * @param bool $duplicate true if the daemon had stored this id before: by this call's first attempt, or by another event with
+     *     the same id. That event may since have been delivered or purged, or have become a dead letter
      * @param bool $unrouted whether no dispatcher wants it
      */
     public function __construct(

@@ -9,7 +9,7 @@ RIGHTS = {
 
 
 def groups(document, _):
-    yield "| group | methods | who may call them |"
+    yield "| right | methods | who may call them |"
     yield "| --- | --- | --- |"
     for group, rights in RIGHTS.items():
         names = ", ".join(f"`{one.name}`" for one in document.of_clients if one.group == group)
@@ -59,7 +59,7 @@ def says(one):
     if one.direction != "client-to-server":
         return "From the daemon; " + ("a notification." if one.result is None else "an answer is expected.")
     reasons = ", ".join(f"`{reason}`" for reason in one.reasons)
-    said = [f"Group `{one.group}`."]
+    said = [f"Right `{one.group}`."]
     if one.is_answered_empty:
         said.append("The result is `{}`.")
     if reasons:

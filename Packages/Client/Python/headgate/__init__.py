@@ -162,7 +162,8 @@ class Receipt:
     seq: Optional[int]
     """Its place among all events of the daemon; None if it is unrouted."""
     duplicate: bool
-    """Whether the daemon had it already. That is a success: so a client learns that its event had arrived."""
+    """True if the daemon had stored this id before: by this call's first attempt, or by another event with the same id. That event
+    may since have been delivered or purged, or have become a dead letter."""
     unrouted: bool
     """Whether no dispatcher wants it."""
 
@@ -373,7 +374,7 @@ class _Call:
         """The number of events that the call tracks."""
         return 1 if self.method == "track" else len(self.params["events"]) if self.method == "track_many" else 0
 
-    # Whether it is about what the present connection has: on another one it would mean something else.
+    # True if the call is about something that the present connection has. On another one it would mean something else.
     bound = False
 
     def encode(self) -> None:
@@ -410,7 +411,7 @@ class _Standing(_Call):
         self.was_granted = False
         # True if the daemon refused it on this connection, and that was logged.
         self.is_refused = False
-        # Whether the daemon may have had it, on whichever connection.
+        # True if the daemon may have had the call, on any connection.
         self.was_written = False
 
     def outlasts(self, error: HeadgateError) -> bool:

@@ -23,11 +23,11 @@ from headgate import HeadgateError, JSONObject, Options
 
 __all__ = ["Handler"]
 
-# What every record has; whatever else is there came by `extra`.
+# The attributes that every record has. All others came by `extra`.
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 _DEEPEST = 8
-# How many records a thread makes at once: one that logs itself while it is shown would have no end.
+# The number of records that a thread makes at once. A record that logs itself while it is shown would have no end.
 _MOST_NESTED = 4
 
 

@@ -57,7 +57,7 @@ import Testing
             "ConnectivityBarrier": {"configuration": {}},
             "BatchingBarrier": {"configuration": {}},
             "ScheduleBarrier": {"configuration": {"start_hour": 9, "end_hour": 17}},
-            "IntervalBarrier": {"configuration": {"interval_ms": 1000, "open_ms": 100}},
+            "IntervalBarrier": {"configuration": {"interval_ms": 60000, "open_ms": 100}},
             "ApplicationStatusBarrier": {"configuration": {}},
             "RateBarrier": {"configuration": {"per_second": 1, "burst": 1}}
           },
