@@ -78,6 +78,7 @@ import Testing
             for id in ["late", "dead"] {
                 let trace = try await daemon.ask("event.trace", ["id": .string(id), "namespace": "*"])
                 #expect(trace["events"].elements.last?["dispatchers"]["collect"]["state"] == "delivered")
+                #expect(trace["events"].elements.last?["namespace"] == "shop")
             }
         }
     }

@@ -54,7 +54,7 @@ public final class Headgate {
         self.surroundings = surroundings
         turn = TurnRecord(scheduler: scheduler)
         let (known, keptValues) = (state.dispatchers, state.kept)
-        trace = EventTrace(lastEarlier: state.lastSequenceNumber)
+        trace = EventTrace(lastEarlier: state.lastSequenceNumber, readObject: surroundings.readObject)
         events = EventQueue(
             scheduler: scheduler, store: store, limits: limits, state: consume state, bounds: surroundings.groups,
             trace: trace, builtAt: surroundings.builtAt)

@@ -22,6 +22,8 @@ struct EarlierTraces {
         let receivedAt: Int64
         let route: RouteNumber
         let name: TraceWords.Number
+        /// The namespace as the event's context gives it.
+        let namespace: TraceWords.Number
     }
 
     /// An event that a dispatcher has settled.
@@ -32,6 +34,8 @@ struct EarlierTraces {
         let route: RouteNumber
         /// The event's name; nil if it was forgotten because of too many other names.
         let name: String?
+        /// The number of the namespace that the event's context gives; 0 if the context does not say.
+        let namespace: TraceWords.Number
     }
 
     private static let mostNames = 4_096
@@ -51,7 +55,10 @@ struct EarlierTraces {
     }
 
     /// Records that a dispatcher has settled an event.
-    mutating func add(_ event: StoredEvent, _ line: SettlementLog.Line, by dispatcher: DispatcherNumber) {
+    /// - Parameter namespace: the number of the namespace that the event's context gives.
+    mutating func add(
+        _ event: StoredEvent, _ line: SettlementLog.Line, by dispatcher: DispatcherNumber, namespace: TraceWords.Number
+    ) {
         guard capacity > 0 else { return }
         var name: TraceWords.Number = 0
         let hash: UInt64 = event.withHead { head in
@@ -60,7 +67,7 @@ struct EarlierTraces {
         }
         let entry = Entry(
             line: line, dispatcher: dispatcher, receivedAt: event.receivedAt?.milliseconds ?? .min, route: event.route,
-            name: name)
+            name: name, namespace: namespace)
         guard entries.count >= capacity else {
             hashes.append(hash)
             return entries.append(entry)
@@ -89,7 +96,7 @@ struct EarlierTraces {
         Settled(
             sequenceNumber: entry.line.first, dispatcher: entry.dispatcher,
             receivedAt: entry.receivedAt == .min ? nil : Timestamp(milliseconds: entry.receivedAt), route: entry.route,
-            name: names[entry.name].map(\.asJSONSays))
+            name: names[entry.name].map(\.asJSONSays), namespace: entry.namespace)
     }
 
     /// Returns the outcome of an event for a dispatcher, or nil if it is not recorded.

@@ -7,6 +7,7 @@ public final class EventTrace {
     private var failures: [DispatcherNumber: FailureLog] = [:]
     private var causes: TraceWords
     private var namespaces: TraceWords
+    private var contexts: ContextNamespaces
     /// The outcomes of events that an earlier daemon received.
     private var earlier: EarlierTraces
     /// The newest event that an earlier daemon received.
@@ -20,15 +21,23 @@ public final class EventTrace {
     /// The most events that can be remembered. Finding an id among them takes some milliseconds.
     public static let most = 10_000_000
     private static let mostWords = 1_024
+    /// No namespace is longer: 256 characters of at most 4 bytes, and the user's before them.
+    private static let longestNamespace = 2_048
 
-    /// - Parameter lastEarlier: the newest event that an earlier daemon received.
-    init(lastEarlier: SequenceNumber = 0) {
+    /// - Parameters:
+    ///   - lastEarlier: the newest event that an earlier daemon received.
+    ///   - readObject: reads the context of stored events.
+    init(
+        lastEarlier: SequenceNumber = 0, readObject: @escaping (UnsafeRawBufferPointer) -> DataObject? = { _ in nil }
+    ) {
         self.lastEarlier = lastEarlier
+        contexts = ContextNamespaces(readObject: readObject)
         var random = SystemRandomNumberGenerator()
         let seed = random.next() as UInt64
         memory = TraceMemory(capacity: EventTrace.usual, seed: seed)
         causes = TraceWords(most: EventTrace.mostWords, hash: TraceHash(seed: seed))
-        namespaces = causes
+        namespaces = TraceWords(
+            most: EventTrace.mostWords, longest: EventTrace.longestNamespace, hash: TraceHash(seed: seed))
         earlier = EarlierTraces(capacity: EventTrace.usual, seed: seed)
     }
 
@@ -93,7 +102,8 @@ public final class EventTrace {
         let cause = failures[dispatcher]?.cause(of: event.sequenceNumber) ?? 0
         let line = SettlementLog.Line(
             first: event.sequenceNumber, count: 1, sends: sends, cause: cause, end: end, at: wall.milliseconds)
-        earlier.add(event, line, by: dispatcher)
+        let namespace = namespaceByContext(of: event).map(number) ?? 0
+        earlier.add(event, line, by: dispatcher, namespace: namespace)
     }
 
     /// Records expired events that a dispatcher had not buffered.
@@ -145,6 +155,9 @@ public final class EventTrace {
     func cause(_ number: TraceWords.Number) -> String? { causes[number] }
 
     func namespace(_ number: TraceWords.Number) -> String? { namespaces[number] }
+
+    /// Returns the namespace that a stored event's context gives, or nil if the context does not say.
+    func namespaceByContext(of event: StoredEvent) -> String? { contexts.namespace(of: event) }
 
     /// The remembered namespaces, the newest last.
     var knownNamespaces: [String] { namespaces.all }

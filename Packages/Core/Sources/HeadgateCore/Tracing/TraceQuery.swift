@@ -78,7 +78,7 @@ final class TraceQuery {
 
     private func take(_ earlier: EarlierTraces.Settled) {
         let number = earlier.sequenceNumber
-        let known = knownNamespace(of: number, or: nil)
+        let known = knownNamespace(of: number, or: gate.trace.namespace(earlier.namespace))
         guard isMeant(known) else { return }
         var candidate =
             candidates[number]
@@ -109,13 +109,13 @@ final class TraceQuery {
     }
 
     private func knownNamespace(of event: StoredEvent) -> String? {
-        knownNamespace(of: event.sequenceNumber, or: gate.namespaceByContext(of: event))
+        knownNamespace(of: event.sequenceNumber, or: gate.trace.namespaceByContext(of: event))
     }
 
-    /// Returns the namespace in which the id is remembered for an event, or nil if it is not remembered.
-    /// - Parameter another: a namespace to try in addition to the known ones.
-    private func knownNamespace(of sequenceNumber: SequenceNumber, or another: String?) -> String? {
-        gate.namespace(of: id, at: sequenceNumber, among: [namespace, another].compactMap(\.self))
+    /// Returns the namespace in which the id is remembered for an event, else the one that the event's context gives. A requeued event
+    /// has a number under which no id is remembered.
+    private func knownNamespace(of sequenceNumber: SequenceNumber, or byContext: String?) -> String? {
+        gate.namespace(of: id, at: sequenceNumber, among: [namespace, byContext].compactMap(\.self)) ?? byContext
     }
 
     /// The events of the store that have to be scanned; nil if there are none.
@@ -292,15 +292,8 @@ extension Headgate {
         let id = String(event.id.withoutQuotes)
         let remembered = trace.namespace(of: id, at: event.sequenceNumber)
         guard remembered == 0 else { return remembered }
-        let told = namespaceByContext(of: event)
+        let told = trace.namespaceByContext(of: event)
         let known = namespace(of: id, at: event.sequenceNumber, among: told.map { [$0] } ?? []) ?? told
         return known.map(trace.number) ?? 0
-    }
-
-    /// Returns the namespace of an event by its context: the one that its client named, or else its user's.
-    func namespaceByContext(of event: StoredEvent) -> String? {
-        guard let context = event.context.withUnsafeBytes(surroundings.readObject) else { return nil }
-        return context.get(key: "namespace", as: String.self)
-            ?? context.get(key: "uid", as: Int.self).map { "uid:\($0)" }
     }
 }

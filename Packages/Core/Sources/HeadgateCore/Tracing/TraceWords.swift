@@ -33,11 +33,14 @@ struct TraceWords {
 
     private static let recentCount = 64
     /// The longest text that is kept whole, in bytes.
-    private static let longest = 128
+    private let longest: Int
 
-    /// - Parameter most: the most texts per generation.
-    init(most: Int, hash: TraceHash) {
+    /// - Parameters:
+    ///   - most: the most texts per generation.
+    ///   - longest: the longest text that is kept whole, in bytes.
+    init(most: Int, longest: Int = 128, hash: TraceHash) {
         self.most = most
+        self.longest = longest
         self.hash = hash
     }
 
@@ -66,7 +69,7 @@ struct TraceWords {
     private mutating func add(_ word: UnsafeRawBufferPointer, _ digest: UInt64) -> Number {
         if current.words.count >= most { turnOver() }
         let number = current.base + Number(current.words.count)
-        current.words.append(TraceWords.text(word))
+        current.words.append(text(word))
         numbers[digest] = number
         return number
     }
@@ -78,7 +81,7 @@ struct TraceWords {
         recent = [Recent](repeating: Recent(), count: TraceWords.recentCount)
     }
 
-    private static func text(_ word: UnsafeRawBufferPointer) -> String {
+    private func text(_ word: UnsafeRawBufferPointer) -> String {
         guard word.count > longest else { return String(decoding: word, as: UTF8.self) }
         return String(decoding: word[..<longest], as: UTF8.self) + "…"
     }

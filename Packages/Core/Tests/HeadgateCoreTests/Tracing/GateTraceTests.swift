@@ -253,6 +253,41 @@ import Testing
         #expect(!trace("1", in: "another", of: bench).map(\.sequenceNumber).contains(2))
     }
 
+    @Test(
+        "O2: a requeued event keeps its namespace where the daemon is restarted before it is delivered, and behind that",
+        arguments: [
+            (#"{"client":{"name":"a"},"uid":1000}"#, "uid:1000"),
+            (#"{"client":{"name":"a"},"uid":1000,"namespace":"shop"}"#, "shop"), (#"{"uid":1000}"#, nil),
+        ])
+    func requeuedThenRestarted(context: String, namespace: String?) throws {
+        let bench = GateBench(surroundings: { $0.readObject = DocumentReader.read })
+        var draft = EventDraft(id: "a", namespace: namespace ?? "shop")
+        draft.context = context
+        bench.track(draft)
+        bench.settle()
+        bench.sender.answer(.status(400))
+        bench.settle()
+        pause(bench)
+        _ = bench.gate.requeueDeadLetters(of: "collect", [1]) { _ in }
+        bench.settle()
+        try bench.restart()
+        #expect(trace("a", in: nil, of: bench).map(\.namespace) == [namespace])
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        #expect(trace("a", in: nil, of: bench).map(\.namespace) == [namespace])
+        #expect(trace("a", in: namespace ?? "shop", of: bench).map(\.sequenceNumber) == [2])
+        #expect(trace("a", in: "another", of: bench).isEmpty == (namespace != nil))
+    }
+
+    @Test("O2: a namespace as long as one may be is kept whole: an event is asked for in it")
+    func longNamespace() {
+        let trace = GateBench().gate.trace
+        let namespace = "uid:1000/" + String(repeating: "😀", count: 256)
+        #expect(trace.namespace(trace.number(ofNamespace: namespace)) == namespace)
+    }
+
     @Test("O2: all who wait are answered by one scan, and what nobody waits for is not looked for")
     func oneScan() {
         let bench = GateBench()
