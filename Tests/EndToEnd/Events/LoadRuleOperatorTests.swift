@@ -8,13 +8,14 @@ import Testing
     }
 
     static let event: JSON = [
-        "event": "Signup", "data": ["n": 5, "text": "Blue Moon", "empty": "", "user": ["id": "u-7"], "on": true],
+        "event": "Signup",
+        "data": ["n": 5, "text": "Blue Moon", "empty": "", "user": ["id": "u-7"], "on": true, "none": .null],
     ]
 
     @Test("S5: operators and their negations, over nested paths, missing keys and wrong types")
     func operators() async throws {
         try await expect(
-            Self.strings + Self.numbers + Self.definitions + Self.missing + Self.combinations)
+            Self.strings + Self.numbers + Self.nulls + Self.definitions + Self.missing + Self.combinations)
     }
 
     static let strings = [
@@ -35,6 +36,13 @@ import Testing
         condition("greater_than", "data.n", 4.5, true), condition("greater_than", "data.n", 5, false),
         condition("greater_than_or_equals", "data.n", 5, true), condition("less_than", "data.n", 5, false),
         condition("less_than_or_equals", "data.n", 5, true), condition("less_than", "data.n", 6, true),
+    ]
+
+    static let nulls = [
+        condition("equals", "data.none", .null, true), condition("equals", "data.text", .null, false),
+        condition("equals", "data.gone", .null, false), condition("not_equals", "data.none", .null, false),
+        condition("not_equals", "data.text", .null, true), condition("not_equals", "data.gone", .null, false),
+        Case(rule: ["not": ["operator": "equals", "path": "data.none", "value": .null]], wants: false),
     ]
 
     static let definitions = [

@@ -67,14 +67,15 @@ actor LineClient {
     }
 
     /// Checks that an answer fits the method's declaration. An error's reason must be declared, except that every
-    /// method may be refused to users without the right.
+    /// method may be refused to users without the right, and every waiting call when the service stops.
     private func expectDeclared(_ answer: DataItem, of method: Method) {
         if answer["error"] == .null {
             let complaint = method.result.complaint(about: answer["result"])
             return #expect(complaint == nil, "the result of \(method.name)")
         }
         let refusal = Refusal(answer["error"])
-        guard let reason = refusal.reason.flatMap(ErrorReason.init), reason != .unauthorized else { return }
+        guard let reason = refusal.reason.flatMap(ErrorReason.init) else { return }
+        guard ![.unauthorized, .shuttingDown].contains(reason) else { return }
         #expect(method.reasons.contains(reason), "\(method.name) is not said to be refused for \(reason)")
     }
 

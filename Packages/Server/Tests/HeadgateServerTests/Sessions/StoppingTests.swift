@@ -1,3 +1,4 @@
+import HeadgateCoreTesting
 import HeadgateData
 import Testing
 
@@ -67,6 +68,23 @@ import Testing
             }
             try await client.call("ping")
             await scheduler.answer(batch)
+        }
+    }
+
+    @Test("D11: a call that waits for a disk that hangs is answered before its connection closes")
+    func waitingForTheDisk() async throws {
+        let adding: ServiceStage.Adding = { $0.makeStore = { FaultyStore(scheduler: $0) } }
+        try await ServiceStage.run(timeStands: true, adding: adding) { stage in
+            let client = try await stage.client()
+            try await stage.look { service in
+                let store = try #require(service.gate.events.store as? FaultyStore)
+                store.isSilent = true
+            }
+            let pause = await client.request("dispatcher.pause", ["id": "archive"])
+            try await client.call("ping")
+            try await stage.look { $0.stop { _ in } }
+            try await stage.advance(by: .seconds(5))
+            #expect(try await client.message(to: pause)["error"]["data"]["reason"] == "shutting_down")
         }
     }
 }

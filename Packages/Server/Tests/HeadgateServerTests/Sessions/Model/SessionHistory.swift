@@ -405,6 +405,22 @@ struct SessionHistory {
                 description: "\(isReading ? "reads" : "does not read"), and the machine is \(machine.reading)")
         }
         guard answered.values.allSatisfy({ $0 == 1 }) else { throw Violation(description: "answered twice") }
+        let told = machine.stop(surroundings)
+        guard told == stop else {
+            throw Violation(description: "says \(String(describing: told)), and it is \(String(describing: stop))")
+        }
+    }
+
+    /// The reason why the client is not read, by all that its connection makes the daemon keep.
+    private var stop: SessionMachine.Stop? {
+        switch machine.reading {
+        case .paused(until: .group): return .storing
+        case .paused(until: .room):
+            let kept = kept
+            if kept.underWay >= limits.maxUnanswered { return .unanswered }
+            return kept.requestBytes >= limits.maxUnansweredBytes ? .unansweredBytes : .unreadAnswers
+        default: return nil
+        }
     }
 
     /// Checks that nothing is owed by either side when the connection closes.
