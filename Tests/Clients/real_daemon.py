@@ -35,7 +35,7 @@ class RealDaemon:
         for line in self.process.stderr:
             said.append(line)
             if line.startswith("headgated ready"):
-                # What it says further is read, so that it never waits for a reader.
+                # Keep reading its log, so that the daemon never blocks on a full pipe.
                 threading.Thread(target=self.process.stderr.read, daemon=True).start()
                 return
         raise Broken(f"the daemon did not start: {''.join(said)}")

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Programs that look for input which the readers of foreign bytes cannot take. `Tools/fuzz` builds and runs them; the
-/// package at the top has the same targets in its `FuzzReplayTests`, which need no fuzzer.
+/// Fuzzers for the code that parses foreign bytes. `Tools/fuzz` builds and runs them. The root package runs the same
+/// targets without a fuzzer in `FuzzReplayTests`.
 let package = Package(
     name: "Fuzz",
     dependencies: [

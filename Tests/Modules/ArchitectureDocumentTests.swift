@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds `Docs/Architecture.md` against the files that it sends its readers to.
+/// Compares `Docs/Architecture.md` with the files that it mentions.
 @Suite("Docs/Architecture.md")
 struct ArchitectureDocumentTests {
     private static let root = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
@@ -25,7 +25,8 @@ struct ArchitectureDocumentTests {
         try String(contentsOf: root.appending(path: "Docs/Architecture.md"), encoding: .utf8)
     }
 
-    /// Places are told without what is the same for all: `Server/Boards` is in the package Server, below its module.
+    /// The document omits the common part of a path: `Server/Boards` is a folder in the main module of the package
+    /// Server.
     private static func isThere(_ package: String, _ rest: String) -> Bool {
         let sources = root.appending(path: "Packages/\(package)/Sources")
         let folders = ["Headgate\(package)", ""].map { sources.appending(path: $0).appending(path: rest) }
@@ -34,12 +35,12 @@ struct ArchitectureDocumentTests {
         }
     }
 
-    /// `Server/Sessions/Session.swift`, anywhere.
+    /// Matches a path such as `Server/Sessions/Session.swift` anywhere in the text.
     private static var place: Regex<(Substring, Substring, Substring)> {
         #/`(Core|Server|Transport|Client|Console)/([A-Za-z0-9+/.]+)`/#
     }
 
-    /// The same at the beginning of a table's row.
+    /// Matches such a path at the beginning of a table row.
     private static var step: Regex<(Substring, Substring, Substring)> {
         #/\| `(Core|Server|Transport|Client)/([A-Za-z0-9+/.]+\.swift)` \|/#
     }

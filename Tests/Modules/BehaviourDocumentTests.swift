@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds `Docs/Behaviour.md` against the code that cites its rules and the tests that name them.
+/// Compares `Docs/Behaviour.md` with the code that cites its rules and the tests that name them.
 @Suite("Docs/Behaviour.md")
 struct BehaviourDocumentTests {
     private static let root = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
@@ -56,7 +56,7 @@ struct BehaviourDocumentTests {
 
     // MARK: Files
 
-    /// The rules that the document tells of as kept, in their order.
+    /// Returns the rules that the document lists as implemented, in order.
     private static func rules() throws -> [String] {
         let text = try String(contentsOf: root.appendingPathComponent("Docs/Behaviour.md"), encoding: .utf8)
         let kept = try #require(text.components(separatedBy: "\n## Not there yet").first)
@@ -75,13 +75,13 @@ struct BehaviourDocumentTests {
         #/Behaviour ((?:[A-Z]\d+(?:, | and | to |–|-)?)+)/#
     }
 
-    /// The title of a test or a suite, in one line or at the beginning of the next.
+    /// Matches the title of a test or a suite, on the same line or the next.
     private static var title: Regex<(Substring, Substring)> {
         #/@(?:Test|Suite)\(\s*"((?:[^"\\]|\\.)*)"/#
     }
 }
 
-/// The names of rules in a text.
+/// Finds the names of rules in a text.
 private enum Rules {
     private static var name: Regex<(Substring, Substring, Substring, Substring?)> {
         #/\b([A-Z])(\d+)(?:(?:–|-| to )[A-Z]?(\d+))?\b/#.wordBoundaryKind(.simple)

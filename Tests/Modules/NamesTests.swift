@@ -7,12 +7,12 @@ import HeadgateTransport
 import HeadgateWire
 import Testing
 
-/// A program that imports every module, as one does that embeds a server and is a client of another.
+/// A program that imports every module, as one that embeds a server and is also a client of another.
 @Suite("Names of all modules together")
 struct NamesTests {
     @Test("A program with all modules writes their names as they are")
     func unqualified() {
-        // Here each of these once was ambiguous, or could easily become so.
+        // Each of these names was ambiguous once, or could easily become ambiguous.
         let types: [Any.Type] = [
             ApplicationStatus.self, BarrierSummary.self, DispatcherSummary.self, FlushAnswer.self, QueuePage.self,
             RemoteBarrier.self, TrackedEvent.self, ListedBarrier.self, ListedDispatcher.self, FinishedFlush.self,
@@ -61,7 +61,7 @@ struct NamesTests {
 
 /// The modules of this repository that programs may import.
 private enum Modules {
-    /// The sources of each module.
+    /// Returns the source files of each module.
     static func sources(from testFile: String = #filePath) throws -> [(module: String, files: [String])] {
         let root = URL(fileURLWithPath: testFile).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Packages")
@@ -85,12 +85,12 @@ private enum Modules {
     }
 }
 
-/// What a source makes public: what it declares at its top, and what it adds to types of others.
+/// The public names of a source file: its top-level declarations, and members that it adds to types of other modules.
 ///
-/// It goes by the layout of the lines, which `swift format` holds: only what is at the top begins in the first column.
+/// It relies on the layout of `swift format`: only top-level declarations begin in the first column.
 private enum PublicNames {
     static func all(in source: String) -> [String] {
-        // A regular expression is compiled where it is made: once for a source, not for each line.
+        // A regular expression is compiled when it is created, so it is created once per source file.
         let (top, extending, member) = (top, extending, member)
         var extended: String?
         var names: [String] = []
@@ -108,13 +108,14 @@ private enum PublicNames {
         return names
     }
 
-    /// Most lines are none of those that are looked for, which costs little to see.
+    /// A fast check that excludes most lines.
     private static func isOfInterest(_ line: Substring, inExtension: Bool) -> Bool {
         if line.utf8.first != UInt8(ascii: " ") { return true }
         return inExtension && line.utf8.starts(with: "    public ".utf8)
     }
 
-    /// A function with its parameters, which tell it from others; anything else without its type.
+    /// Returns the name of a member: a function with its parameters, which distinguish it; any other member without its
+    /// type.
     private static func name(of member: Substring) -> String {
         let name = member.contains("(") ? member : member.prefix { $0 != ":" }
         return name.trimmingCharacters(in: .whitespaces)

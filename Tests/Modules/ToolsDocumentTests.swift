@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Holds `Tools/README.md` against the folder that it describes.
+/// Compares `Tools/README.md` with the folder that it describes.
 @Suite("Tools/README.md")
 struct ToolsDocumentTests {
     private static let folder = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in

@@ -47,7 +47,7 @@ def must_not_connect(command):
             os.chmod(closed, 0o700)
 
 
-# Root may enter any folder, unless it gives up what lets it.
+# Root may enter any folder, unless these capabilities are dropped.
 _POWERS = "-dac_override,-dac_read_search"
 WITHOUT_PRIVILEGES = (
     [] if os.geteuid() else ["setpriv", f"--bounding-set={_POWERS}", f"--inh-caps={_POWERS}", "--"]

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// X1: who may do what, tried by real users. The daemon runs in a group of its own; who is in that can connect.
+/// X1: access rights, tested with real users. The daemon runs in a group of its own, whose members can connect.
 @Suite(.asOtherUsers) struct AccessTests {
     static let daemonGroup: UInt32 = 45_000
     private static let stranger = Person(uid: 45_001, gid: 45_001, groups: [daemonGroup])
 
-    /// A call of each method that is refused to those who may only track, by the group that it is in.
+    /// A call of each method that clients with only the right to track may not use, by method group.
     static let guarded: [(group: String, method: String, params: JSON)] = [
         ("observe", "status", [:]), ("observe", "watch", [:]), ("observe", "unwatch", ["watch": "w"]),
         ("observe", "barrier.list", [:]), ("observe", "dispatcher.list", [:]), ("observe", "config.get", [:]),
@@ -39,14 +39,14 @@ import Testing
                 #expect(error["code"] == -32_000)
                 #expect(error["data"]["reason"] == "unauthorized", "\(call.method)")
             }
-            // Where it comes from was read from the socket.
+            // The context comes from the socket's credentials.
             try await collector.acceptedIDs(atLeast: 2)
             let context = collector.accepted.flatMap(\.events)[0]["context"]
             #expect(context.contains(["uid": 45_001, "gid": 45_001]))
         }
     }
 
-    /// A way to be granted something, and somebody whom that means.
+    /// Settings that grant a right, and a user whom they cover.
     struct Grant: Sendable {
         var settings: JSON
         var person: Person
@@ -85,7 +85,7 @@ import Testing
             try await daemon.set(["access": ["observe": ["uids": [45_001]]]])
             #expect(try await isAllowed("status", to: client))
             #expect(try await !isAllowed("config.reload", to: client))
-            // The client holds nothing by its right when that is taken away, and stays connected.
+            // The client must hold nothing by its right when the right is removed, and stays connected.
             let watch = try await client.watch("clients")
             _ = try await client.result("unwatch", ["watch": .string(watch)])
             try await daemon.set(["access": .null])
@@ -157,7 +157,7 @@ import Testing
 
     static let launcher = ["/usr/bin/setpriv", "--regid=\(daemonGroup)", "--clear-groups"]
 
-    /// A daemon of root's in a group of its own.
+    /// Creates a daemon that root runs in a separate group.
     private func daemon(
         in scene: Scene, sendingTo collector: Collector, access: JSON = [:]
     ) async throws -> Daemon {
@@ -168,7 +168,7 @@ import Testing
         return daemon
     }
 
-    /// Whether a call is not refused as unauthorized.
+    /// True if the call is not refused as unauthorized.
     private func isAllowed(_ method: String, _ params: JSON = [:], to client: LineClient) async throws -> Bool {
         let answer = try await client.answer(to: client.request(method, params))
         return answer["error"]["data"]["reason"] != "unauthorized"
@@ -176,10 +176,11 @@ import Testing
 }
 
 extension Daemon {
-    /// Gives the daemon's folder to a user, with a copy of the program that it can reach.
+    /// Gives the daemon's folder to a user, together with a copy of the program that the user can read.
     fileprivate func give(to person: Person) async throws {
         let copy = folder + "/headgated"
-        // Copied here, it would be open for writing in whatever other tests start at that moment, and could not be run.
+        // A copy made by this process would be open for writing in children that other tests spawn now, and could not
+        // be executed.
         let copying = try ChildProcess(
             "/bin/cp", [BuiltProducts.path(of: program), copy], outputPath: copy + ".out", errorPath: copy + ".err")
         #expect(try await copying.exitCode() == 0)

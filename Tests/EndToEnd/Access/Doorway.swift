@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A way to a daemon's socket through a process of another user: who connects here is that user to the daemon.
+/// A relay to a daemon's socket in a process of another user. The daemon sees its clients as that user.
 final class Doorway {
     let path: String
     private let relay: ChildProcess
@@ -22,9 +22,9 @@ final class Doorway {
         }
     }
 
-    /// Whether somebody listens there, found out without a connection that would count (proc(5), `/proc/net/unix`).
+    /// True if a socket listens at the path. It reads proc(5) `/proc/net/unix`, since a connection would be counted.
     private static func isListening(_ path: String) throws -> Bool {
-        // Read to its end, however long: such a file has no size. Other tests may open a thousand sockets meanwhile.
+        // The file has no size, so it is read to its end. Other tests may open a thousand sockets meanwhile.
         let table = "/proc/net/unix"
         guard let file = FileHandle(forReadingAtPath: table) else { throw SystemError("open \(table)") }
         let sockets = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n")
@@ -33,30 +33,30 @@ final class Doorway {
 
     deinit { relay.discard() }
 
-    /// A connection as that user. One that the daemon's socket refuses ends at once.
+    /// Connects as that user. If the daemon's socket refuses the user, the connection ends at once.
     func connect() async throws -> LineClient {
         try await LineClient(path)
     }
 
-    /// What the relay says, such as that it may not connect.
+    /// The relay's error output, for example that it may not connect.
     var complaints: String { relay.errorOutput }
 }
 
 extension Scene {
-    /// A doorway for a user. All may look into the scene's folder from then on, as into `/tmp`.
+    /// Creates a relay for a user. From then on every user may enter the scene's folder, as with `/tmp`.
     func doorway(of person: Person, to daemon: Daemon) async throws -> Doorway {
         try openToAll()
         let folder = directory.path("u\(UUID().uuidString.prefix(8))")
         return keep(try await Doorway(of: person, to: daemon, folder: folder))
     }
 
-    /// Lets all users through to what lies in the scene's folder, as far as its own mode allows.
+    /// Lets every user enter the scene's folder.
     func openToAll() throws {
         _ = try SystemError.check(chmod(directory.path, 0o755), "chmod \(directory.path)")
     }
 }
 
-/// A user of the machine other than the one who runs the tests; whether it has a name does not matter.
+/// A user of the machine other than the one running the tests. The user needs no name.
 struct Person: Sendable, CustomTestStringConvertible {
     var uid: UInt32
     var gid: UInt32
@@ -65,7 +65,7 @@ struct Person: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(uid):\(gid)\(groups)" }
 
-    /// The command that runs another as this user (setpriv(1)).
+    /// The command that runs another command as this user (setpriv(1)).
     var launcher: [String] {
         let others = groups.isEmpty ? "--clear-groups" : "--groups=" + groups.map(String.init).joined(separator: ",")
         return ["/usr/bin/setpriv", "--reuid=\(uid)", "--regid=\(gid)", others]
@@ -73,7 +73,7 @@ struct Person: Sendable, CustomTestStringConvertible {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips where nobody can become somebody else.
+    /// Skips tests where the process cannot run programs as another user.
     static var asOtherUsers: Self {
         enabled("only root can run clients as other users (setpriv of util-linux)") {
             geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0

@@ -1,10 +1,10 @@
 import Testing
 
-/// X1: what a client held by a right, when the settings take that right away.
+/// X1: what happens to a client's watches, barriers and subscriptions when the settings remove its right.
 @Suite(.asOtherUsers) struct LostRightTests {
     private static let person = Person(uid: 45_001, gid: 45_001, groups: [AccessTests.daemonGroup])
 
-    /// A call by which a client holds something from then on.
+    /// A call after which the client holds something.
     struct Holding: Sendable, CustomTestStringConvertible {
         var right: String
         var method: String
@@ -37,10 +37,10 @@ import Testing
 
             try await daemon.set(["access": .object([holding.right: .null])])
             try await expectClosing(client)
-            // The connection is not closed yet, and all the same:
+            // The connection is not closed yet, but what the client held is gone.
             try await expectGone(holding, daemon)
             try await daemon.resume()
-            // No news, no batches: its answer, and the end.
+            // The client gets no notifications and no batches, only its answer and the end.
             let answer = try await client.message()
             #expect(answer.contains(["id": JSON(flush), "result": ["ended": "settled"]]))
             #expect(try await client.nextLine() == nil)
@@ -95,7 +95,7 @@ import Testing
 
     // MARK: The scene
 
-    /// A daemon whose rights the programmatic layer takes away, right by right.
+    /// Creates a daemon whose rights the test removes one by one in the programmatic layer.
     private func daemon(in scene: Scene) async throws -> (Daemon, Collector) {
         let collector = try scene.collector()
         let daemon = scene.idleDaemon()
@@ -111,7 +111,7 @@ import Testing
         return (daemon, collector)
     }
 
-    /// What a client held is not there any more. That a watch is none shows in what is told.
+    /// Checks that what the client held is gone. For a watch, the notifications show that.
     private func expectGone(_ holding: Holding, _ daemon: Daemon) async throws {
         switch holding.method {
         case "barrier.register":
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// Takes messages until the connection is told to end.
+    /// Reads messages until the notification that the connection will close.
     private func expectClosing(_ client: LineClient) async throws {
         while true {
             let message = try await client.message()

@@ -1,6 +1,6 @@
 import Testing
 
-/// The ApplicationStatusBarrier and what clients announce. No flush comes with it here.
+/// The ApplicationStatusBarrier and the states that clients announce, without flushes.
 @Suite struct ApplicationStatusTests {
     @Test("B26: in the background it holds, in the foreground it opens")
     func backgroundAndForeground() async throws {
@@ -27,7 +27,7 @@ import Testing
         try await withScene { scene in
             let daemon = try await daemon(scene, scene.collector())
             let (one, two) = (try await daemon.connect(), try await daemon.connect())
-            // This client announces nothing, and does not count.
+            // A client that announces nothing does not count.
             let silent = try await daemon.connect()
             try await announce("background", one)
             #expect(try await daemon.dispatcher()["way"] == "closed")

@@ -2,7 +2,7 @@ import Testing
 
 /// The BatchingBarrier in a running service.
 @Suite struct BatchingTests {
-    /// A daemon whose `collect` waits for full batches. It flushes neither at its start nor at its end.
+    /// Starts a daemon whose dispatcher `collect` waits for full batches, with no flush at start or shutdown.
     private func daemon(_ scene: Scene, _ collector: Collector, _ batching: JSON, _ settings: JSON = [:]) async throws
         -> Daemon
     {
@@ -65,7 +65,7 @@ import Testing
             let start = ContinuousClock.now
             try await daemon.track(1...1)
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
-            // Ages count in whole milliseconds of the daemon's clock.
+            // Ages are counted in whole milliseconds of the daemon's clock.
             #expect(ContinuousClock.now - start > .milliseconds(290))
         }
     }

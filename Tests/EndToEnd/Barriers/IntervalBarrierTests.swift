@@ -1,6 +1,5 @@
 import Testing
 
-/// The IntervalBarrier.
 @Suite struct IntervalBarrierTests {
     @Test("B25: it is closed, opens again and again, and lets all that waits go")
     func opens() async throws {

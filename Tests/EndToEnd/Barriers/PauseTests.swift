@@ -1,6 +1,6 @@
 import Testing
 
-/// The ManualBarrier, seen from outside: `dispatcher.pause` and `dispatcher.resume`.
+/// The ManualBarrier as a client sees it: `dispatcher.pause` and `dispatcher.resume`.
 @Suite struct PauseTests {
     @Test("B23: a paused dispatcher gets nothing; resumed, it gets all of it in order")
     func pauseHoldsAndResumeDelivers() async throws {

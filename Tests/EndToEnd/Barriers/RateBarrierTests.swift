@@ -1,6 +1,5 @@
 import Testing
 
-/// The RateBarrier.
 @Suite struct RateBarrierTests {
     @Test("B27: a burst goes at once, the rest as fast as the rate says")
     func paces() async throws {
@@ -12,7 +11,7 @@ import Testing
             let start = ContinuousClock.now
             try await daemon.resume()
             #expect(try await collector.acceptedIDs(atLeast: 10) == ids)
-            // Seven had to wait for a token each.
+            // Seven events waited for one token each.
             #expect(ContinuousClock.now - start > .milliseconds(690))
         }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The ScheduleBarrier, with hours around the present one in UTC.
+/// The ScheduleBarrier, with hours relative to the present one in UTC.
 @Suite struct ScheduleBarrierTests {
     @Test("B24: outside its hours it holds, no flush passes it, and hours that are now let all go")
     func outsideItsHours() async throws {
@@ -38,7 +38,7 @@ import Testing
     func days() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
-            // Yesterday, today and tomorrow: midnight may come while this runs.
+            // Yesterday, today and tomorrow, since midnight may pass during the test.
             let near = [-1, 0, 1].map { Self.day(after: $0) }
             let far = Self.allDays.filter { !near.contains($0) }
             let hours: JSON = ["start_hour": 0, "end_hour": 24, "time_zone": "UTC"]
@@ -71,10 +71,10 @@ import Testing
         }
     }
 
-    /// A window that begins in more than an hour, and ends long before it is now again.
+    /// A window that begins in more than an hour, and ends long before the present hour comes again.
     private static var laterToday: JSON { window(from: 2, to: 3) }
 
-    /// A window that holds now, with an hour to spare on both sides. Some of the time it crosses midnight.
+    /// A window around the present time, with an hour to spare on both sides. It may cross midnight.
     private static var aroundNow: JSON { window(from: -1, to: 2) }
 
     private static func window(from: Int, to: Int) -> JSON {

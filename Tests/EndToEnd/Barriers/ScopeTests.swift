@@ -1,6 +1,6 @@
 import Testing
 
-/// Which dispatchers a configured barrier stands before.
+/// The scopes of configured barriers.
 @Suite struct ScopeTests {
     @Test("B4: a scope of an unknown dispatcher is a warning, and takes effect when that one appears")
     func unknownDispatcher() async throws {

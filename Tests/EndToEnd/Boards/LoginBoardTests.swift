@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// The example of `Docs/Boards.md`, as it is: the collector's dispatcher waits for a token.
+/// The example of `Docs/Boards.md`, unchanged: the collector's dispatcher waits for a token.
 @Suite struct LoginBoardTests {
     private static let settings: JSON = [
         "activation_barrier": ["board": "login"], "annotate_queued": true,
         "headers": ["Authorization": ["output": "token", "prefix": "Bearer "]],
     ]
 
-    /// A daemon whose dispatcher waits for a token, and the server that gives tokens away.
+    /// Starts a daemon whose dispatcher waits for a token, and the server that issues tokens.
     private func stage(_ scene: Scene, _ collector: Collector) async throws -> (daemon: Daemon, server: Collector) {
         let server = try scene.collector()
         server.answerAlways(.token("s3cret-one"))
@@ -130,7 +130,7 @@ import Testing
                 $0["reason"] == "nobody serves board login"
             }
             let second = try LoginExample(scene, serving: daemon, loggingInAt: server)
-            // The first goes once more where the kill came before its delivery was written down.
+            // The first event is sent again if the kill came before its delivery was written.
             try await eventually("the second event") { collector.acceptedIDs.last == "e2" }
             #expect(Set(collector.acceptedIDs) == ["e1", "e2"])
             second.process.discard()
@@ -188,7 +188,7 @@ import Testing
     }
 }
 
-/// The example of `Docs/Boards.md`: a process that logs in and hands out a token.
+/// The example of `Docs/Boards.md`: a process that logs in and provides a token.
 private struct LoginExample {
     let process: ChildProcess
 
@@ -197,7 +197,7 @@ private struct LoginExample {
         return String(tests.reversed().joined(separator: "/").dropFirst()) + "/Docs/Examples/LoginBoard"
     }
 
-    /// Starts it for a daemon, logging in at a server.
+    /// Starts the process for a daemon, with the server to log in at.
     init(_ scene: Scene, serving daemon: Daemon, loggingInAt server: Collector) throws {
         let password = try scene.directory.write("s3cret-password\n", to: "password")
         let output = scene.directory.path("login-\(UUID().uuidString)")

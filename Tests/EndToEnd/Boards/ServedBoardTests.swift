@@ -1,6 +1,6 @@
 import Testing
 
-/// What a stop of the daemon means to boards.
+/// Boards when the daemon stops.
 @Suite struct BoardStopTests {
     @Test("A stop answers those who wait for a board")
     func answered() async throws {
@@ -16,7 +16,7 @@ import Testing
     }
 }
 
-/// What the log tells of boards that ask to bypass the gateway.
+/// The log about boards that ask to bypass the gateway.
 @Suite struct GatewayBypassTests {
     @Test("A7: a bypass that the settings forbid is told in the log when the board is served, and no other is")
     func warned() async throws {

@@ -124,7 +124,8 @@ import Testing
         }
     }
 
-    /// Every acknowledged id arrives, has the sequence number it was acknowledged with, and no other id arrives.
+    /// Checks that every acknowledged event arrives with its acknowledged sequence number, and that no other event
+    /// arrives.
     private func expectDeliveredOnce(_ receipts: [TrackReceipt], by collector: Collector) async throws {
         let wanted = Set(receipts.map(\.id))
         #expect(wanted.count == receipts.count)
@@ -139,7 +140,7 @@ import Testing
         }
     }
 
-    /// The first arrivals of one name's events are numbered in order.
+    /// Checks that the first arrivals of the events of one name are in order.
     private func expectOrder(of name: String, in collector: Collector) throws {
         let events = collector.accepted.flatMap(\.events).filter { $0["event"].string == name }
         var seen: Set<String> = []
@@ -151,8 +152,8 @@ import Testing
 }
 
 extension HeadgateClient {
-    /// Tracks events one after the other, on the client's own thread: among hundreds of tests a task may wait for seconds
-    /// until it goes on, and would do so once for each event.
+    /// Tracks events one after the other on the client's own thread. As a task among hundreds of tests, each event
+    /// could wait seconds for a thread.
     fileprivate func trackOneByOne(_ count: Int, as name: String) async throws -> [TrackReceipt] {
         var receipts: [TrackReceipt] = []
         for number in 0..<count {

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Whom the console shows itself to (Protocol, The console; Behaviour O3).
+/// Access to the console (Protocol, The console; Behaviour O3).
 @Suite struct ConsoleAccessTests {
-    /// A console for a daemon that is away: who is let in does not depend on it.
+    /// Starts a console for a daemon that does not run. Access to the console does not depend on the daemon.
     private func withConsole(_ arguments: String..., test: (ConsoleProcess) async throws -> Void) async throws {
         try await withScene { scene in
             let console = scene.console(showing: scene.idleDaemon())
@@ -66,7 +66,7 @@ import Testing
             for host in ["evil.example", "127.0.0.1:1", ""] {
                 for target in ["/", "/healthz", "/metrics"] {
                     let status = try await console.get(target, ["Host": host]).status
-                    // The library knows itself that HTTP/1.1 wants a Host.
+                    // The HTTP library itself rejects HTTP/1.1 without a Host header.
                     #expect(status == 421 || host.isEmpty && status == 400, "\(host) \(target)")
                 }
             }
@@ -92,7 +92,7 @@ import Testing
             #expect(try await console.get("/").status == 401)
             #expect(try await console.get("/", ["Authorization": "Bearer another"]).status == 200)
 
-            // A file with no token in it leaves the one that was.
+            // A file without a token leaves the previous token valid.
             try "".write(toFile: console.tokenPath, atomically: false, encoding: .utf8)
             console.process?.signal(SIGHUP)
             try await eventually("a complaint") { console.log.contains("holds no token") }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A raw connection to the console. It never blocks its thread.
+/// A raw connection to the console that never blocks its thread.
 final class ConsoleConnection {
     private var descriptor: Int32
     private var received: [UInt8] = []
@@ -13,7 +13,7 @@ final class ConsoleConnection {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        // On loopback a connection is there at once, or refused.
+        // On loopback a connection is established or refused at once.
         let code = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -31,7 +31,7 @@ final class ConsoleConnection {
         descriptor = -1
     }
 
-    /// Sends a request, after which the console is to close. A header with an empty value is not sent.
+    /// Sends a request that asks the console to close the connection. A header with an empty value is not sent.
     func send(_ method: String, _ target: String, _ headers: [String: String], body: String = "") async throws {
         var all = headers
         all["Connection"] = all["Connection"] ?? "close"
@@ -40,7 +40,7 @@ final class ConsoleConnection {
         try await send(text: "\(method) \(target) HTTP/1.1\r\n\(lines)\r\n\(body)")
     }
 
-    /// Sends just this.
+    /// Sends the text as it is.
     func send(text: String) async throws {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -54,27 +54,27 @@ final class ConsoleConnection {
         }
     }
 
-    /// All that comes until the console closes.
+    /// Reads until the console closes the connection.
     func everything() async throws -> String {
         while try await more() {}
         return text
     }
 
-    /// Reads until what has come is as wanted.
+    /// Reads until the received text meets a condition.
     func until(_ what: String, _ wanted: (String) -> Bool) async throws {
         while !wanted(text) {
             guard try await more() else { throw NeverHappened(what, details: "it ended with \(text.suffix(2_000))") }
         }
     }
 
-    /// Forgets what has come.
+    /// Discards the received text.
     func forget() {
         received = []
     }
 
     private var text: String { String(decoding: received, as: UTF8.self) }
 
-    /// Reads what there is; false at the end.
+    /// Reads what is available. Returns false at the end.
     private func more() async throws -> Bool {
         guard await Readiness.shared.untilReadable(descriptor, within: .patience) else {
             throw NeverHappened("anything more from the console", details: "after \(text.suffix(2_000))")

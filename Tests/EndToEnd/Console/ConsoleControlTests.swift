@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the console changes, and for whom (Protocol, The console; Behaviour O3).
+/// Changes made through the console, and the right to make them (Protocol, The console; Behaviour O3).
 @Suite struct ConsoleControlTests {
     private static let configuration: JSON = [
         "dispatchers": ["collect": ["kind": "file", "path": "events.ndjson"]], "flush_on": ["start": false],

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Pages that go on while one looks (Behaviour O3).
+/// Pages that update while they are open (Behaviour O3).
 @Suite struct ConsoleNewsTests {
     private static let configuration: JSON = [
         "dispatchers": ["collect": ["kind": "file", "path": "events.ndjson"]], "flush_on": ["start": false],
@@ -54,7 +54,7 @@ import Testing
             try await last.until("news for the last of them") { $0.contains("event: region") }
             let refused = try await console.get("/live?page=/")
             #expect(refused.status == 503 && refused.header("Retry-After") != nil)
-            // Other requests are served all the same, and a place that becomes free is given away again.
+            // Other requests are still served, and a place that becomes free is used again.
             #expect(try await console.get("/").status == 200)
             pages[0].close()
             try await eventually("room for another") {

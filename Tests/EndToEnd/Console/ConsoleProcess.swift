@@ -1,11 +1,11 @@
 import Foundation
 
-/// A real `headgate-console` process, at a port that the system chose.
+/// A real `headgate-console` process at a port chosen by the system.
 final class ConsoleProcess {
     let folder: String
     let daemon: Daemon
     private(set) var process: ChildProcess?
-    /// The port that it serves, and the token that it told.
+    /// The port that it serves, and the token that it reported.
     private(set) var port: UInt16 = 0
     private(set) var token = ""
     private var starts = 0
@@ -18,14 +18,14 @@ final class ConsoleProcess {
 
     deinit { process?.discard() }
 
-    /// The file that `start` names as the token's.
+    /// The path of the token file.
     var tokenPath: String { folder + "/token" }
-    /// What it wrote at its last start.
+    /// The error output since the last start.
     var log: String { process?.errorOutput ?? "" }
-    /// As it stands in `Host` and `Origin`.
+    /// The host and port as they appear in `Host` and `Origin`.
     var authority: String { "127.0.0.1:\(port)" }
 
-    /// Starts it and waits for the line that says that it serves.
+    /// Starts the console and waits until it reports that it is ready.
     func start(_ arguments: String...) async throws {
         let process = try launch(["--listen", "127.0.0.1:0"] + arguments)
         self.process = process
@@ -38,7 +38,7 @@ final class ConsoleProcess {
         token = String(told.2)
     }
 
-    /// Starts it and waits for nothing.
+    /// Starts the console without waiting.
     func launch(_ arguments: [String]) throws -> ChildProcess {
         starts += 1
         let log = folder + "/console\(starts)"
@@ -47,12 +47,12 @@ final class ConsoleProcess {
             environment: ["HOME": folder], outputPath: log + ".out", errorPath: log + ".err")
     }
 
-    /// One request on a connection of its own; with the token unless `headers` bring something else.
+    /// Sends one GET request on a new connection, with the token unless `headers` replace it.
     func get(_ target: String, _ headers: [String: String] = [:]) async throws -> ConsoleAnswer {
         try await ask("GET", target, ["Authorization": "Bearer \(token)"].merging(headers) { $1 })
     }
 
-    /// Posts a form, as a page of the console's own.
+    /// Posts a form as a page of the console does.
     func post(_ target: String, _ form: String = "", _ headers: [String: String] = [:]) async throws -> ConsoleAnswer {
         let usual = [
             "Authorization": "Bearer \(token)", "Origin": "http://\(authority)",
@@ -61,7 +61,7 @@ final class ConsoleProcess {
         return try await ask("POST", target, usual.merging(headers) { $1 }, body: form)
     }
 
-    /// One request with just these headers. An empty one is not sent.
+    /// Sends one request with only the given headers. A header with an empty value is not sent.
     func ask(
         _ method: String, _ target: String, _ headers: [String: String] = [:], body: String = ""
     ) async throws -> ConsoleAnswer {
@@ -71,7 +71,7 @@ final class ConsoleProcess {
         return try ConsoleAnswer(await connection.everything())
     }
 
-    /// A page's news, as they come.
+    /// Opens the stream of a page's updates.
     func news(of page: String) async throws -> ConsoleConnection {
         let connection = try await ConsoleConnection(port: port)
         try await connection.send(
@@ -81,13 +81,13 @@ final class ConsoleProcess {
 }
 
 extension Scene {
-    /// A console for a daemon, not started yet.
+    /// Creates a console for a daemon, without starting it.
     func console(showing daemon: Daemon) -> ConsoleProcess {
         keep(ConsoleProcess(folder: directory.path("console"), showing: daemon))
     }
 }
 
-/// What the console answered.
+/// An answer of the console.
 struct ConsoleAnswer {
     let status: Int
     let body: String
@@ -103,7 +103,7 @@ struct ConsoleAnswer {
         body = parts.dropFirst().joined(separator: "\r\n\r\n")
     }
 
-    /// A header; nil where there is none.
+    /// Returns the value of a header, or nil if the answer has no such header.
     func header(_ name: String) -> String? {
         let line = head.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix(name.lowercased() + ":") }
         return line.map { String($0.dropFirst(name.count + 1)).trimmingCharacters(in: .whitespaces) }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Stands before a daemon's socket, hands everything on, and remembers what was asked.
+/// A proxy before a daemon's socket that forwards everything and records the requests.
 final class Eavesdropper: Sendable {
     let path: String
     private let target: String
@@ -17,7 +17,7 @@ final class Eavesdropper: Sendable {
         }
     }
 
-    /// The methods that were called, in their order.
+    /// The methods that were called, in order.
     var heard: [String] {
         lines.withLock { lines in
             lines.split(separator: UInt8(ascii: "\n")).compactMap { line in

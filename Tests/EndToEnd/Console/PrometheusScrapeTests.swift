@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A real Prometheus beside a daemon and its console.
+/// A real Prometheus that scrapes a daemon's console.
 @Suite struct PrometheusScrapeTests {
     @Test("O1, O3: Prometheus scrapes /metrics, and has afterwards what the daemon has counted")
     func scrapes() async throws {
@@ -16,14 +16,14 @@ import Testing
             #expect(up == "1")
             #expect(try await prometheus.value(of: "headgate_received_total") == "3")
             #expect(try await prometheus.value(of: #"headgate_dispatcher_open{dispatcher="collect"}"#) == "1")
-            // A histogram is one to it: it can be asked how long nine of ten took.
+            // Prometheus reads the buckets as a histogram and can compute a quantile.
             let slow = "histogram_quantile(0.9, headgate_acknowledge_seconds_bucket)"
             #expect(try await Double(prometheus.value(of: slow)).map { $0 > 0 } == true)
         }
     }
 }
 
-/// A server of Prometheus' that scrapes one target each second, and keeps what it has found in a folder.
+/// A Prometheus server that scrapes one target every second, with its data in a folder.
 private final class Prometheus {
     private let process: ChildProcess
     private let port: UInt16
@@ -48,12 +48,12 @@ private final class Prometheus {
         process.discard()
     }
 
-    /// The value of an expression, as soon as there is one.
+    /// Returns the value of an expression as soon as there is one.
     func value(of expression: String) async throws -> String {
         let query = expression.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? expression
         return try await eventually("a value of \(expression)") {
             guard process.isRunning else { throw NeverHappened("Prometheus", details: process.errorOutput) }
-            // It may not listen yet.
+            // Prometheus may not listen yet.
             guard let connection = try? await ConsoleConnection(port: port) else { return nil }
             defer { connection.close() }
             try await connection.send("GET", "/api/v1/query?query=\(query)", ["Host": "127.0.0.1:\(port)"])
@@ -62,7 +62,7 @@ private final class Prometheus {
         }
     }
 
-    /// A port that nobody has: Prometheus does not tell which one it was given.
+    /// Returns an unused port, since Prometheus does not report a port that the system chose.
     private static func freePort() throws -> UInt16 {
         let descriptor = try SystemError.check(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), "socket")
         defer { close(descriptor) }

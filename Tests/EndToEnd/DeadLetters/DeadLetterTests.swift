@@ -1,8 +1,8 @@
 import Testing
 
-/// What dispatchers gave up, and what operators do with it.
+/// Dead letters, and what operators do with them.
 @Suite struct DeadLetterTests {
-    /// Has the events `e1`… die one by one.
+    /// Tracks the events `e1`… and has the collector refuse each, so that they are dead-lettered.
     private func bury(_ count: Int, in daemon: Daemon, of collector: Collector) async throws {
         collector.answerAlways(ScriptedAnswer(status: 400, body: "no such field"))
         try await daemon.track(1...count)
@@ -45,7 +45,7 @@ import Testing
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 1])
             try await bury(5, in: daemon, of: collector)
-            // The list comes from the store, and tells that they are written.
+            // The list is read from the store, so the dead letters are written.
             #expect(try await daemon.ask("dead_letters.list")["dead_letters"].elements.count == 5)
             try await daemon.killNow()
             try await daemon.start()

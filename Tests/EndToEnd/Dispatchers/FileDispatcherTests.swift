@@ -58,7 +58,7 @@ import Testing
             let settings: JSON = [
                 "kind": "file", "path": .string(folder + "/out.ndjson"), "backoff": ["base_ms": 20, "cap_ms": 50],
             ]
-            // A file stands where the folder should be.
+            // A file has the path of the folder.
             try scene.directory.write("", to: "missing")
             let daemon = try await scene.daemon(["dispatchers": ["archive": settings]])
             try await daemon.track(1...2)

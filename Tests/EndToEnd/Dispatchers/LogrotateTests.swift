@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The `file` dispatcher and Debian's `logrotate`.
+/// The `file` dispatcher with Debian's `logrotate`.
 @Suite struct LogrotateTests {
     @Test(
         "K2: logrotate moves the file away again and again while events come: nothing is lost, nothing comes twice",
@@ -21,7 +21,7 @@ import Testing
             let acknowledged = try await outcome.acknowledged
             try await daemon.dispatcher("archive", until: "all is written") { $0["sent"].int == 3_000 }
             let files = try rotation.files()
-            // How many depends on whether something had been written in between.
+            // The number of files depends on whether anything was written between two rotations.
             #expect(files.count > 2)
             #expect(try files.flatMap { try self.ids(in: $0) }.sorted() == acknowledged.sorted())
         }
@@ -47,14 +47,14 @@ import Testing
         }
     }
 
-    /// The ids of all events of a file, each a whole line.
+    /// Returns the ids of all events in a file, and checks that each is a whole line.
     private func ids(in path: String) throws -> [String] {
         let text = try String(contentsOfFile: path, encoding: .utf8)
         #expect(text.isEmpty || text.hasSuffix("\n"))
         return try text.split(separator: "\n").map { try #require(try JSON(parsing: String($0))["id"].string) }
     }
 
-    /// `logrotate` with a configuration for one file.
+    /// Runs `logrotate` with a configuration for one file.
     private struct Rotation {
         let path: String
         private let folder: String
@@ -65,7 +65,7 @@ import Testing
             folder = scene.directory.path
             configuration = try scene.directory.write(
                 "\(path) {\n rotate 99\n missingok\n nocompress\n \(style)\n}\n", to: "rotate")
-            // logrotate refuses a configuration that others could have written.
+            // logrotate rejects a configuration that others can write.
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: configuration)
         }
 
@@ -74,7 +74,7 @@ import Testing
                 program: "/usr/sbin/logrotate", ["--force", "--state", folder + "/rotated", configuration], in: folder)
         }
 
-        /// The file and all that it was rotated to.
+        /// Returns the paths of the file and of all rotated copies.
         func files() throws -> [String] {
             let parent = (path as NSString).deletingLastPathComponent
             let name = (path as NSString).lastPathComponent

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The example program that embeds the server and brings a barrier of its own.
+/// The example program that embeds the server and adds a barrier.
 @Suite struct EmbeddedServerTests {
     private func start(_ scene: Scene, _ collector: Collector, maintenance: String) async throws -> Daemon {
         let daemon = scene.idleDaemon()

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// What a destination of CloudEvents gets, read by the SDK that the makers of CloudEvents have for Python.
+/// The body that a CloudEvents destination receives, parsed by the official Python SDK.
 @Suite struct CloudEventTests {
-    /// Where `Tools/parts/test/cloudevents-sdk` puts it.
+    /// The interpreter that `Tools/parts/test/cloudevents-sdk` installs.
     private static let python = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../.build/cloudevents/bin/python").standardized.path
 
-    /// Reads a body, single or a batch, and writes one event a line: its attributes and its data.
+    /// Reads a single event or a batch, and writes the attributes and data of each event as one line.
     private static let reading = """
         import json, sys
         from cloudevents.http import from_http

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What arrives at a dispatcher, byte for byte.
+/// Delivered events, byte for byte.
 @Suite struct DeliveredEventTests {
     @Test("A delivered event has its members in their order, with all that is known of its sender")
     func wholeEvent() async throws {
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    /// `pid`, `uid`, `gid`, `client`, `host`, in this order, and true.
+    /// Checks that the context has `pid`, `uid`, `gid`, `client` and `host` in this order, with the test's own values.
     private func expectOwnContext(_ text: String) throws {
         let context = try JSON(parsing: text)
         #expect(context["pid"].int == Int(getpid()))

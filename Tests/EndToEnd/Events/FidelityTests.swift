@@ -1,6 +1,6 @@
 import Testing
 
-/// P6: what nobody touches arrives as it was sent.
+/// P6: data that nothing changes arrives as it was sent.
 @Suite struct FidelityTests {
     @Test(
         "P6: data arrives byte for byte",

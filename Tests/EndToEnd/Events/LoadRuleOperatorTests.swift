@@ -1,6 +1,7 @@
 import Testing
 
-/// Every operator of a load rule, asked of one event: an event narrowed to a dispatcher is unrouted when its rule says no.
+/// Every operator of a load rule, applied to one event. The event names one dispatcher, so it is unrouted if the rule
+/// is false.
 @Suite struct LoadRuleOperatorTests {
     struct Case: Sendable {
         let rule: JSON
@@ -53,12 +54,12 @@ import Testing
         condition("is_defined", "context.uid", nil, true),
     ]
 
-    /// What cannot be evaluated is false, also with a negated operator.
+    /// A condition that cannot be evaluated is false, even with a negated operator.
     static let missing = [
         condition("equals", "data.gone", "x", false), condition("not_equals", "data.gone", "x", false),
         condition("not_contains", "data.gone", "x", false), condition("is_not_empty", "data.gone", nil, false),
         condition("greater_than", "data.text", 1, false), condition("not_starts_with", "data.user", "x", false),
-        // `not` around a rule is plain logic.
+        // `not` around a rule negates its result.
         Case(rule: ["not": ["operator": "equals", "path": "data.gone", "value": "x"]], wants: true),
     ]
 

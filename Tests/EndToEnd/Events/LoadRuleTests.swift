@@ -1,6 +1,6 @@
 import Testing
 
-/// Load rules decide which dispatchers get an event.
+/// Load rules, which select the dispatchers of an event.
 @Suite struct LoadRuleTests {
     static let notDebug: JSON = ["not": ["operator": "equals", "path": "event", "value": "debug"]]
     static let onlyDebug: JSON = ["operator": "equals", "path": "event", "value": "debug"]

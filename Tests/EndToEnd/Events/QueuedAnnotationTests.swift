@@ -1,6 +1,6 @@
 import Testing
 
-/// What a dispatch says about having been held.
+/// The annotation of events that a barrier held.
 @Suite struct QueuedAnnotationTests {
     @Test("D13: what a barrier held says so, and which one; what nobody held does not")
     func heldAndNotHeld() async throws {

@@ -1,6 +1,6 @@
 import Testing
 
-/// Which dispatchers an event goes to.
+/// The dispatchers that an event goes to.
 @Suite struct RoutingTests {
     private func daemon(_ scene: Scene, _ one: Collector, _ two: Collector) async throws -> Daemon {
         try await scene.daemon(["dispatchers": ["one": one.dispatcher(), "two": two.dispatcher()]])

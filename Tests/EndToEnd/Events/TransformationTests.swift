@@ -1,6 +1,6 @@
 import Testing
 
-/// Transformations that the settings describe.
+/// Transformations defined in the settings.
 @Suite struct TransformationTests {
     @Test("P4, P6: rename, set, hash, remove, in that order; what is untouched keeps its digits and its order")
     func edits() async throws {
@@ -25,7 +25,7 @@ import Testing
             #expect(sent["made"] == ["here": [1, true]])
             #expect(sent["email"] == "d648b243a3e817eaa3309e00e183483f2867baadf522099f0c2121770536b25a")
             #expect(sent["source"] == "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881")
-            // The hash is not of a string but of its JSON, as it was sent.
+            // The value is not a string, so the hash is computed from its JSON as it was sent.
             #expect(sent["price"] == "aa672d37ec3c3f8002f2a87bba68fd3c2281f1935020cc0e2840276a9de14d78")
             #expect(sent["ok"] == "b5bea41b6c623f7c09f1bf24dcae58ebab3c0cdd90ad966bc43a45b44867e12b")
         }

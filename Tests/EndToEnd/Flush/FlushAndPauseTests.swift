@@ -1,6 +1,6 @@
 import Testing
 
-/// Flushes against barriers that are firm, and against those that are not.
+/// Flushes against flushable and non-flushable barriers.
 @Suite struct FlushAndPauseTests {
     @Test("B2, F2: a firm pause holds a flush until its timeout, and the answer names the barrier")
     func firmPauseHolds() async throws {
@@ -32,7 +32,7 @@ import Testing
             #expect(try await daemon.dispatcher()["way"] == "closed")
             #expect(collector.requests.isEmpty)
 
-            // The batch is not full: it is the flush that lets these three through.
+            // The batch is not full, so only the flush lets the three events pass.
             try await daemon.resume()
             let answer = try await client.answer(to: flush)["result"]
             #expect(answer["ended"] == "settled")

@@ -25,7 +25,7 @@ import Testing
             #expect(answer["dispatchers"] == ["collect": ["sent": 3, "failed": 0, "left": 0, "blocked_by": []]])
             #expect(collector.acceptedIDs == ids)
 
-            // A flush is a moment, not a change: the next event waits again.
+            // A flush does not change the barrier: the next event waits again.
             try await daemon.track(4...4)
             #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 1, "flushing": false]))
         }

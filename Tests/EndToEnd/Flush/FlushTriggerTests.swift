@@ -1,6 +1,6 @@
 import Testing
 
-/// Flushes that start by themselves.
+/// Flushes that the service starts itself.
 @Suite struct FlushTriggerTests {
     @Test("F5: the start of the service empties a BatchingBarrier")
     func start() async throws {
@@ -12,7 +12,7 @@ import Testing
             try await daemon.killNow()
             try await daemon.start()
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
-            // It was that flush alone: the next one waits.
+            // Only that flush let the events pass: the next event waits.
             try await daemon.track(4...4)
             #expect(
                 try await daemon.dispatcher(until: "the flush is over") { $0["flushing"] == false }

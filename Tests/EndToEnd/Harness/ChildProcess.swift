@@ -1,16 +1,16 @@
 import Foundation
 
-/// A program that runs with its output in files, so that no pipe can ever fill up.
+/// A program whose output goes to files, so that no pipe can fill up.
 final class ChildProcess {
     let name: String
     let outputPath: String
     let errorPath: String
     let processIdentifier: pid_t
-    /// As `waitpid` tells it; nil while the process runs.
+    /// The status from `waitpid`, or nil while the process runs.
     private var status: Int32?
 
-    /// Starts the program. Nothing of the test's own environment reaches it but a plain `PATH` and what sanitizers are told,
-    /// and no descriptors but 0, 1 and 2, and 3 where something is `inherited`.
+    /// Starts the program. From the test's environment it gets only a plain `PATH` and the sanitizer options. It gets
+    /// descriptors 0, 1 and 2, and `inherited` as descriptor 3.
     init(
         _ executable: String, _ arguments: [String], environment: [String: String] = [:], input: String? = nil,
         inherited: Int32? = nil, outputPath: String, errorPath: String
@@ -26,7 +26,7 @@ final class ChildProcess {
         processIdentifier = try settings.spawn(executable, [executable] + arguments, variables)
     }
 
-    /// What `Tools/sanitize` tells programs that are built with one.
+    /// Options that `Tools/sanitize` sets for instrumented programs.
     private static let forSanitizers = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
 
     deinit { discard() }
@@ -39,13 +39,13 @@ final class ChildProcess {
         return false
     }
 
-    /// Sends a signal, unless the process is gone.
+    /// Sends a signal if the process still runs.
     func signal(_ number: Int32) {
         guard isRunning else { return }
         kill(processIdentifier, number)
     }
 
-    /// Waits for the end. Killed by a signal: its number, negated.
+    /// Waits for the end, and returns the exit code, or the negated number of the signal that killed the process.
     func exitCode() async throws -> Int32 {
         try await eventually("the end of \(name)") { !isRunning }
         let status = status ?? 0
@@ -53,7 +53,7 @@ final class ChildProcess {
         return killedBy == 0 ? status >> 8 & 0xff : -killedBy
     }
 
-    /// Ends it at once, and waits until it is gone.
+    /// Kills the process, and waits until it is gone.
     func discard() {
         guard isRunning else { return }
         kill(processIdentifier, SIGKILL)
@@ -75,15 +75,16 @@ final class ChildProcess {
     }
 }
 
-/// How a child process begins: its three descriptors, one more if it inherits one, default signals, none of them blocked.
+/// Settings of a child process: its three descriptors and possibly one more, default signal handling, and no blocked
+/// signal.
 ///
-/// Not `Foundation.Process`: a child of that inherits the signal mask of the thread that made it, and those that tests run on
-/// block nearly all signals.
+/// `Foundation.Process` is not used: its child inherits the signal mask of the calling thread, and the threads that run
+/// tests block nearly all signals.
 private final class SpawnSettings {
     private var actions = posix_spawn_file_actions_t()
     private var attributes = posix_spawnattr_t()
 
-    /// - Parameter inherited: what the child has as descriptor 3.
+    /// - Parameter inherited: The descriptor that becomes descriptor 3 of the child.
     init(input: String, output: String, error: String, inherited: Int32? = nil) throws {
         posix_spawn_file_actions_init(&actions)
         posix_spawnattr_init(&attributes)
@@ -91,7 +92,8 @@ private final class SpawnSettings {
         try check(posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0), "open \(input)")
         try check(posix_spawn_file_actions_addopen(&actions, 1, output, append, 0o600), "open \(output)")
         try check(posix_spawn_file_actions_addopen(&actions, 2, error, append, 0o600), "open \(error)")
-        // The harness's own are closed on exec; other tests of this process may have some that are not.
+        // The harness closes its own descriptors on exec. Other tests in this process may have descriptors that stay
+        // open.
         if let inherited { try check(posix_spawn_file_actions_adddup2(&actions, inherited, 3), "hand over") }
         for other in Int32(inherited == nil ? 3 : 4)..<1_024 { posix_spawn_file_actions_addclose(&actions, other) }
         try setSignals()
@@ -102,7 +104,7 @@ private final class SpawnSettings {
         posix_spawnattr_destroy(&attributes)
     }
 
-    /// Starts the program and gives back its process identifier.
+    /// Starts the program and returns its process identifier.
     func spawn(_ executable: String, _ arguments: [String], _ environment: [String]) throws -> pid_t {
         let words = arguments.map { strdup($0) }
         let variables = environment.map { strdup($0) }
@@ -129,9 +131,9 @@ private final class SpawnSettings {
     }
 }
 
-/// Where the executables under test are: `$HEADGATE_BIN_DIR`, else beside the test runner.
+/// The location of the executables under test: `$HEADGATE_BIN_DIR`, or the folder of the test runner.
 enum BuiltProducts {
-    /// The path of the product of that name.
+    /// Returns the path of the product with the given name.
     static func path(of product: String) throws -> String {
         for directory in directories {
             let candidate = directory + "/" + product
@@ -148,7 +150,7 @@ enum BuiltProducts {
         return [given].compactMap { $0 } + runners.compactMap { $0 }.flatMap(ancestors)
     }()
 
-    /// The folder of a file and the two above it: a test bundle may be a folder itself.
+    /// Returns the folder of a file and the two folders above it, since a test bundle may be a folder.
     private static func ancestors(of path: String) -> [String] {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         let above = folder.deletingLastPathComponent()

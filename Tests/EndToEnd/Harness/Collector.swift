@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A small HTTP/1.1 server in the test's own process: it answers by a script and remembers every request.
+/// A small HTTP/1.1 server in the test process. It answers by a script and records every request.
 final class Collector: Sendable {
     struct State {
         var requests: [CollectedRequest] = []
@@ -17,60 +17,60 @@ final class Collector: Sendable {
     let state = Mutex(State())
     let port: UInt16
     private let place: CollectorPlace
-    /// Bound but never listening: it keeps the port ours while nobody listens there.
+    /// A bound socket that never listens. It keeps the port reserved while the collector is down.
     private let reservation: Int32
 
-    /// Takes a free port; it refuses connections until `listen()`.
+    /// Reserves a free port, which refuses connections until `listen()`.
     init(at place: CollectorPlace = CollectorPlace()) throws {
         self.place = place
         reservation = try Self.bound(to: 0, at: place, isShared: false)
-        // Only now: a port that is free may be given to two sockets when both allow sharing.
+        // Sharing is set only now: with sharing on both, the system may give a free port to two sockets.
         Self.share(reservation)
         port = try Self.port(of: reservation)
     }
 
-    // MARK: What it answers
+    // MARK: Answers
 
-    /// The answers to the next requests, in order; then come the usual ones.
+    /// Sets the answers to the next requests, in order. Later requests get the usual answer.
     func answerNext(_ answers: ScriptedAnswer...) {
         state.withLock { $0.script += answers }
     }
 
-    /// The answer to every request that the script has none for.
+    /// Sets the usual answer, for requests that the script does not cover.
     func answerAlways(_ answer: ScriptedAnswer) {
         state.withLock { $0.otherwise = answer }
     }
 
-    /// Lets all held answers go, now and later.
+    /// Sends all held answers, and holds no later ones.
     func release() {
         state.withLock { $0.isReleased = true }
     }
 
-    /// Reads a byte each time that so much has passed; nil: all that is there.
+    /// Reads one byte per interval, or everything that is available if `pace` is nil.
     func read(atPace pace: Duration?) {
         state.withLock { $0.readingPace = pace }
     }
 
-    // MARK: What it received
+    // MARK: Received requests
 
     var requests: [CollectedRequest] { state.withLock { $0.requests } }
 
-    /// How many connections it ever had.
+    /// The number of connections accepted so far.
     var connectionCount: Int { state.withLock { $0.connectionCount } }
 
     /// The requests that were answered with 2xx.
     var accepted: [CollectedRequest] { requests.filter { (200..<300).contains($0.status) } }
 
-    /// The ids of all accepted events, in order of arrival, copies included.
+    /// The ids of all accepted events in order of arrival, including duplicates.
     var acceptedIDs: [String] { accepted.flatMap(\.ids) }
 
-    /// Waits until so many requests have arrived, answered or not.
+    /// Waits until `count` requests have arrived, answered or not.
     @discardableResult
     func requests(atLeast count: Int) async throws -> [CollectedRequest] {
         try await eventually("\(count) requests at the collector") { requests.count >= count ? requests : nil }
     }
 
-    /// Waits until so many events were accepted, copies included, and gives back their ids.
+    /// Waits until `count` events were accepted, including duplicates, and returns their ids.
     @discardableResult
     func acceptedIDs(atLeast count: Int) async throws -> [String] {
         do {
@@ -83,11 +83,11 @@ final class Collector: Sendable {
         }
     }
 
-    // MARK: Where it is
+    // MARK: Address
 
     var endpoint: String { "http://\(place.address):\(port)/events" }
 
-    /// Settings of a dispatcher that sends here, with short waits after failures.
+    /// Settings of a dispatcher that sends to this collector, with short waits after failures.
     func dispatcher(_ more: JSON = [:]) -> JSON {
         let usual: JSON = [
             "kind": "http", "endpoint": .string(endpoint), "backoff": ["base_ms": 20, "cap_ms": 100],
@@ -103,7 +103,7 @@ final class Collector: Sendable {
         Thread.detachNewThread { self.accept(on: listener) }
     }
 
-    /// Stops listening and cuts every connection; the port stays ours and refuses.
+    /// Stops listening and closes every connection. The port stays reserved and refuses connections.
     func goDown() {
         state.withLock { state in
             if let listener = state.listener { shutdown(listener, Int32(SHUT_RDWR)) }
@@ -162,19 +162,18 @@ final class Collector: Sendable {
     }
 }
 
-/// An HTTP request as a collector received it.
+/// An HTTP request received by a collector.
 struct CollectedRequest: Sendable {
     let method: String
     let target: String
-    /// The headers, by their names in lower case.
+    /// Header values by lower-case name.
     let headers: [String: String]
     let body: String
-    /// The events of its body. Read once: tests ask for them again and again while they wait, and would take the time
-    /// that all other tests need.
+    /// The events of the body. They are parsed once, since waiting tests read them repeatedly.
     let events: [JSON]
-    /// The ids of its events.
+    /// The ids of the events.
     let ids: [String]
-    /// The status that it was answered with; 0 while, or because, it was not.
+    /// The status of the answer, or 0 if there is no answer (yet).
     var status = 0
 
     init(method: String, target: String, headers: [String: String], body: String) {
@@ -186,7 +185,7 @@ struct CollectedRequest: Sendable {
         ids = events.compactMap { $0["id"].string }
     }
 
-    /// The events of its body as they were written. Every event begins with its id.
+    /// The JSON text of each event in the body. Every event begins with its id.
     var rawEvents: [String] {
         guard body.hasPrefix("[{"), body.hasSuffix("}]") else { return [] }
         let parts = body.dropFirst().dropLast().split(separator: ",{\"id\":", omittingEmptySubsequences: false)
@@ -194,18 +193,18 @@ struct CollectedRequest: Sendable {
     }
 }
 
-/// What a collector does with one request.
+/// The collector's reaction to one request.
 struct ScriptedAnswer: Sendable {
     var status = 200
     var headers: [String] = []
     var body = ""
-    /// How long the answer takes.
+    /// The delay before the answer.
     var delay = Duration.zero
-    /// The answer is written byte by byte, each after so long.
+    /// The interval between bytes, if the answer is written byte by byte.
     var pace = Duration.zero
-    /// The answer waits for `Collector.release()`.
+    /// True if the answer waits for `Collector.release()`.
     var isHeld = false
-    /// The connection is closed in place of an answer.
+    /// True if the connection is closed instead of answered.
     var hangsUp = false
 
     static let accepted = ScriptedAnswer()
@@ -213,14 +212,14 @@ struct ScriptedAnswer: Sendable {
     static func status(_ status: Int) -> ScriptedAnswer { ScriptedAnswer(status: status) }
 }
 
-/// Where a collector listens.
+/// The address that a collector listens at.
 struct CollectorPlace: Sendable {
     /// An IPv4 address.
     var address = "127.0.0.1"
-    /// The namespace that has this address; nil: the test's own.
+    /// The network namespace that has the address, or nil for the test's own.
     var namespace: NetworkNamespace?
 
-    /// A socket that belongs there.
+    /// Creates a socket in that namespace.
     func socket() throws -> Int32 {
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let open = { @Sendable in try SystemError.check(Glibc.socket(AF_INET, kind, 0), "socket") }

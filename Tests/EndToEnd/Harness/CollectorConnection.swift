@@ -1,6 +1,6 @@
 import Foundation
 
-/// A connection to a collector, served on a thread of its own.
+/// A connection to a collector, served on its own thread.
 struct CollectorConnection {
     private let descriptor: Int32
     private let collector: Collector
@@ -10,14 +10,14 @@ struct CollectorConnection {
         self.descriptor = descriptor
         self.collector = collector
         collector.state.withLock { state in
-            // Taken off the queue of a listener that was closed in the meantime.
+            // The connection was accepted from a listener that was closed meanwhile.
             if state.listener == nil { shutdown(descriptor, Int32(SHUT_RDWR)) }
             state.connections.insert(descriptor)
             state.connectionCount += 1
         }
     }
 
-    /// Reads and answers requests until the other side closes or the script says so.
+    /// Reads and answers requests until the peer closes the connection or the script does.
     consuming func serve() {
         while let request = readRequest(), answer(request) {}
         collector.state.withLock { _ = $0.connections.remove(descriptor) }
@@ -73,7 +73,7 @@ struct CollectorConnection {
 
     // MARK: Answering
 
-    /// Remembers the request and answers it by the script. False: the connection is to be closed.
+    /// Records the request and answers it by the script. Returns false if the connection must be closed.
     private func answer(_ request: CollectedRequest) -> Bool {
         let (place, answer) = collector.state.withLock { state in
             state.requests.append(request)
@@ -82,7 +82,8 @@ struct CollectorConnection {
         }
         wait(for: answer)
         guard !answer.hangsUp else { return false }
-        // The request is noted before the answer: who sees its effect at the daemon finds it here too.
+        // The request is recorded before it is answered, so a test that sees the effect at the daemon also finds the
+        // request here.
         collector.state.withLock { $0.requests[place].status = answer.status }
         let headers = (answer.headers + ["Content-Length: \(answer.body.utf8.count)"]).joined(separator: "\r\n")
         let text = "HTTP/1.1 \(answer.status) Scripted\r\n\(headers)\r\n\r\n\(answer.body)"

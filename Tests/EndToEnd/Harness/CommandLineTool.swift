@@ -1,22 +1,22 @@
 import Foundation
 
-/// A run of the `headgate` tool: its exit code and what it wrote.
+/// The result of a run of the `headgate` tool.
 struct CommandLineTool {
     let exitCode: Int32
     let output: String
     let errorOutput: String
 
-    /// What it wrote on standard output, read as one JSON text.
+    /// The standard output, parsed as one JSON text.
     var json: JSON {
         get throws { try JSON(parsing: output) }
     }
 
-    /// Runs `headgate` with the arguments and waits for its end.
+    /// Runs `headgate` with the arguments and waits until it exits.
     static func run(_ arguments: String..., on daemon: Daemon, input: String? = nil) async throws -> CommandLineTool {
         try await run(arguments + ["--socket", daemon.socketPath], in: daemon.folder, input: input)
     }
 
-    /// Runs `headgate` with just these arguments.
+    /// Runs `headgate` with only these arguments.
     static func run(
         _ arguments: [String], in folder: String, input: String? = nil, environment: [String: String] = [:]
     ) async throws -> CommandLineTool {
@@ -31,7 +31,7 @@ struct CommandLineTool {
 }
 
 extension CommandLineTool {
-    /// Runs another program, by its path, and waits for its end, which must be a good one.
+    /// Runs another program by its path, and waits until it exits, which it must do successfully.
     @discardableResult
     static func run(program: String, _ arguments: [String], in folder: String) async throws -> CommandLineTool {
         let name = folder + "/" + UUID().uuidString

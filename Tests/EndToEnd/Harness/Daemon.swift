@@ -1,22 +1,22 @@
 import Foundation
 import Testing
 
-/// A real `headgated` process in a folder of its own. It can be killed and started again on the same data.
+/// A real `headgated` process with its own folder. It can be killed and started again with the same data.
 final class Daemon {
     let folder: String
     var socketPath: String
     var dataPath: String
     let configurationPath: String
     let logPath: String
-    /// The program that serves; another one embeds the same server.
+    /// The program to start. Another program may embed the same server.
     var program = "headgated"
-    /// Where the program is, when not among the built products.
+    /// The path of the program, if it is not among the built products.
     var executable: String?
-    /// Environment of the process besides `PATH` and `HOME`.
+    /// Environment variables besides `PATH` and `HOME`.
     var environment: [String: String] = [:]
-    /// A command that starts the process in surroundings of its own, such as `/bin/ip netns exec NAME`.
+    /// A command that starts the process in another environment, such as `/bin/ip netns exec NAME`.
     var launcher: [String] = []
-    /// A descriptor of the harness's that the process has as its descriptor 3.
+    /// A descriptor of the test that becomes descriptor 3 of the process.
     var inherited: Int32?
     private(set) var process: ChildProcess?
 
@@ -29,12 +29,12 @@ final class Daemon {
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
 
-    /// Writes the configuration; it counts from the next start on.
+    /// Writes the configuration file, which the next start reads.
     func configure(_ configuration: JSON) throws {
         try configuration.description.write(toFile: configurationPath, atomically: true, encoding: .utf8)
     }
 
-    /// Starts the process and waits until it says that it is ready.
+    /// Starts the process and waits until it reports that it is ready.
     func start(arguments: [String]? = nil) async throws {
         let said = log.utf8.count
         let process = try launch(arguments: arguments)
@@ -47,7 +47,7 @@ final class Daemon {
         }
     }
 
-    /// Starts the process and does not wait for anything.
+    /// Starts the process without waiting.
     func launch(arguments: [String]? = nil) throws -> ChildProcess {
         let command = try launcher + [executable ?? BuiltProducts.path(of: program)] + (arguments ?? usualArguments)
         return try ChildProcess(
@@ -56,7 +56,7 @@ final class Daemon {
             outputPath: logPath, errorPath: logPath)
     }
 
-    /// Runs the process to its end and gives back its exit code: for those that are not meant to stay.
+    /// Runs the process until it exits and returns its exit code, for starts that are expected to fail.
     func run(arguments: [String]? = nil) async throws -> Int32 {
         try await launch(arguments: arguments).exitCode()
     }
@@ -66,18 +66,18 @@ final class Daemon {
         ["--config", configurationPath, "--socket", socketPath, "--data", dataPath]
     }
 
-    /// All that the daemon wrote so far, over all its lives.
+    /// The log of all starts so far.
     var log: String {
         String(decoding: FileManager.default.contents(atPath: logPath) ?? Data(), as: UTF8.self)
     }
 
-    /// Kills it without a chance to do anything, and waits until it is gone.
+    /// Kills the process with SIGKILL, and waits until it is gone.
     func killNow() async throws {
         process?.signal(SIGKILL)
         _ = try await process?.exitCode()
     }
 
-    /// Asks for an orderly stop and waits for it.
+    /// Stops the process with SIGTERM, and waits until it exits.
     func stop() async throws -> Int32 {
         process?.signal(SIGTERM)
         guard let process else { throw NeverHappened("a stop", details: "it was never started") }
@@ -90,29 +90,29 @@ final class Daemon {
 }
 
 extension Daemon {
-    /// A new raw connection.
+    /// Opens a new connection.
     func connect() async throws -> LineClient {
         try await LineClient(socketPath)
     }
 
-    /// Asks one question on a connection of its own.
+    /// Makes one call on a new connection.
     func ask(_ method: String, _ params: JSON? = nil) async throws -> JSON {
         let client = try await connect()
         defer { client.close() }
         return try await client.result(method, params)
     }
 
-    /// What `dispatcher.list` says about one dispatcher.
+    /// Returns the entry of one dispatcher in `dispatcher.list`.
     func dispatcher(_ id: String = "collect") async throws -> JSON {
         try await entry(id, in: "dispatchers", of: "dispatcher.list")
     }
 
-    /// What `barrier.list` says about one barrier.
+    /// Returns the entry of one barrier in `barrier.list`.
     func barrier(_ id: String) async throws -> JSON {
         try await entry(id, in: "barriers", of: "barrier.list")
     }
 
-    /// Waits until a dispatcher's entry is as wanted, and gives it back.
+    /// Waits until a dispatcher's entry meets a condition, and returns the entry.
     @discardableResult
     func dispatcher(
         _ id: String = "collect", until what: String, _ wanted: (JSON) -> Bool
@@ -128,7 +128,7 @@ extension Daemon {
         }
     }
 
-    /// Closes the way of a dispatcher by its ManualBarrier.
+    /// Pauses a dispatcher.
     func pause(_ id: String = "collect", _ more: JSON = [:]) async throws {
         _ = try await ask("dispatcher.pause", more.merging(["id": .string(id)]))
     }
@@ -137,7 +137,7 @@ extension Daemon {
         _ = try await ask("dispatcher.resume", ["id": .string(id)])
     }
 
-    /// Tracks events named `e1`, `e2`, … whose ids are their names, and gives back those.
+    /// Tracks events named `e1`, `e2`, … with their names as ids, and returns the names.
     @discardableResult
     func track(_ numbers: ClosedRange<Int>, data: JSON = [:]) async throws -> [String] {
         let client = try await connect()
@@ -149,13 +149,13 @@ extension Daemon {
         return names
     }
 
-    /// Waits for a first failure: of this, and without dead letters.
+    /// Waits for a failed attempt, and checks its cause and that there is no dead letter.
     func expectFailure(_ cause: JSON, at location: SourceLocation = #_sourceLocation) async throws {
         let waiting = try await dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
         #expect(waiting.contains(["last_error": cause, "sent": 0, "dead": 0]), sourceLocation: location)
     }
 
-    /// Stops it, having told a secret to nobody (Behaviour X4).
+    /// Stops the daemon, and checks that it never revealed a secret (Behaviour X4).
     func stop(havingHidden secret: String, at location: SourceLocation = #_sourceLocation) async throws {
         for method in ["config.get", "status", "dispatcher.list", "barrier.list", "dead_letters.list"] {
             let answer = try await ask(method).description
@@ -175,14 +175,14 @@ extension Daemon {
 }
 
 extension Daemon {
-    /// Writes the configuration and has it read again; gives back the paths that changed.
+    /// Writes the configuration and reloads it. Returns the paths that changed.
     @discardableResult
     func reload(_ configuration: JSON) async throws -> [String] {
         try configure(configuration)
         return try await ask("config.reload")["changed"].strings
     }
 
-    /// Writes the configuration and has it read again, which must be refused; gives back the faults.
+    /// Writes the configuration and reloads it, which must be refused. Returns the faults.
     func refusedReload(_ configuration: JSON) async throws -> [JSON] {
         try configure(configuration)
         return try await faults("config.reload")
@@ -193,7 +193,7 @@ extension Daemon {
         _ = try await ask("config.set", ["patch": patch, "persist": .bool(persist)])
     }
 
-    /// The faults that a call is refused with.
+    /// Returns the faults of a call that must be refused as `invalid_settings`.
     func faults(_ method: String, _ params: JSON? = nil) async throws -> [JSON] {
         let client = try await connect()
         defer { client.close() }
@@ -204,17 +204,17 @@ extension Daemon {
         return error["data"]["faults"].elements
     }
 
-    /// One of the counters of `status`.
+    /// Returns a counter of `status`.
     func counter(_ name: String) async throws -> Int? {
         try await ask("status")["counters"][name].int
     }
 
-    /// The warnings of `status`.
+    /// Returns the warnings of `status`.
     func warnings() async throws -> [String] {
         try await ask("status")["warnings"].strings
     }
 
-    /// Waits until a barrier's entry is as wanted, and gives it back.
+    /// Waits until a barrier's entry meets a condition, and returns the entry.
     @discardableResult
     func barrier(_ id: String, until what: String, _ wanted: (JSON) -> Bool) async throws -> JSON {
         var last = JSON.null
@@ -230,13 +230,13 @@ extension Daemon {
 }
 
 extension Daemon {
-    /// The memory that the process has in use, in KiB.
+    /// The resident memory of the process, in KiB.
     func residentKilobytes() throws -> Int { try status("VmRSS") }
 
-    /// All memory that the process has been given, in use or not, in KiB.
+    /// The address space of the process, in KiB.
     func addressKilobytes() throws -> Int { try status("VmSize") }
 
-    /// A number that the kernel tells of the process (proc(5)).
+    /// Returns a number from the process's status (proc(5)).
     private func status(_ name: String) throws -> Int {
         let status = try String(contentsOfFile: procPath("status"), encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
@@ -244,15 +244,15 @@ extension Daemon {
         return try number ?? { throw NeverHappened("\(name) in \(status)") }()
     }
 
-    /// How many descriptors the process has open.
+    /// The number of open descriptors of the process.
     func openDescriptors() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: procPath("fd")).count
     }
 
-    /// Processor time that the process has used, in clock ticks.
+    /// The processor time used by the process, in clock ticks.
     func processorTicks() throws -> Int {
         let text = try String(contentsOfFile: procPath("stat"), encoding: .utf8)
-        // The name in parentheses may have spaces; user and system time are the 12th and 13th words behind it.
+        // The name in parentheses may contain spaces. User and system time are the 12th and 13th words after it.
         let words = text.split(separator: ")").last?.split(separator: " ") ?? []
         guard words.count > 12, let user = Int(words[11]), let system = Int(words[12]) else {
             throw NeverHappened("processor times in \(text)")

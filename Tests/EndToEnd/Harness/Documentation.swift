@@ -1,6 +1,6 @@
 import Foundation
 
-/// Files of `Docs`.
+/// Files in `Docs`.
 enum Documentation {
     static func text(_ name: String, from testFile: String = #filePath) throws -> String {
         let root = URL(fileURLWithPath: testFile).pathComponents.reversed().drop { $0 != "Tests" }.dropFirst()
@@ -8,7 +8,7 @@ enum Documentation {
         return try String(contentsOfFile: String(path), encoding: .utf8)
     }
 
-    /// The fenced blocks of one language, without their fences.
+    /// Returns the fenced code blocks of one language, without their fences.
     static func blocks(_ language: String, in document: String) -> [String] {
         var blocks: [String] = []
         var open: [Substring]?
@@ -26,9 +26,9 @@ enum Documentation {
     }
 }
 
-/// Examples in `Docs`, which have to work. A comment `<!-- checked: NAME -->` stands before each.
+/// Checked examples in `Docs`. Each has a comment `<!-- checked: NAME -->` before it.
 enum DocumentedExample {
-    /// The JSON block behind the comment.
+    /// Returns the JSON block after the comment.
     static func configuration(_ name: String, in file: String) throws -> String {
         let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let text = try String(contentsOfFile: "/\(root)/Docs/\(file)", encoding: .utf8)
@@ -40,9 +40,9 @@ enum DocumentedExample {
     }
 }
 
-/// Files of `Tests/Fixtures`.
+/// Files in `Tests/Fixtures`.
 enum Fixture {
-    /// The JSON of one of them.
+    /// Returns the JSON of a fixture.
     static func json(_ name: String, from testFile: String = #filePath) throws -> JSON {
         let tests = URL(fileURLWithPath: testFile).pathComponents.reversed().drop { $0 != "EndToEnd" }.dropFirst()
         let path = tests.reversed().joined(separator: "/").dropFirst() + "/Fixtures/" + name

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A pipe that is full and that nobody reads, as standard error of a program whose supervisor stalls.
+/// A full pipe without a reader, as the standard error of a program whose supervisor stalls.
 struct FullPipe {
     private let pipe = Pipe()
 
@@ -11,12 +11,12 @@ struct FullPipe {
         _ = try SystemError.check(fcntl(writer, F_SETFL, 0), "fcntl")
     }
 
-    /// Starts a program of the build with the pipe as its standard error. It has to set its signal mask itself.
+    /// Starts a built program with the pipe as its standard error. The program must set its signal mask itself.
     func start(_ product: String, _ arguments: [String]) throws -> Process {
         let program = Process()
         program.executableURL = URL(filePath: try BuiltProducts.path(of: product))
         program.arguments = arguments
-        // The program keeps the pipe, so that its other end stays open.
+        // The program holds the pipe, so that the reading end stays open.
         program.standardError = pipe
         try program.run()
         return program

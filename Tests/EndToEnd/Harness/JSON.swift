@@ -1,8 +1,9 @@
 import Foundation
 
-/// A JSON value as the tests write and read it.
+/// A JSON value in the tests.
 ///
-/// It knows neither the order of keys nor more digits than a `Double` has: where these matter a test looks at the raw text.
+/// It keeps neither the order of members nor more digits than a `Double` has. Tests where these matter compare the raw
+/// text.
 indirect enum JSON: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -11,20 +12,20 @@ indirect enum JSON: Equatable, Sendable {
     case array([JSON])
     case object([String: JSON])
 
-    /// Reads one JSON text.
+    /// Parses a JSON text.
     init(parsing text: String) throws {
         self.init(try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed))
     }
 
-    /// What Foundation has read. Not through its `Decoder`, which takes a hundred times as long to find out what a value is:
-    /// tests read tens of thousands of events.
+    /// Converts a value from `JSONSerialization`. Foundation's `Decoder` takes a hundred times as long to determine the
+    /// type of a value, and tests read tens of thousands of events.
     private init(_ value: Any) {
         switch value {
         case let text as String: self = .string(text)
         case let members as [String: Any]: self = .object(members.mapValues { JSON($0) })
         case let elements as [Any]: self = .array(elements.map { JSON($0) })
         case let number as NSNumber:
-            // A truth value is a number of type `char`; no number that was read is.
+            // A Bool is an NSNumber of type `char`; a parsed number never has that type.
             self =
                 number.objCType.pointee == CChar(bitPattern: UInt8(ascii: "c"))
                 ? .bool(number.boolValue) : .number(number.doubleValue)
@@ -32,13 +33,13 @@ indirect enum JSON: Equatable, Sendable {
         }
     }
 
-    /// The member of that name; `.null` when there is none.
+    /// The member of that name, or `.null` if there is none.
     subscript(name: String) -> JSON {
         get { members[name] ?? .null }
         set { self = .object(members.merging([name: newValue]) { $1 }) }
     }
 
-    /// The element at that place; `.null` when there is none.
+    /// The element at that index, or `.null` if there is none.
     subscript(place: Int) -> JSON {
         elements.indices.contains(place) ? elements[place] : .null
     }
@@ -51,15 +52,15 @@ indirect enum JSON: Equatable, Sendable {
     var members: [String: JSON] { if case .object(let values) = self { values } else { [:] } }
     var isObject: Bool { if case .object = self { true } else { false } }
 
-    /// The strings of an array; empty for anything else.
+    /// The strings of an array; empty for any other value.
     var strings: [String] { elements.compactMap(\.string) }
 
-    /// This object with the members of another in place of, or beside, its own.
+    /// Returns the object with the members of another added, which replace members of the same name.
     func merging(_ other: JSON) -> JSON {
         .object(members.merging(other.members) { $1 })
     }
 
-    /// Whether everything in `part` is in this value too: objects may have further members, all else is equal.
+    /// True if the value contains `part`: objects may have further members, everything else must be equal.
     func contains(_ part: JSON) -> Bool {
         switch (self, part) {
         case (.object(let mine), .object(let theirs)):
@@ -73,7 +74,7 @@ indirect enum JSON: Equatable, Sendable {
 }
 
 extension JSON: CustomStringConvertible {
-    /// JSON text without white space and with sorted keys.
+    /// JSON text without white space, with sorted keys.
     var description: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -118,7 +119,7 @@ extension JSON: Codable {
     }
 }
 
-// Nil does not stand for it: in `found ? value : nil` that would be a value where none is meant.
+// There is no nil literal: in `found ? value : nil` it would be a JSON value instead of nil.
 extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
@@ -138,9 +139,9 @@ extension JSON {
     init(_ values: [String]) { self = .array(values.map(JSON.string)) }
 }
 
-// A Regex is not Sendable; these never change.
+// Regex is not Sendable; these constants never change.
 
-/// A time as the service writes it: RFC 3339 in UTC with milliseconds.
+/// A timestamp as the service writes it: RFC 3339 in UTC with milliseconds.
 nonisolated(unsafe) let timestampPattern = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/
 
 /// A UUID of version 7 in lower case.

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A raw connection to a daemon's socket: lines out, lines in. It never blocks its thread.
+/// A raw connection to a daemon's socket that sends and receives lines. It never blocks its thread.
 final class LineClient {
     private var descriptor: Int32
     private var received: [UInt8] = []
     private var kept: [JSON] = []
     private var lastID = 0
 
-    /// Connects, or throws the reason of the refusal.
+    /// Connects, or throws the system's error.
     init(_ socketPath: String) async throws {
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         descriptor = try SystemError.check(socket(AF_UNIX, kind, 0), "socket")
@@ -22,12 +22,12 @@ final class LineClient {
 
     // MARK: Sending
 
-    /// Sends one line; the line feed is added.
+    /// Sends a line and adds the line feed.
     func send(_ line: String) async throws {
         try await send(bytes: Array((line + "\n").utf8))
     }
 
-    /// Sends these bytes and nothing else. Waits as long as the other side takes none.
+    /// Sends the bytes, and waits while the peer does not read.
     func send(bytes: [UInt8]) async throws {
         var rest = bytes[...]
         while true {
@@ -39,7 +39,7 @@ final class LineClient {
         }
     }
 
-    /// Hands over what the socket takes right now, and says how many bytes that were.
+    /// Writes what the socket accepts now, and returns the number of bytes.
     func offer(_ bytes: ArraySlice<UInt8>) throws -> Int {
         let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
         if sent >= 0 { return sent }
@@ -47,7 +47,7 @@ final class LineClient {
         return 0
     }
 
-    /// Closes this side; what is on its way to us still arrives.
+    /// Closes the sending side. Data from the peer still arrives.
     func finishSending() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
@@ -60,13 +60,13 @@ final class LineClient {
 
     // MARK: Receiving
 
-    /// The next line without its line feed.
+    /// Returns the next line without its line feed.
     func line() async throws -> String {
         guard let line = try await nextLine() else { throw ConnectionEnded() }
         return line
     }
 
-    /// The next line; nil when the other side has closed.
+    /// Returns the next line, or nil if the peer has closed the connection.
     func nextLine() async throws -> String? {
         while true {
             if let line = takeLine() { return line }
@@ -81,7 +81,7 @@ final class LineClient {
         }
     }
 
-    /// What has arrived; empty at the end of the stream, nil when there is nothing yet.
+    /// Returns received bytes: empty at the end of the stream, nil if nothing is available.
     private func read() throws -> [UInt8]? {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &chunk, chunk.count, 0)
@@ -99,13 +99,13 @@ final class LineClient {
 
     // MARK: Calls
 
-    /// The next message that no call has taken.
+    /// Returns the next message that no other call has taken.
     func message() async throws -> JSON {
         guard kept.isEmpty else { return kept.removeFirst() }
         return try JSON(parsing: await line())
     }
 
-    /// Sends a request and gives back its id.
+    /// Sends a request and returns its id.
     func request(_ method: String, _ params: JSON? = nil) async throws -> Int {
         lastID += 1
         var message: JSON = ["jsonrpc": "2.0", "id": JSON(lastID), "method": .string(method)]
@@ -114,7 +114,7 @@ final class LineClient {
         return lastID
     }
 
-    /// The whole answer to the request of that id. Other messages are kept for `message()`.
+    /// Returns the whole answer to a request. Other messages are kept for `message()`.
     func answer(to id: Int) async throws -> JSON {
         if let place = kept.firstIndex(where: { $0["id"].int == id }) { return kept.remove(at: place) }
         while true {
@@ -124,14 +124,14 @@ final class LineClient {
         }
     }
 
-    /// Calls a method and gives back its result; an error is thrown as `RefusedCall`.
+    /// Calls a method and returns its result; an error is thrown as `RefusedCall`.
     func result(_ method: String, _ params: JSON? = nil) async throws -> JSON {
         let answer = try await answer(to: request(method, params))
         guard answer["error"] == .null else { throw RefusedCall(method: method, error: answer["error"]) }
         return answer["result"]
     }
 
-    /// Calls a method that must be refused, and gives back its error.
+    /// Calls a method that must be refused, and returns the error.
     func refusal(_ method: String, _ params: JSON? = nil) async throws -> JSON {
         do {
             let result = try await result(method, params)
@@ -142,10 +142,10 @@ final class LineClient {
     }
 }
 
-/// The daemon closed the connection where a line was expected.
+/// The daemon closed the connection when a line was expected.
 struct ConnectionEnded: Error {}
 
-/// A method that answered with an error.
+/// A method answered with an error.
 struct RefusedCall: Error, CustomStringConvertible {
     let method: String
     let error: JSON
@@ -153,14 +153,14 @@ struct RefusedCall: Error, CustomStringConvertible {
 }
 
 extension LineClient {
-    /// Starts a watch and gives back its id.
+    /// Starts a watch and returns its id.
     func watch(_ topics: String...) async throws -> String {
         let answer = try await result("watch", ["topics": JSON(topics)])
         guard let id = answer["watch"].string else { throw NeverHappened("the id of a watch", details: "\(answer)") }
         return id
     }
 
-    /// The next `changed` that is as wanted. What comes before it is passed over.
+    /// Returns the next `changed` notification that meets a condition. Earlier messages are dropped.
     func changed(until what: String, _ wanted: (JSON) -> Bool) async throws -> JSON {
         var last = JSON.null
         do {
@@ -175,7 +175,7 @@ extension LineClient {
         }
     }
 
-    /// The next `changed` whose list tells of an entry as wanted; gives back that entry.
+    /// Waits for a `changed` notification whose list has an entry that meets a condition, and returns that entry.
     func changed(_ list: String, _ id: String, until what: String, _ wanted: (JSON) -> Bool) async throws -> JSON {
         let entry = { (news: JSON) in news[list].elements.first { $0["id"].string == id } }
         let news = try await changed(until: what) { entry($0).map(wanted) ?? false }
@@ -183,14 +183,14 @@ extension LineClient {
     }
 }
 
-/// Unix sockets by their paths.
+/// Unix sockets by path.
 enum UnixSocket {
-    /// As connect(2): 0, or -1 and `errno`.
+    /// Connects as connect(2) does: returns 0, or -1 with `errno`.
     static func connect(_ descriptor: Int32, to path: String) -> Int32 {
         withAddress(path) { Glibc.connect(descriptor, $0, $1) }
     }
 
-    /// A socket that listens there, as a service manager opens it for a service.
+    /// Opens a listening socket, as a service manager does for a service.
     static func listen(at path: String) throws -> Int32 {
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = try SystemError.check(socket(AF_UNIX, kind, 0), "socket")
@@ -199,7 +199,7 @@ enum UnixSocket {
         return descriptor
     }
 
-    /// A socket that takes messages there, as a service manager opens it to be notified.
+    /// Opens a datagram socket, as a service manager does for notifications.
     static func datagram(at path: String) throws -> Int32 {
         let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = try SystemError.check(socket(AF_UNIX, kind, 0), "socket")

@@ -1,13 +1,14 @@
 import Foundation
 
-/// A machine at fault: a library that a daemon loads before the C library. While a switch is on, some call does something
-/// else.
+/// A fault of the machine, simulated by a library that the daemon preloads. While a switch file exists, a system call
+/// behaves differently.
 struct MachineFault {
-    /// Environment of the process that is to have it.
+    /// Environment variables for the process with the fault.
     let environment: [String: String]
     private let switchPath: String
 
-    /// - Parameter source: C, which knows `is_on()`, `told()`, `count()` and `is_meant(descriptor, end of its path)`.
+    /// - Parameter source: C code, which may use `is_on()`, `told()`, `count()` and `is_meant(descriptor, end of its
+    ///   path)`.
     private init(in folder: String, _ source: String) async throws {
         switchPath = folder + "/fault"
         let (path, library) = (folder + "/fault.c", folder + "/fault.so")
@@ -22,12 +23,12 @@ struct MachineFault {
         if !isOn { try FileManager.default.removeItem(atPath: switchPath) }
     }
 
-    /// Turns it on and tells it something.
+    /// Turns the fault on, with a text that the library reads.
     func set(to text: String) throws {
         try text.write(toFile: switchPath, atomically: true, encoding: .utf8)
     }
 
-    /// How often something was counted.
+    /// The number of times that the library called `count()`.
     var counted: Int {
         FileManager.default.contents(atPath: switchPath + ".count")?.count ?? 0
     }
@@ -79,7 +80,7 @@ struct MachineFault {
 // MARK: Disks
 
 extension MachineFault {
-    /// The file whose path ends so cannot be synced, as on a disk that has gone bad.
+    /// A file whose path ends in `end` cannot be synced, as on a failing disk.
     static func failingSync(in folder: String, of end: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -92,7 +93,7 @@ extension MachineFault {
             """#)
     }
 
-    /// A sync takes until the fault is over.
+    /// A sync blocks until the fault is turned off.
     static func hangingSync(in folder: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -104,7 +105,7 @@ extension MachineFault {
             """#)
     }
 
-    /// Files cannot be written whose names end so, as where the kernel has made a file system read-only after errors.
+    /// Files whose names end in `end` cannot be written, as on a file system that became read-only after errors.
     static func readOnlyFiles(in folder: String, endingIn end: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -126,7 +127,7 @@ extension MachineFault {
 // MARK: Turns
 
 extension MachineFault {
-    /// Nothing is wrong; each turn of an event loop is counted.
+    /// No fault; counts the turns of the event loop.
     static func countedTurns(in folder: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -146,10 +147,10 @@ extension MachineFault {
 // MARK: Names and clocks
 
 extension MachineFault {
-    /// A host that is this machine, by a name that the resolver knows only when the fault is over.
+    /// A host name for this machine, which the resolver knows only when the fault is off.
     static let hostName = "collector.test"
 
-    /// Looking up ``hostName`` takes until the fault is over.
+    /// A lookup of ``hostName`` blocks until the fault is turned off.
     static func hangingResolver(in folder: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -165,7 +166,7 @@ extension MachineFault {
             """#)
     }
 
-    /// The wall clock is wrong by as many seconds as it is told.
+    /// The wall clock is off by the given number of seconds.
     static func wrongClock(in folder: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,

@@ -1,9 +1,9 @@
 extension Duration {
-    /// How long a test waits for what must happen. It only matters when the test fails: a loaded machine is slow.
+    /// The time limit for expected results. It matters only if the test fails, so it allows for a loaded machine.
     static let patience = Duration.seconds(240)
 }
 
-/// What a test waited for in vain.
+/// An expected result that did not happen in time.
 struct NeverHappened: Error, CustomStringConvertible {
     let what: String
     let description: String
@@ -14,11 +14,11 @@ struct NeverHappened: Error, CustomStringConvertible {
     }
 }
 
-/// Looks that are taken at least, however late they come: on a busy machine a single one may take longer than the limit.
+/// The minimum number of probes. On a busy machine a single probe may take longer than the limit.
 private let leastLooks = 20
 
-/// Waits until the probe finds something, and gives it back. It looks often at first, and then less so: what takes long needs
-/// the processor more than it needs to be looked at.
+/// Waits until the probe returns a value, and returns that value. It probes often at first and then less often, to
+/// leave the processor to the code under test.
 func eventually<Found>(
     _ what: String, within limit: Duration = .patience, probe: () async throws -> Found?
 ) async throws -> Found {

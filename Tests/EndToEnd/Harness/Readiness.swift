@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Waits until sockets can be read from or written to: no thread is held for each, and nobody looks again and again.
+/// Waits until sockets are readable or writable, with one thread for all sockets and without polling.
 final class Readiness: Sendable {
     static let shared = Readiness()
 
@@ -12,7 +12,7 @@ final class Readiness: Sendable {
     }
 
     private let waiters = Mutex<[Int32: Waiter]>([:])
-    /// A byte through this pipe has the thread look at the waiters anew.
+    /// A pipe that wakes the thread, so that it reads the list of waiters again.
     private let bell: (out: Int32, into: Int32)
 
     private init() {
@@ -26,13 +26,13 @@ final class Readiness: Sendable {
         Thread.detachNewThread { self.run() }
     }
 
-    /// Waits until there is something to read, or the other side is gone. False: there was nothing for so long.
-    /// One task at a time may wait for a socket.
+    /// Waits until the socket is readable or the peer has closed. Returns false if the limit passes. One task at a time
+    /// may wait for a socket.
     func untilReadable(_ descriptor: Int32, within limit: Duration) async -> Bool {
         await wait(for: POLLIN, on: descriptor, within: limit)
     }
 
-    /// Waits until there is room to write.
+    /// Waits until the socket is writable.
     func untilWritable(_ descriptor: Int32, within limit: Duration) async -> Bool {
         await wait(for: POLLOUT, on: descriptor, within: limit)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// All that one test has around it: a folder, daemons, collectors. What it made is gone when the test ends.
+/// The resources of one test: a folder, daemons, collectors. They are removed when the test ends.
 final class Scene {
     let directory: TemporaryDirectory
     private var daemons: [Daemon] = []
@@ -12,7 +12,7 @@ final class Scene {
         directory = try TemporaryDirectory()
     }
 
-    /// A running collector; with `listening: false` its port refuses connections until `listen()`.
+    /// Creates a running collector. With `listening: false` its port refuses connections until `listen()`.
     func collector(at place: CollectorPlace = CollectorPlace(), listening: Bool = true) throws -> Collector {
         let collector = try Collector(at: place)
         collectors.append(collector)
@@ -20,7 +20,7 @@ final class Scene {
         return collector
     }
 
-    /// A daemon with that configuration, ready for clients.
+    /// Starts a daemon with the configuration.
     func daemon(_ configuration: JSON) async throws -> Daemon {
         let daemon = idleDaemon()
         try daemon.configure(configuration)
@@ -28,19 +28,19 @@ final class Scene {
         return daemon
     }
 
-    /// A daemon that sends everything to one collector as its dispatcher `collect`.
+    /// Starts a daemon that sends all events to one collector through the dispatcher `collect`.
     func daemon(sendingTo collector: Collector, _ settings: JSON = [:], top: JSON = [:]) async throws -> Daemon {
         try await daemon(top.merging(["dispatchers": ["collect": collector.dispatcher(settings)]]))
     }
 
-    /// A daemon that has neither configuration nor process yet.
+    /// Creates a daemon without a configuration and without a process.
     func idleDaemon() -> Daemon {
         let daemon = Daemon(folder: directory.path("d\(daemons.count)"))
         daemons.append(daemon)
         return daemon
     }
 
-    /// A running NATS server of its own, with further lines of its configuration.
+    /// Starts a NATS server with further lines of configuration.
     func natsNode(_ configuration: [String] = []) async throws -> NATSNode {
         let node = try idleNATSNode()
         node.configuration = configuration
@@ -48,7 +48,7 @@ final class Scene {
         return node
     }
 
-    /// Running NATS servers that are one cluster.
+    /// Starts NATS servers that form one cluster.
     func natsCluster(of count: Int) async throws -> [NATSNode] {
         let nodes = try (0..<count).map { _ in try idleNATSNode() }
         for node in nodes { node.join(nodes) }
@@ -63,7 +63,7 @@ final class Scene {
         return node
     }
 
-    /// Keeps something until the test ends.
+    /// Keeps an object alive until the test ends.
     func keep<Thing: AnyObject>(_ thing: Thing) -> Thing {
         others.append(thing)
         return thing
@@ -77,9 +77,10 @@ final class Scene {
     }
 }
 
-/// Runs a test in a scene of its own. Only so many go on at once: each has processes of its own.
-/// - Parameter waitsLong: whether it takes many seconds and mostly waits for others, as for the election of a cluster. Such
-///   tests begin at once, and take no place from others: else all would end with waiting for them.
+/// Runs a test in a new scene. The number of concurrent scenes is limited, since each has its own processes.
+/// - Parameter waitsLong: True for a test that takes many seconds and mostly waits for others, for example for a
+///   cluster's election. Such a test starts at once and does not count for the limit, so that the whole run does not
+///   end by waiting for it.
 func withScene(waitsLong: Bool = false, _ test: (Scene) async throws -> Void) async throws {
     guard !waitsLong else { return try await play(test) }
     await SceneLimit.shared.enter()
@@ -98,7 +99,7 @@ private func play(_ test: (Scene) async throws -> Void) async throws {
     try await test(scene)
 }
 
-/// Lets so many scenes go on at once.
+/// Limits the number of concurrent scenes.
 private actor SceneLimit {
     static let shared = SceneLimit(places: 14)
     private var places: Int
@@ -122,7 +123,7 @@ private actor SceneLimit {
     }
 }
 
-/// A folder of a test's own, with a path short enough for Unix sockets (107 bytes).
+/// A folder for one test. Its path is short enough for Unix sockets (107 bytes).
 struct TemporaryDirectory {
     let path: String
 
@@ -134,10 +135,10 @@ struct TemporaryDirectory {
         path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// A path inside.
+    /// Returns a path in the folder.
     func path(_ name: String) -> String { path + "/" + name }
 
-    /// Writes a file inside and gives back its path.
+    /// Writes a file in the folder and returns its path.
     @discardableResult
     func write(_ text: String, to name: String) throws -> String {
         try text.write(toFile: path(name), atomically: true, encoding: .utf8)
@@ -149,7 +150,7 @@ struct TemporaryDirectory {
     }
 }
 
-/// A system call of the harness that failed.
+/// A failed system call of the harness.
 struct SystemError: Error, CustomStringConvertible {
     let description: String
 
@@ -157,7 +158,7 @@ struct SystemError: Error, CustomStringConvertible {
         description = "\(call): \(String(cString: strerror(code)))"
     }
 
-    /// The call's answer, or its error when it is negative.
+    /// Returns the result of a system call, or throws its error if the result is negative.
     static func check(_ answer: Int32, _ call: String) throws -> Int32 {
         guard answer >= 0 else { throw SystemError(call) }
         return answer

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A file system of a few MiB in memory, mounted for one test. Only root may mount: who is not skips such tests.
+/// A file system of a few MiB in memory, mounted for one test. Mounting requires root; other users skip such tests.
 struct SmallDisk {
     let path: String
 
-    /// Whether this process may mount at all.
+    /// True if this process may mount a file system.
     static let isPossible: Bool = {
         guard let folder = try? TemporaryDirectory() else { return false }
         defer { folder.remove() }
@@ -15,19 +15,19 @@ struct SmallDisk {
 
     private static let size = 2 << 20
 
-    /// Mounts it; the test unmounts it.
+    /// Mounts the file system. The test unmounts it.
     init(at path: String) throws {
         self.path = path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         _ = try SystemError.check(mount("tmpfs", path, "tmpfs", 0, "size=\(Self.size),mode=700"), "mount \(path)")
     }
 
-    /// Files may still be open: the mount goes when they are closed.
+    /// Unmounts the file system. If files are open, it goes away when they are closed.
     func unmount() {
         umount2(path, Int32(MNT_DETACH))
     }
 
-    /// Takes all the room that is left.
+    /// Fills the free space.
     func fill() throws {
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
         let descriptor = try SystemError.check(open(filler, flags, 0o600), "open \(filler)")
@@ -40,7 +40,7 @@ struct SmallDisk {
         try FileManager.default.removeItem(atPath: filler)
     }
 
-    /// Lets nobody write there any more.
+    /// Remounts the file system read-only.
     func makeReadOnly() throws {
         let flags = UInt(MS_REMOUNT) | UInt(MS_RDONLY)
         _ = try SystemError.check(mount("tmpfs", path, "tmpfs", flags, nil), "remount \(path)")

@@ -1,9 +1,9 @@
-/// A client that tracks its events under ids of its own, some at once, and sends again what was not acknowledged
-/// whenever its connection breaks.
+/// A client that tracks events with its own ids, several at a time. If the connection breaks, it sends the
+/// unacknowledged events again.
 struct StubbornTracker: Sendable {
     struct Outcome: Sendable {
         var acknowledged: [String] = []
-        /// How many acknowledgements said `duplicate`.
+        /// The number of acknowledgements that reported a duplicate.
         var duplicates = 0
         var connections = 0
     }
@@ -13,7 +13,7 @@ struct StubbornTracker: Sendable {
     let socketPath: String
     private static let window = 16
 
-    /// Goes on until everything is acknowledged.
+    /// Runs until every event is acknowledged.
     func run() async throws -> Outcome {
         var outcome = Outcome()
         while outcome.acknowledged.count < count {
@@ -27,7 +27,7 @@ struct StubbornTracker: Sendable {
         return outcome
     }
 
-    /// Tracks what is left until all of it is acknowledged or the connection breaks.
+    /// Tracks the remaining events until all are acknowledged or the connection breaks.
     private func track(over client: LineClient, _ outcome: inout Outcome) async throws {
         var next = outcome.acknowledged.count
         do {
@@ -36,7 +36,7 @@ struct StubbornTracker: Sendable {
                     try await client.send(request(next))
                     next += 1
                 }
-                // A kill may leave half a line: no line feed, no line.
+                // A kill may cut a line; without a line feed it is not a line.
                 guard let line = try await client.nextLine() else { return }
                 let answer = try JSON(parsing: line)
                 guard answer["error"]["data"]["reason"] != "shutting_down" else { return }
@@ -47,9 +47,9 @@ struct StubbornTracker: Sendable {
         }
     }
 
-    /// Acknowledgements come in the order of the requests.
+    /// Takes an acknowledgement. They arrive in the order of the requests.
     private func take(_ answer: JSON, _ outcome: inout Outcome) throws {
-        // An orderly stop is announced.
+        // The daemon announces an orderly stop.
         guard answer["method"] != "closing" else { return }
         let expected = id(outcome.acknowledged.count)
         guard answer["result"]["id"].string == expected else {

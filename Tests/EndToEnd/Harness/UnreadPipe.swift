@@ -1,6 +1,6 @@
 import Foundation
 
-/// A named pipe that a test holds open. Nobody reads it before the test says so.
+/// A named pipe that the test holds open, and reads only when asked to.
 final class UnreadPipe {
     let path: String
     private let descriptor: Int32
@@ -13,7 +13,7 @@ final class UnreadPipe {
 
     deinit { close(descriptor) }
 
-    /// Fills the pipe to its last byte.
+    /// Fills the pipe completely.
     func fill() {
         for piece in [4096, 1] {
             let bytes = [UInt8](repeating: UInt8(ascii: "."), count: piece)
@@ -21,7 +21,7 @@ final class UnreadPipe {
         }
     }
 
-    /// Reads until the text without the filling contains these words, and returns it.
+    /// Reads until the text, without the filler, contains `words`, and returns it.
     func text(until words: String) async throws -> String {
         var text = ""
         try await eventually("`\(words)` in \(path)") {

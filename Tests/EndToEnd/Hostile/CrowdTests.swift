@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// X3: many connections, and many that come and go.
+/// X3: many connections, and connections that come and go.
 @Suite struct CrowdTests {
     @Test("X3: 1 000 connections at once, half idle and half at work: all are served")
     func thousandConnections() async throws {
@@ -85,7 +85,7 @@ import Testing
             for _ in 1...100 { crowd.append(try await daemon.connect()) }
             try await eventually("a word about it") { daemon.log.contains("a connection could not be taken") }
             #expect(try await good.result("track", ["event": "x"])["seq"] == 2)
-            // Each in a turn of its own, in which another attempt could be made.
+            // Each ping is a turn of its own, in which the daemon could try again.
             for _ in 1...200 { _ = try await good.result("ping") }
             #expect(daemon.log.components(separatedBy: "a connection could not be taken").count == 2)
             for client in crowd { client.close() }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// The test's own process needs a descriptor for each connection too.
+    /// Raises the limit of the test process, which also needs a descriptor for each connection.
     private func raiseDescriptorLimit(to count: UInt) throws {
         var limit = rlimit()
         _ = try SystemError.check(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit), "getrlimit")

@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// X3: garbage beside a client at work.
+/// X3: garbage input next to a working client.
 @Suite struct FairnessTests {
-    /// How much each gets in a turn is for `TurnShareTests`, where turns can be counted.
+    /// The share of each client in a turn is tested in `TurnShareTests`, where turns can be counted.
     @Test("X3: beside senders of garbage that never stop, a client's requests are answered")
     func turns() async throws {
         try await withScene { scene in
@@ -19,13 +19,13 @@ import Testing
                 _ = try await good.result("ping")
                 amounts.append(sources.reduce(0) { $0 + $1.sentBytes } - before)
             }
-            // All that time the garbage was read.
+            // The garbage was read all the time.
             #expect(amounts.reduce(0, +) > 0)
         }
     }
 }
 
-/// Sends lines that are no messages as fast as they are taken, on a thread of its own, and takes the answers.
+/// Sends invalid lines on a thread of its own as fast as they are read, and reads the answers.
 private final class GarbageSource: Sendable {
     private let descriptor: Int32
     private let sent = Mutex(0)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// X3: lines that are JSON, or nearly, and that nobody would send.
+/// X3: valid and nearly valid JSON that no real client would send.
 @Suite struct OddInputTests {
     @Test("X3: numbers of any size, whatever the parameter: an answer each, and the daemon goes on")
     func hugeNumbers() async throws {
@@ -50,7 +50,7 @@ import Testing
                 try await client.send(#"{"jsonrpc":"2.0","id":\#(number),"method":"track","params":\#(params)}"#)
                 #expect(try await client.line().contains(#""id":"\#(text)","seq":\#(number + 1)"#))
             }
-            // As they were sent, which the harness's own reader of JSON would not take.
+            // The raw text is compared, since the harness's JSON parser would reject these names.
             for text in texts {
                 try await eventually("the event \(text)") {
                     collector.accepted.contains { $0.body.contains(#""event":"\#(text)""#) }
@@ -101,7 +101,7 @@ import Testing
             let client = try await daemon.connect()
             var flushes: [JSON] = []
             for _ in 1...256 { flushes.append(try await client.result("flush", ["timeout_ms": 0])) }
-            // The bound is by user: another connection of the same does not help.
+            // The limit applies to the user, so another connection does not help.
             #expect(try await daemon.connect().refusal("flush")["data"]["reason"] == "limit")
             _ = try await client.result("flush.cancel", flushes[0])
             _ = try await client.result("flush", ["timeout_ms": 0])

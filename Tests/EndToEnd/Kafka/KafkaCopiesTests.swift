@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Brokers that store events and do not say so, in time or at all: nothing is stored twice while the daemon lives.
+/// Brokers that store events but acknowledge them late or never. No event is stored twice while the daemon runs.
 @Suite struct KafkaCopiesTests {
     private func track(_ count: Int, on daemon: Daemon) async throws {
         let client = try await daemon.connect()

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A dispatcher of kind `kafka` and brokers that do as they are told.
+/// The `kafka` dispatcher with brokers that the test controls.
 @Suite struct KafkaDispatcherTests {
-    /// Tracks events under their keys, the first `k0`, the next `k1` and so on around.
+    /// Tracks events with the keys `k0`, `k1` and so on in rotation.
     private func track(_ numbers: ClosedRange<Int>, keys: Int, on daemon: Daemon) async throws {
         let client = try await daemon.connect()
         defer { client.close() }
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// The first time that each event came, by key, in the order of the partitions.
+    /// Returns the first arrival of each event, grouped by key, in the order of the partitions.
     private func firsts(_ messages: [KafkaCluster.Message]) -> [String: [Int]] {
         var seen: Set<String> = []
         let firsts = messages.filter { seen.insert($0.id ?? "").inserted }
@@ -101,7 +101,8 @@ import Testing
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
             let daemon = try await scene.daemon(["dispatchers": ["collect": cluster.dispatcher(["dispatch_limit": 1])]])
-            // The first refusal is that of a set, in which other events might have been; the second is the lone event's.
+            // The first refusal is of a message set, which could contain other events. The second is of the event
+            // alone.
             try await cluster.order("fail \(code) 2")
             try await track(1...1, keys: 1, on: daemon)
             _ = try await daemon.dispatcher(until: "the event is dead-lettered") { $0["dead"] == 1 }
@@ -120,7 +121,7 @@ import Testing
             let cluster = try await scene.kafkaCluster()
             let settings = cluster.dispatcher(["max_attempts": 1])
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
-            // Too few replicas in sync, no leader, a request that took too long.
+            // Too few replicas in sync, no leader, request timed out.
             for code in [19, 6, 7] { try await cluster.order("fail \(code) 1") }
             try await track(1...20, keys: 3, on: daemon)
             try await daemon.dispatcher(until: "all are settled") { $0["sent"] == 20 && $0["dead"] == 0 }

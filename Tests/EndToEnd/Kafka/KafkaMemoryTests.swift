@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// What a producer makes the daemon keep. Each event is nearly a megabyte.
+/// The memory that a producer needs. Each event is nearly a megabyte.
 @Suite struct KafkaMemoryTests {
     private static let data: JSON = ["text": .string(String(repeating: "x", count: 900_000))]
-    /// What the daemon may take beside what it had, in KiB: a few batches of one event, and what a sanitizer adds to them. A fifth
-    /// of what waits or is tried.
+    /// The additional memory that the daemon may use, in KiB: a few batches of one event, and the overhead of a
+    /// sanitizer. It is a fifth of the size of the pending events.
     private static let allowed = 20_000
 
-    /// A daemon whose batches are single events, with so many that wait.
+    /// Creates a daemon with batches of one event, and tracks `events` events.
     private func daemon(for cluster: KafkaCluster, events: Int, in scene: Scene) async throws -> Daemon {
         let limits: JSON = ["dispatch_limit": 1, "byte_limit": 1_000_000, "backoff": ["base_ms": 1, "cap_ms": 1]]
         let settings = cluster.dispatcher(limits)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Brokers that die, all or one, while events come.
+/// Brokers that fail, one or all, while events arrive.
 @Suite struct KafkaOutageTests {
     @Test("D9, K6: brokers that are away make no dead letters; what came meanwhile comes once they are back")
     func away() async throws {
@@ -90,7 +90,7 @@ import Testing
             ])
             try await daemon.track(1...10)
             try await daemon.set(["dispatchers": ["collect": ["topic": "other"]]])
-            // The loop answers, whatever librdkafka waits for.
+            // The loop answers even while librdkafka waits.
             #expect(try await daemon.dispatcher()["sent"] == 0)
             #expect(try await daemon.stop() == 0)
             for broker in 1...3 { try await cluster.order("rtt \(broker) 0") }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Brokers that refuse some events and take the others.
+/// Brokers that refuse some events and accept the others.
 @Suite struct KafkaRefusalTests {
-    /// Tracks events, some of which are not to be taken.
+    /// Tracks events, some of which the broker refuses.
     private func track(_ count: Int, poison: (Int) -> Bool, on daemon: Daemon) async throws {
         let client = try await daemon.connect()
         defer { client.close() }
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Each key's events in the order in which they stand in its partition.
+    /// Checks that each key's events are in order in their partition.
     private func expectOrder(_ stored: [[JSON]], at location: SourceLocation = #_sourceLocation) {
         for events in stored {
             for (key, events) in Dictionary(grouping: events, by: { $0["key"].string ?? "" }) {
@@ -38,7 +38,7 @@ import Testing
             try await broker.order("refuse \(code) poison")
             let settings = broker.dispatcher([
                 "dispatch_limit": JSON(limit), "byte_limit": 1_000_000, "in_flight": JSON(inFlight),
-                // A wait would show.
+                // With such a backoff the test would notice any wait.
                 "backoff": ["base_ms": 300_000, "cap_ms": 300_000],
             ])
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])

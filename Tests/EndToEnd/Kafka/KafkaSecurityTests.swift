@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Who may produce, and to whom.
+/// Authentication of the producer and of the brokers.
 @Suite struct KafkaSecurityTests {
     @Test("K6: TLS with a CA of one's own; brokers that it does not vouch for get nothing")
     func authority() async throws {
@@ -40,7 +40,7 @@ import Testing
             let settings = guardian.dispatcher(["tls": ["ca_file": .string(certificates.authority)]])
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             let ids = try await daemon.track(1...3)
-            // The guard hangs up without a word.
+            // The proxy closes the connection without an answer.
             try await daemon.expectFailure("Kafka: no broker could be reached")
             let (certificate, key) = (certificates.certificate(of: "client"), certificates.key(of: "client"))
             let both = try [certificate, key].map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
@@ -114,12 +114,12 @@ import Testing
         }
     }
 
-    /// Options of a guard that speaks TLS.
+    /// Returns options for a proxy with TLS.
     private func serving(_ name: String, _ certificates: Certificates) -> [String] {
         ["--certificate", certificates.certificate(of: name), "--key", certificates.key(of: name)]
     }
 
-    /// Settings for who logs in by a password in a file of the scene's, `password`.
+    /// Returns settings for a login with a password, which is written to the scene's file `password`.
     private func sasl(
         _ mechanism: String, user: String, _ password: String, in scene: Scene
     ) throws -> JSON {

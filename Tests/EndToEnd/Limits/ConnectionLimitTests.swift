@@ -1,6 +1,6 @@
 import Testing
 
-/// X2: how many may be connected.
+/// X2: limits on the number of connections.
 @Suite struct ConnectionLimitTests {
     @Test("X2: one connection too many gets limit and a close; the others go on, and it is counted")
     func connections() async throws {
@@ -27,7 +27,7 @@ import Testing
             }
             for client in clients { #expect(try await client.result("ping") == [:]) }
             #expect(try await clients[0].result("status")["counters"]["rejected_connections"] == 2)
-            // A place that becomes free is given to the next, and a higher limit counts at once.
+            // A free place goes to the next client, and a higher limit applies at once.
             clients[1].close()
             try await eventually("a free place") { try await clients[0].result("status")["clients"] == 2 }
             let next = try await daemon.connect()

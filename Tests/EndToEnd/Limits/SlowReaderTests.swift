@@ -1,6 +1,6 @@
 import Testing
 
-/// X2: clients that do not take their answers.
+/// X2: clients that do not read their answers.
 @Suite struct SlowReaderTests {
     @Test("X2: who leaves its answers lying is closed after slow_reader_timeout_ms, and counted")
     func closed() async throws {
@@ -10,12 +10,12 @@ import Testing
                 top: ["limits": ["slow_reader_timeout_ms": 300, "max_output_bytes": 65_536]])
             let deaf = try await daemon.connect()
             let idle = try await daemon.connect()
-            // The connection may be closed before it is full.
+            // The connection may be closed before the socket is full.
             _ = try? await fill(deaf, of: daemon)
             try await eventually("the slow reader is closed") { try await daemon.counter("slow_readers_closed") == 1 }
-            // What it had left lying in the kernel is still there for it; then comes the end.
+            // Answers in the kernel's buffer can still be read, followed by the end of the stream.
             while try await deaf.nextLine() != nil {}
-            // Who has nothing to take is not slow.
+            // A client without pending answers is not slow.
             #expect(try await idle.result("ping") == [:])
         }
     }
@@ -34,12 +34,12 @@ import Testing
         }
     }
 
-    /// Asks for status until the daemon reads no more, and the socket is full; gives back how often it asked.
+    /// Sends `status` requests until the daemon stops reading and the socket is full. Returns the number of requests.
     private func fill(_ client: LineClient, of daemon: Daemon) async throws -> Int {
         let line = Array(#"{"jsonrpc":"2.0","id":1,"method":"status"}"#.utf8) + [0x0A]
         var asked = 0
         try await eventually("a full socket that is not read") {
-            // Only then: the daemon may be just about to read when there is no room.
+            // The counter is read first, since the daemon may be about to read when the socket is full.
             let isPaused = (try await daemon.counter("paused_readings") ?? 0) >= 1
             while try client.offer(line[...]) == line.count { asked += 1 }
             return isPaused

@@ -1,6 +1,7 @@
 import Testing
 
-/// X2: reading stops while too much is unanswered, and goes on when there is room; no answer is lost.
+/// X2: the daemon stops reading while too many requests are unanswered, continues when there is room, and loses no
+/// answer.
 @Suite struct UnansweredTests {
     @Test("X2: with max_unanswered requests open nothing more is read until one is answered")
     func requests() async throws {
@@ -9,11 +10,11 @@ import Testing
 
     @Test("X2: with max_unanswered_bytes of requests open nothing more is read until one is answered")
     func bytes() async throws {
-        // The first two waiting flushes come to more than that.
+        // The first two waiting flushes exceed the limit.
         try await holdsBack(["max_unanswered_bytes": 600], requestsToFill: 2)
     }
 
-    /// Fills a connection with waiting flushes, then offers requests until the kernel takes no more of them.
+    /// Fills a connection with waiting flushes, then sends requests until the kernel accepts no more.
     private func holdsBack(_ limits: JSON, requestsToFill count: Int) async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: ["limits": limits])
@@ -37,7 +38,7 @@ import Testing
         }
     }
 
-    /// Sends pings until the socket is full; gives back how many.
+    /// Sends pings until the socket is full. Returns the number of pings.
     private func offerPings(to client: LineClient) async throws -> Int {
         var count = 0
         while count < 1_000_000 {
@@ -45,7 +46,7 @@ import Testing
             var taken = try client.offer(line[...])
             if taken == 0 { return count }
             while taken < line.count {
-                // A line is too short to be cut: the kernel takes it or not.
+                // A line is short, so the kernel normally accepts it as a whole or not at all.
                 taken += try client.offer(line[taken...])
             }
             count += 1

@@ -1,6 +1,6 @@
 import Testing
 
-/// A daemon that may have only few descriptors.
+/// A daemon with a low limit of open descriptors.
 @Suite struct DescriptorTests {
     @Test("X3: out of descriptors the daemon serves whom it has, without spinning, and all when there are some again")
     func outOfDescriptors() async throws {
@@ -21,12 +21,12 @@ import Testing
             }
             try await eventually("it is told") { daemon.log.contains("a connection could not be taken") }
 
-            // What is tracked now needs no descriptor to be safe. Its collector cannot be reached.
+            // Storing an event needs no new descriptor. The collector cannot be reached.
             _ = try await first.result("track", ["event": "e1", "id": "e1"])
             let before = turns.counted
             try await Task.sleep(for: .milliseconds(500))
-            // It looks for descriptors ten times a second, and tries the collector again. One that spins takes thousands of
-            // turns, also on a busy machine.
+            // It looks for descriptors ten times a second, and tries the collector again. A busy loop would take
+            // thousands of turns, even on a loaded machine.
             #expect((before + 1...before + 300).contains(turns.counted))
             let lines = daemon.log.split(separator: "\n").filter { $0.contains("a connection could not be taken") }
             #expect(lines.count == 1)

@@ -1,8 +1,8 @@
 import Testing
 
-/// Disks that do not answer for a while, or take nothing more.
+/// Disks that do not respond for a while, or that are full.
 @Suite struct DiskWaitTests {
-    /// Behind some quick answers of the disk the loop's own thread waits for it, until that takes too long.
+    /// After some quick syncs the loop's own thread waits for the disk, until a sync takes too long.
     @Test(
         "Q5: while the disk hangs nothing is acknowledged, and all else goes on; when it answers, so does the daemon",
         arguments: [3, 100])
@@ -19,10 +19,10 @@ import Testing
             try fault.set(true)
             let (client, other) = (try await daemon.connect(), try await daemon.connect())
             let request = try await client.request("track", ["event": "last", "id": "last"])
-            // The barrier is a matter of memory; that it is to be remembered waits for the disk.
+            // Resuming changes only memory at first; the answer waits until the change is on disk.
             _ = try await other.request("dispatcher.resume", ["id": "collect"])
             #expect(try await collector.acceptedIDs(atLeast: quick) == before)
-            // Asked behind the event on its own connection, and answered before it.
+            // A ping sent after the event on the same connection is answered before the event.
             for _ in 1...20 {
                 let ping = try await client.request("ping")
                 #expect(try await client.message()["id"].int == ping)
@@ -32,7 +32,7 @@ import Testing
             try fault.set(false)
             #expect(try await client.answer(to: request)["result"]["id"] == "last")
             #expect(try await collector.acceptedIDs(atLeast: quick + 1) == before + ["last"])
-            // The two threads have changed places, and go on so.
+            // The two threads have swapped roles, and continue that way.
             _ = try await daemon.track(1001...1050)
             #expect(try await collector.acceptedIDs(atLeast: quick + 51).count == quick + 51)
             #expect(try await daemon.stop() == 0)
@@ -71,7 +71,8 @@ import Testing
         }
     }
 
-    /// Whoever asks for an event is told that it is stored, also when the daemon that wrote it was killed before it synced.
+    /// An event offered again is reported as stored, even if the daemon that wrote the event was killed before the
+    /// sync.
     @Test(
         "Q5, Q7: a start with full syncs what a killed daemon has written, or fails; one with normal need not",
         arguments: ["log": ".log", "sqlite": "/events.db-wal"])

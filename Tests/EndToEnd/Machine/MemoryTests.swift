@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A machine without memory.
+/// A machine that runs out of memory.
 @Suite struct MemoryTests {
     @Test("P1: a daemon that gets no more memory ends; what it had acknowledged is delivered after the next start")
     func outOfMemory() async throws {
@@ -17,7 +17,7 @@ import Testing
                 let id = "e\(acknowledged.count + 1)"
                 let answer = try? await client.result("track", ["event": "x", "id": .string(id)])
                 if answer != nil { acknowledged.append(id) }
-                // A line that does not end is kept until it does.
+                // An unfinished line is kept in memory.
                 if let hog = try? await daemon.connect() {
                     crowd.append(hog)
                     try? await hog.send(bytes: Self.halfLine)
@@ -36,7 +36,7 @@ import Testing
 
     private static let halfLine = [UInt8](repeating: UInt8(ascii: "x"), count: 900_000)
 
-    /// Lets a running daemon have so much more memory than it has.
+    /// Limits a running daemon to `mebibytes` more memory than it has.
     private func leave(mebibytes: Int, to daemon: Daemon) async throws {
         let limit = try daemon.addressKilobytes() * 1_024 + mebibytes << 20
         let process = try #require(daemon.process).processIdentifier

@@ -1,6 +1,6 @@
 import Testing
 
-/// Collectors and names on which a daemon could wait for ever.
+/// Collectors and host names that could make a daemon wait forever.
 @Suite struct SlowCollectorTests {
     @Test("D3: a collector that answers a byte at a time is given up at timeout_ms, uncharged, and holds up nobody")
     func answersSlowly() async throws {
@@ -17,14 +17,14 @@ import Testing
         try await withScene { scene in
             let (slow, quick) = (try scene.collector(), try scene.collector())
             slow.read(atPace: .milliseconds(100))
-            // More than sockets keep for a reader.
+            // More than the socket buffers hold.
             let data: JSON = ["text": .string(String(repeating: "x", count: 900_000))]
             try await expectPatience(scene, slow, quick, data: data) { slow.read(atPace: nil) }
             #expect(slow.accepted.flatMap(\.events).allSatisfy { $0["attempt"] == 1 })
         }
     }
 
-    /// A slow collector beside another that is not: what is for the slow one is tried again and again until it is quick.
+    /// Checks that batches for a slow collector are retried until it becomes fast, while the other collector is served.
     private func expectPatience(
         _ scene: Scene, _ slow: Collector, _ quick: Collector, data: JSON, getQuick: () -> Void
     ) async throws {
@@ -58,7 +58,7 @@ import Testing
                     "collect": lost.dispatcher(["endpoint": endpoint, "connect_timeout_ms": 200]),
                     "other": quick.dispatcher(),
                 ],
-                // Whether this machine has a network is not the question.
+                // The test must not depend on the network of this machine.
                 "barriers": ["ConnectivityBarrier": ["scopes": []]],
             ])
             try fault.set(true)

@@ -1,7 +1,7 @@
 import Testing
 
-/// A disk on which a sync takes its time: that is the time of those who wait for an acknowledgement, or for a word that must survive a
-/// restart, and nobody else's.
+/// A disk with slow syncs. Only requests that wait for the disk are delayed: acknowledgements, and changes that must
+/// survive a restart.
 @Suite struct SlowSyncTests {
     @Test(
         "Q5: while a sync hangs all is answered that needs no disk, ways open and close, and stored events are delivered",
@@ -23,7 +23,7 @@ import Testing
             _ = try await owner.result("barrier.set", ["id": "door", "state": "open"])
             #expect(try await slow.collector.acceptedIDs(atLeast: 3) == before)
 
-            // The barrier is a matter of memory; that it is to be remembered waits for the disk.
+            // Pausing changes only memory at first; the answer waits until the change is on disk.
             let pause = try await owner.request("dispatcher.pause", ["id": "collect"])
             #expect(try await slow.daemon.dispatcher()["way"] == "closed")
             let (last, ping) = (try await owner.request("ping"), try await tracker.client.request("ping"))
@@ -53,7 +53,7 @@ private struct SlowDisk {
         try await daemon.start()
     }
 
-    /// From now on syncs hang: an event's does.
+    /// Makes syncs hang from now on, and sends an event whose sync hangs.
     func trackInVain(_ name: String) async throws -> (client: LineClient, request: Int) {
         try await daemon.dispatcher("idle", until: "all is sent") { $0["pending"] == 0 && $0["in_flight"] == 0 }
         try fault.set(true)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Files that somebody removes while the daemon runs, as a cleaner of temporary files does.
+/// Files that are removed while the daemon runs, as a cleaner of temporary files does.
 @Suite struct TakenAwayTests {
     @Test("P1, Q8: after its log was removed the daemon acknowledges only what survives a kill, and says what was lost")
     func log() async throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A wall clock that is set while the daemon runs, and while it does not.
+/// A wall clock that is set while the daemon runs, and while it is stopped.
 @Suite struct WrongClockTests {
     @Test(
         "P7: the wall clock jumps an hour: nothing expires or is forgotten, no wait ends or is stranded, nor over a start",
@@ -39,7 +39,7 @@ import Testing
             #expect(try await daemon.counter("expired") == 0)
             let receipts = try collector.accepted.flatMap(\.events).map { ($0["id"], try time($0["received_at"])) }
             let (first, last) = (receipts.first { $0.0 == "aged" }, receipts.first { $0.0 == "later" })
-            // It did jump.
+            // Checks that the clock did jump.
             let distance = try #require(last).1.timeIntervalSince(try #require(first).1)
             #expect(abs(distance - Double(seconds)) < 300)
         }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What a real daemon counts and measures, and how the tool prints it.
+/// The counters and measures of a real daemon, and the output of the tool.
 @Suite struct MetricsTests {
-    /// What `headgate metrics` prints, by the series; only series of one value, without buckets.
+    /// Returns the output of `headgate metrics` by series, without histogram buckets.
     private func metrics(of daemon: Daemon) async throws -> [String: Double] {
         let run = try await CommandLineTool.run("metrics", on: daemon)
         #expect(run.exitCode == 0, "\(run.errorOutput)")

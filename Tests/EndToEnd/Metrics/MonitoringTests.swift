@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The rules and the dashboard that come with the package, held against a real daemon's metrics and by Prometheus' own tool.
+/// The packaged alert rules and dashboard, checked with a real daemon's metrics and with Prometheus' tool.
 @Suite struct MonitoringTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../Docs/Examples/Monitoring").standardized.path
@@ -10,7 +10,7 @@ import Testing
         try String(contentsOfFile: Self.folder + "/" + name, encoding: .utf8)
     }
 
-    /// The queries of the dashboard, with its variables filled in.
+    /// Returns the queries of the dashboard, with its variables replaced.
     private func queries() throws -> [String] {
         let panels = try JSON(parsing: text(of: "dashboard.json"))["panels"].elements
         return panels.flatMap { $0["targets"].elements }.compactMap(\.["expr"].string).map { query in

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What a real daemon and the tool tell of one event.
+/// Traces of an event by a real daemon and the tool.
 @Suite struct TraceTests {
-    /// What the tool says of an event.
+    /// Returns the tool's output for an event.
     private func words(_ id: String, of daemon: Daemon) async throws -> String {
         let run = try await CommandLineTool.run("trace", id, on: daemon)
         #expect(run.exitCode == 0, "\(run.errorOutput)")

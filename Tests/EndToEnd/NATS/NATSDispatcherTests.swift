@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A dispatcher of kind `nats` and a real server.
+/// The `nats` dispatcher with a real server.
 @Suite struct NATSDispatcherTests {
     @Test("K4: events come into the stream once and in order, each under its id, as they are delivered anywhere")
     func delivered() async throws {
@@ -114,7 +114,7 @@ import Testing
     func noAcknowledgement() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()
-            // A listener that is no stream: it takes the messages and acknowledges nothing.
+            // A subscriber that is no stream receives the messages but acknowledges none.
             let listener = try await node.ask("a listener") { client in
                 try client.listen(to: "shop.>")
                 return client

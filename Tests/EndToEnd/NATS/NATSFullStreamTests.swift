@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A stream that refuses what it has no room for, while a consumer makes room.
+/// A full stream that refuses messages while a consumer makes room.
 @Suite struct NATSFullStreamTests {
     @Test("Q2, K4: events of a key stay in order though the stream refuses some; a full stream charges no attempt")
     func fullNowAndThen() async throws {
@@ -18,11 +18,13 @@ import Testing
                 _ = try await client.result("track", ["event": "e", "id": .string("e\(number)"), "key": key])
             }
             try await daemon.resume()
-            // An acknowledgement that comes too late on a busy machine makes a second copy, which is not this test's subject.
+            // On a busy machine an acknowledgement may come too late, so that an event is stored twice. That is not the
+            // subject here.
             var seen: [StoredMessage] = []
             var ids: Set<String?> = []
             while seen.count < 60 {
-                // Room for some: the following events find the stream full again in the middle of a batch.
+                // The consumer makes room for some events, so that the stream becomes full again in the middle of a
+                // batch.
                 let taken = try await node.ask("messages") { try $0.takeMessages() }
                 seen += taken.filter { ids.insert($0.event["id"].string).inserted }
             }

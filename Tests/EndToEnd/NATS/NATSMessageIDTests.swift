@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a stream recognises events by, and what it says of those that it has already.
+/// The message ids by which a stream recognises events, and its answers to duplicates.
 @Suite struct NATSMessageIDTests {
     private func ids(_ node: NATSNode, atLeast count: Int) async throws -> [String] {
         try await node.messages(atLeast: count).compactMap { $0.event["id"].string }.sorted()

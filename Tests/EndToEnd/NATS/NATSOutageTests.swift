@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Servers and daemons that go away and come back.
+/// Servers and daemons that stop and start again.
 @Suite struct NATSOutageTests {
     @Test(
         "K4, Q2: the server stops and starts again while events flow: none is lost, none comes twice, batches keep order",
@@ -18,7 +18,7 @@ import Testing
                 async let tracked = StubbornTracker(name: "r\(round)", count: 400, socketPath: socketPath).run()
                 try await node.stored(atLeast: ids.count + 20)
                 try await node.stop(signal)
-                // These at least have to wait for the server.
+                // These events must wait for the server.
                 ids += try await daemon.track(round * 20 + 1...round * 20 + 20)
                 try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
                 try await node.start()
@@ -27,8 +27,8 @@ import Testing
             let stored = try await node.messages(atLeast: ids.count)
             #expect(stored.compactMap(\.id).sorted() == ids.sorted())
             try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == ids.count && $0["pending"] == 0 }
-            // Of a larger batch a part may be in the stream when the server goes: the rest is tried again, and then stands behind
-            // it. A batch is not sent before the one in front of it is settled (Behaviour Q2).
+            // Part of a larger batch may be in the stream when the server stops. The rest is retried, and is then
+            // stored after that part. A batch is not sent before the previous batch is settled (Behaviour Q2).
             guard limit == 1 else { return }
             let numbers = stored.compactMap { $0.event["seq"].int }
             #expect(numbers.count == ids.count && numbers == numbers.sorted())

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Who may publish, and what nobody else may read.
+/// The right to publish, and the protection of credentials.
 @Suite struct NATSSecurityTests {
     private static let users = """
         authorization { users: [
@@ -107,7 +107,7 @@ import Testing
             ]
             try await daemon.set(["dispatchers": ["collect": ["tls": tls]]])
             try await daemon.dispatcher(until: "all are settled") { $0["sent"] == 3 }
-            // The stream is read without TLS.
+            // The test reads the stream without TLS.
             try await node.stop()
             node.configuration = []
             try await node.start()
@@ -124,7 +124,7 @@ import Testing
         ["type": "account", "limits": limits]
     }
 
-    /// A server's configuration with an operator and an account, and a user of that account.
+    /// Returns a server configuration with an operator and an account, and a user of that account.
     private func decentralisedLogins(
         in directory: TemporaryDirectory
     ) async throws -> (configuration: [String], user: (credentials: String, seed: String)) {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// The network of the daemon's machine comes and goes for real: `veth` interfaces in namespaces of the test's own.
+/// Real changes of the daemon's network, through `veth` interfaces in namespaces of the test.
 @Suite(.inNamespaces)
 struct ConnectionTests {
     @Test("B20: without a network what reaches it is held, and nothing else is")
@@ -71,7 +71,7 @@ struct ConnectionTests {
             try await surroundings.connect()
             let daemon = try await surroundings.daemon(scene, [:])
             try await daemon.network("connected", "ethernet")
-            // The kernel tells of a carrier up to a second late.
+            // The kernel may report a lost carrier up to a second late.
             try await surroundings.world.ip("link set wan0 down")
             try await daemon.network("disconnected")
             try await surroundings.world.ip("link set wan0 up")
@@ -88,7 +88,7 @@ struct ConnectionTests {
             try await surroundings.machine.ip("address add 2001:db8::2/64 dev wan0")
             let network = try await daemon.networkNow()
             let isTentative = try await surroundings.machine.ip("-6 address show dev wan0 scope global tentative")
-            // Otherwise the address was found to be good before we looked.
+            // If the address is no longer tentative, the kernel had already verified it.
             if isTentative.contains("2001:db8::2") { #expect(network["state"] == "disconnected") }
             try await daemon.network("connected", "ethernet")
             try await surroundings.machine.ip("address delete 2001:db8::2/64 dev wan0")
@@ -137,7 +137,7 @@ struct ConnectionTests {
 }
 
 extension Daemon {
-    /// Has an `ip` command carried out, and waits until `status` tells of its effect.
+    /// Runs an `ip` command, and waits until `status` shows the effect.
     fileprivate func expect(_ state: String, after line: String, in namespace: NetworkNamespace) async throws {
         try await namespace.ip(line)
         try await network(state, state == "connected" ? "ethernet" : nil)
@@ -145,7 +145,7 @@ extension Daemon {
 }
 
 extension NetworkNamespace {
-    /// How many messages the kernel could not hand to the netlink sockets inside.
+    /// Returns the number of messages that the kernel dropped for netlink sockets in the namespace.
     fileprivate func lostMessages() async throws -> Int {
         let table = try inside { try String(contentsOfFile: "/proc/thread-self/net/netlink", encoding: .utf8) }
         let lines = table.split(separator: "\n").dropFirst()

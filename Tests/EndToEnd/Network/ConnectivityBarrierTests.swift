@@ -1,6 +1,6 @@
 import Testing
 
-/// What the ConnectivityBarrier does to dispatches, and what those say about it.
+/// The ConnectivityBarrier's effect on dispatches, and their annotation.
 @Suite(.inNamespaces)
 struct ConnectivityBarrierTests {
     @Test("B20, D13, P2: what was held goes out when the network is back, and says so; what was not held says nothing")
@@ -25,7 +25,7 @@ struct ConnectivityBarrierTests {
                 "n": 1, "was_queued": "true", "queue_reason": "connectivity", "network_connection_type": "ethernet",
             ]
             #expect(early["data"] == queued)
-            // The context is of the moment in which it was tracked.
+            // The context describes the moment of tracking.
             #expect(early["context"]["network_connection_type"] == .null)
             #expect(late["data"] == ["n": 2])
             #expect(late["context"]["network_connection_type"] == "ethernet")
@@ -60,7 +60,7 @@ struct ConnectivityBarrierTests {
                 "was_queued": "true", "queue_reason": "connectivity", "network_connection_type": "cellular",
             ]
             #expect(data == [queued, queued, queued])
-            // The barrier is flushable only while there is some connection.
+            // The barrier is flushable only while there is a connection.
             try await surroundings.machine.ip("link set wan0 down")
             try await daemon.network("disconnected")
             #expect(try await daemon.barrier("ConnectivityBarrier")["flushable"] == false)
@@ -98,7 +98,7 @@ struct ConnectivityBarrierTests {
             try await surroundings.machine.ip("link set wan0 up")
             try await daemon.start()
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
-            // Why it was held in an earlier life is not kept.
+            // The annotation of events held before a restart is not kept.
             #expect(collector.accepted.flatMap(\.events).map(\.["data"]) == [[:], [:], [:]])
         }
     }
@@ -108,7 +108,7 @@ struct ConnectivityBarrierTests {
         try await withSurroundings { scene, surroundings in
             let machine = surroundings.machine
             try await surroundings.plugIn()
-            // Reachable, but by an address that is of the link only.
+            // The address is reachable, but has only link scope.
             try await machine.ip("address add 10.77.0.2/24 scope link dev wan0")
             try await machine.ip("link set wan0 up")
             let collector = try scene.collector(at: surroundings.inTheWorld)

@@ -1,6 +1,6 @@
 import Testing
 
-/// Default routes, as `network.require_default_route` and the connection's kind look at them.
+/// Default routes and their effect on `network.require_default_route` and on the kind of the connection.
 @Suite(.inNamespaces)
 struct DefaultRouteTests {
     private static let strict: JSON = ["network": ["require_default_route": true]]
@@ -59,7 +59,7 @@ struct DefaultRouteTests {
             try await daemon.network("connected", "wifi")
             try await machine.ip("route replace default via 10.77.1.1")
             try await daemon.network("connected", "cellular")
-            // A better one beside it.
+            // A better route next to the first one.
             try await machine.ip("route delete default")
             try await machine.ip("route add default via 10.77.1.1 metric 600")
             try await machine.ip("route add default via 10.77.0.1 metric 100")
@@ -84,7 +84,7 @@ struct DefaultRouteTests {
             try await daemon.network("connected", "ethernet")
             try await machine.ip("link set wan0 down")
             try await daemon.network("connected", "cellular")
-            // The kernel takes its hop up again.
+            // The kernel restores the next hop.
             try await machine.ip("link set wan0 up")
             try await daemon.network("connected", "ethernet")
             try await machine.ip("route delete default")

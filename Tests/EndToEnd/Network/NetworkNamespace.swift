@@ -2,14 +2,14 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A network of its own within this machine, as `ip netns` makes them: nothing is in it at first but a loopback interface
-/// that is down (ip-netns(8)). Making one takes root.
+/// A network namespace as created by `ip netns`. At first it contains only a loopback interface that is down
+/// (ip-netns(8)). Creating one requires root.
 final class NetworkNamespace: Sendable {
     let name: String
 
     private static let made = Mutex(0)
 
-    /// Names a namespace that nobody else uses; `make()` makes it.
+    /// Chooses a name that no other namespace has. `make()` creates the namespace.
     init() {
         let number = Self.made.withLock { made in
             made += 1
@@ -22,33 +22,33 @@ final class NetworkNamespace: Sendable {
         try await IPCommand.run(["netns", "add", name])
     }
 
-    /// Takes it away, if it is there. Processes and sockets inside keep what they have until they end.
+    /// Deletes the namespace if it exists. Processes and sockets inside keep their network until they end.
     func remove() async {
         _ = try? await IPCommand.run(["netns", "delete", name])
     }
 
-    /// Runs `ip` inside, with a command line such as `link set wan0 up`.
+    /// Runs `ip` in the namespace, with a command line such as `link set wan0 up`.
     @discardableResult
     func ip(_ line: String) async throws -> String {
         try await IPCommand.run(["-n", name] + line.split(separator: " ").map(String.init))
     }
 
-    /// Runs many commands by one process: its lines are `ip` commands without the `ip`.
+    /// Runs many `ip` commands in one process. Each line is a command without `ip`.
     func batch(_ lines: [String]) async throws {
         try await IPCommand.run(["-n", name, "-batch", "-"], input: lines.joined(separator: "\n"))
     }
 
-    /// The command that runs another inside.
+    /// The command that runs another command in the namespace.
     var launcher: [String] {
         [IPCommand.path, "netns", "exec", name]
     }
 
-    /// Runs `body` on a thread that is inside: a socket that it makes belongs there for good.
+    /// Runs `body` on a thread in the namespace. A socket created there stays in the namespace.
     func inside<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
         let done = DispatchSemaphore(value: 0)
         let result = Mutex<Result<Value, any Error>?>(nil)
         Thread.detachNewThread { [self] in
-            // The thread ends with it, so there is no way back to care for.
+            // The thread ends with the call, so it need not leave the namespace.
             let outcome = Result { () throws -> Value in
                 try enter()
                 return try body()
@@ -66,9 +66,9 @@ final class NetworkNamespace: Sendable {
         _ = try SystemError.check(Self.setns(descriptor, Self.newNet), "setns \(name)")
     }
 
-    // Glibc has it, but Swift's module of Glibc does not.
+    // Glibc has the function, but Swift's Glibc module does not.
     private static let setns = unsafeBitCast(dlsym(nil, "setns"), to: (@convention(c) (Int32, Int32) -> Int32).self)
-    /// `CLONE_NEWNET`.
+    /// The value of `CLONE_NEWNET`.
     private static let newNet: Int32 = 0x4000_0000
 }
 
@@ -76,7 +76,7 @@ final class NetworkNamespace: Sendable {
 enum IPCommand {
     static let path = "/bin/ip"
 
-    /// Whether network namespaces can be made here.
+    /// Returns true if network namespaces can be created here.
     static func makesNamespaces() async -> Bool {
         guard geteuid() == 0, access(path, X_OK) == 0 else { return false }
         let namespace = NetworkNamespace()
@@ -85,7 +85,7 @@ enum IPCommand {
         return true
     }
 
-    /// Runs it with these arguments, and gives back what it wrote.
+    /// Runs the command and returns its output.
     @discardableResult
     static func run(_ arguments: [String], input: String? = nil) async throws -> String {
         let folder = try TemporaryDirectory()
@@ -101,7 +101,7 @@ enum IPCommand {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips where no network namespaces can be made.
+    /// Skips tests where network namespaces cannot be created.
     static var inNamespaces: Self {
         enabled("network namespaces take root and the command `ip` of iproute2") {
             await IPCommand.makesNamespaces()

@@ -1,7 +1,8 @@
-/// Two machines of a test's own and the cables between them: one is the daemon's, the other is the world around it.
+/// Two network namespaces and the cables between them: one is the daemon's machine, the other the outside world.
 ///
-/// A cable is a pair of `veth` interfaces of the same name. The first is 10.77.0.1 in the world and 10.77.0.2 at the
-/// machine, the next 10.77.1.1 and 10.77.1.2, and so on; at the machine it is neither up nor has it its address at first.
+/// A cable is a pair of `veth` interfaces with the same name. The first has the address 10.77.0.1 in the world and
+/// 10.77.0.2 on the machine, the next 10.77.1.1 and 10.77.1.2, and so on. The machine's end is down and without an
+/// address at first.
 final class Surroundings {
     let machine = NetworkNamespace()
     let world = NetworkNamespace()
@@ -22,7 +23,7 @@ final class Surroundings {
 
     // MARK: Cables
 
-    /// Lays a cable to the machine.
+    /// Creates a cable to the machine.
     func plugIn(_ name: String = "wan0") async throws {
         try await machine.ip("link add \(name) type veth peer name \(name) netns \(world.name)")
         cables.append(name)
@@ -30,7 +31,7 @@ final class Surroundings {
         try await world.ip("link set \(name) up")
     }
 
-    /// Lays a cable to the machine, and makes a connection of it.
+    /// Creates a cable to the machine, and configures and raises the machine's end.
     func connect(_ name: String = "wan0") async throws {
         try await plugIn(name)
         try await machine.ip("address add \(machineAddress(name))/24 dev \(name)")
@@ -42,15 +43,15 @@ final class Surroundings {
 
     private func number(_ name: String) -> Int { cables.firstIndex(of: name) ?? 0 }
 
-    // MARK: Who is there
+    // MARK: Collectors and daemons
 
-    /// A collector in the world, where 10.77.0.1 is. It takes a cable to be there.
+    /// An address for a collector in the world, at 10.77.0.1. It requires a cable.
     var inTheWorld: CollectorPlace { CollectorPlace(address: worldAddress(), namespace: world) }
 
-    /// A collector at 127.0.0.1 of the machine.
+    /// An address for a collector at 127.0.0.1 of the machine.
     var atTheMachine: CollectorPlace { CollectorPlace(namespace: machine) }
 
-    /// A daemon on the machine, ready for clients: Unix sockets reach across.
+    /// Starts a daemon on the machine. Clients outside the namespace reach its Unix socket.
     func daemon(_ scene: Scene, _ configuration: JSON) async throws -> Daemon {
         let daemon = scene.idleDaemon()
         daemon.launcher = machine.launcher
@@ -59,15 +60,14 @@ final class Surroundings {
         return daemon
     }
 
-    /// A daemon on the machine whose dispatcher `collect` sends to one collector, and says of dispatches that they were
-    /// held.
+    /// Starts a daemon on the machine whose dispatcher `collect` sends to one collector and annotates held events.
     func daemon(_ scene: Scene, sendingTo collector: Collector, top: JSON = [:]) async throws -> Daemon {
         let dispatcher = collector.dispatcher(["annotate_queued": true])
         return try await daemon(scene, top.merging(["dispatchers": ["collect": dispatcher]]))
     }
 }
 
-/// Runs a test in a scene of its own with networks of its own, which are gone when it ends, however it does.
+/// Runs a test in a new scene with network namespaces, which are always deleted at the end.
 func withSurroundings(_ test: (Scene, Surroundings) async throws -> Void) async throws {
     try await withScene { scene in
         let surroundings = Surroundings()
@@ -83,7 +83,7 @@ func withSurroundings(_ test: (Scene, Surroundings) async throws -> Void) async 
 }
 
 extension Daemon {
-    /// Waits until `status` tells that state of the network.
+    /// Waits until `status` reports a state of the network.
     func network(_ state: String, _ kind: String? = nil) async throws {
         let wanted: JSON = ["state": .string(state), "kind": kind.map(JSON.string) ?? .null]
         var last = JSON.null
@@ -97,11 +97,12 @@ extension Daemon {
         }
     }
 
-    /// What `status` tells of the network once all that the kernel has told so far is taken in.
+    /// Returns the network state in `status` after all pending kernel messages are processed.
     func networkNow() async throws -> JSON {
         let client = try await connect()
         defer { client.close() }
-        // The loop reads all that is ready in one turn: what was told before the first question counts for the second.
+        // The loop reads everything that is ready in one turn, so messages before the first call are included in the
+        // second answer.
         _ = try await client.result("status")
         return try await client.result("status")["network"]
     }

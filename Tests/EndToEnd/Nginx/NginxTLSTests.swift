@@ -11,7 +11,7 @@ import Testing
                     "old": collector.dispatcher(["endpoint": nginx.tlsEndpoint("/events"), "tls": nginx.clientTLS]),
                 ]
             ])
-            // Those that come while a batch is out go together with the next: how many batches there are is not said.
+            // Events that arrive while a batch is in flight share the next batch, so the number of batches varies.
             for number in 1...20 { try await daemon.track(number...number) }
             for id in ["new", "old"] {
                 try await daemon.dispatcher(id, until: "all is delivered") { $0["sent"].int == 20 }

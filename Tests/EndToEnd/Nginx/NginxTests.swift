@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Sending to nginx, which has its own idea of HTTP.
+/// Sending to nginx, an independent HTTP implementation.
 @Suite struct NginxTests {
     @Test("K1: batches one after another use one connection, and each has a key of its own")
     func reuse() async throws {
@@ -60,7 +60,7 @@ import Testing
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings], "collectors": Self.nothing])
             try await daemon.pause()
             try await daemon.track(1...8)
-            // The event is so large that nginx answers while most of it is still to come.
+            // The event is so large that nginx answers before most of it is sent.
             try await daemon.track(9...9, data: ["text": .string(String(repeating: "x", count: 600_000))])
             try await daemon.track(10...11)
             try await daemon.resume()
@@ -128,6 +128,6 @@ import Testing
         requests.filter { $0.status == 200 }
     }
 
-    /// Makes events so small that their number decides.
+    /// A context without any members, which makes events so small that their number is the limit.
     private static let nothing: JSON = ["peer": false, "client": false, "host": false, "network": false]
 }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// What is said in one example of a document: a fenced block of lines like `→ {…}` (sent) and `2← {…}` (received by a
+/// An example conversation in a document: a fenced block of lines like `→ {…}` (sent) and `2← {…}` (received by a
 /// second client).
 struct Exchange {
     struct Message {
         var client: Int
         var isSent: Bool
-        /// As it stands in the document.
+        /// The text as it appears in the document.
         var text: String
     }
 
-    /// The line of the document at which it begins.
+    /// The line number in the document where the block begins.
     let line: Int
     private(set) var messages: [Message] = []
 
-    /// All exchanges of a Markdown document, in order.
+    /// Returns all exchanges of a Markdown document, in order.
     static func all(in document: String) throws -> [Exchange] {
         var exchanges: [Exchange] = []
         var open: Exchange?
@@ -41,7 +41,7 @@ struct Exchange {
             client: Int(client) ?? 1, isSent: arrow == "→", text: rest.dropFirst().trimmingCharacters(in: .whitespaces))
     }
 
-    /// Says what the example says, and waits for what it says is received.
+    /// Sends the messages of the example, and waits for the messages that it expects.
     func replay(with daemon: Daemon) async throws {
         var clients: [Int: LineClient] = [:]
         var received: [Int: [JSON]] = [:]
@@ -57,7 +57,8 @@ struct Exchange {
         for client in clients.values { client.close() }
     }
 
-    /// Answers, requests and notifications may come in another order than they are told in.
+    /// Waits for an expected message. Answers, requests and notifications may arrive in another order than in the
+    /// document.
     private func expect(_ message: Message, from client: LineClient, _ kept: inout [JSON]) async throws {
         let pattern = try JSON(parsing: message.text)
         while true {
@@ -67,7 +68,7 @@ struct Exchange {
             }
             let next = try JSON(parsing: await client.line())
             kept.append(next)
-            // The answer to the same request, with another content: there is nothing better to come.
+            // A different answer to the same request: the expected answer will not come.
             guard !next.isAnswer || next["id"] != pattern["id"] || next.matches(pattern) else {
                 throw NeverHappened("\(pattern)", details: "line \(line) of the document; but \(next)")
             }
@@ -78,8 +79,8 @@ struct Exchange {
 extension JSON {
     fileprivate var isAnswer: Bool { isObject && self["method"] == .null }
 
-    /// Whether this is what an example says: `"…"` stands for any value, as a name for any further members, and as the last
-    /// element for any further elements. All else is equal.
+    /// True if the value matches the pattern. In a pattern, `"…"` matches any value; as a member name it allows further
+    /// members, and as the last element further elements. Everything else must be equal.
     func matches(_ pattern: JSON) -> Bool {
         switch (self, pattern) {
         case (_, .string("…")): true

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `Docs/Protocol.md`, held against a real daemon.
+/// Compares `Docs/Protocol.md` with a real daemon.
 @Suite struct ProtocolDocumentTests {
     private let document: String
 

@@ -1,6 +1,6 @@
 import Testing
 
-/// Queues of dispatchers that are configured no more.
+/// Queues of dispatchers that are no longer configured.
 @Suite struct OrphanTests {
     @Test(
         "Q3: the queue of a removed dispatcher is listed, and a dispatcher named as its successor takes it over, once")
@@ -36,7 +36,7 @@ import Testing
             #expect(faults.map(\.["message"]).description.contains("has one of its own"))
             try await daemon.reload(["dispatchers": ["new": successor]])
             #expect(try await collector.acceptedIDs(atLeast: 6) == (1...6).map { "e\($0)" })
-            // Later starts with the same settings change nothing.
+            // Later starts with the same settings have no effect.
             try await daemon.killNow()
             try await daemon.start()
             try await daemon.track(7...7)

@@ -1,6 +1,6 @@
 import Testing
 
-/// What operators do with what waits.
+/// Operations on pending events.
 @Suite struct QueueTests {
     @Test("peek shows the next events as they are stored, and takes none")
     func peek() async throws {

@@ -1,6 +1,6 @@
 import Testing
 
-/// When an event is given up.
+/// The limits after which an event is dead-lettered.
 @Suite struct AttemptLimitTests {
     @Test("D9: after max_attempts an event is dead, and the next one goes")
     func maxAttempts() async throws {

@@ -1,6 +1,6 @@
 import Testing
 
-/// How many events one request carries.
+/// The limits on the events in one request.
 @Suite struct BatchLimitTests {
     @Test("D1: no batch has more events than dispatch_limit")
     func dispatchLimit() async throws {
@@ -97,7 +97,7 @@ import Testing
 
     private static let data: JSON = ["text": "some text that makes it a little longer"]
 
-    /// The bytes of one event that the same client would send to a fresh daemon: all of them have one length.
+    /// Returns the size of one event as a new daemon sends it. All events of the test have the same size.
     private func sizeOfOneEvent(_ scene: Scene) async throws -> Int {
         let collector = try scene.collector()
         let daemon = try await scene.daemon(sendingTo: collector)

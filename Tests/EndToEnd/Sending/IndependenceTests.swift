@@ -1,6 +1,6 @@
 import Testing
 
-/// Dispatchers do not hold each other up.
+/// Dispatchers that do not delay each other.
 @Suite struct IndependenceTests {
     @Test("One dead dispatcher: the other gets everything, and its queue is empty in the end")
     func oneDeadDispatcher() async throws {
@@ -19,7 +19,7 @@ import Testing
             #expect((held["pending"].int ?? 0) + (held["in_flight"].int ?? 0) == 500)
             #expect(held["sent"] == 0)
 
-            // The dead one comes back to life and misses nothing.
+            // The dead destination comes back and misses no event.
             try dead.listen()
             #expect(try await dead.acceptedIDs(atLeast: 500) == ids)
         }
@@ -30,7 +30,7 @@ import Testing
         try await withScene { scene in
             let (alive, silent) = (try scene.collector(), try scene.collector())
             silent.answerAlways(.held)
-            // However busy the machine is, what is held is not given up and sent again.
+            // The long timeout prevents a retry of the held batch, however busy the machine is.
             let daemon = try await scene.daemon([
                 "dispatchers": ["alive": alive.dispatcher(), "silent": silent.dispatcher(["timeout_ms": 600_000])]
             ])
@@ -52,7 +52,7 @@ import Testing
             try await daemon.pause("slow")
             let ids = try await daemon.track(1...30)
             try await daemon.dispatcher("fast", until: "an empty queue") { $0["sent"].int == 30 }
-            // An orderly stop has settled what `fast` delivered; the kill comes after it.
+            // The orderly stop writes what `fast` has delivered; the kill comes after it.
             #expect(try await daemon.stop() == 0)
             try await daemon.start()
             try await daemon.killNow()

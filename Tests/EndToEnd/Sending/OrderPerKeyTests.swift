@@ -1,6 +1,6 @@
 import Testing
 
-/// More than one batch in flight.
+/// Order with several batches in flight.
 @Suite struct OrderPerKeyTests {
     @Test("Q2: an event waits for an unfinished older one with its key, and others pass by")
     func waitsForItsKey() async throws {
@@ -49,7 +49,7 @@ import Testing
             try await collector.requests(atLeast: 1)
             try await track(daemon, [("b1", "b"), ("a2", "a"), ("c1", "c"), ("a3", "a")])
             try await daemon.dispatcher(until: "the others are settled") { $0["sent"].int == 2 }
-            // Answered once it is written, and what was settled before is written with it.
+            // Pausing is answered when it is written, together with everything settled before.
             try await daemon.pause()
             try await daemon.resume()
             try await daemon.killNow()

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A collector that goes away and comes back.
+/// A collector that goes down and comes back.
 @Suite struct OutageTests {
-    /// Retries come so late that a test can look at the wait. (It is random between 0 and this: D4.)
+    /// Retries so late that a test can observe the wait. The wait is random between 0 and this value (D4).
     static let slow: JSON = ["backoff": ["base_ms": 100_000_000, "cap_ms": 100_000_000]]
 
     @Test("D3: a refused connection keeps the events; the collector back, they come once and in order")
@@ -85,7 +85,7 @@ import Testing
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
             #expect(collector.requests.map(\.status) == [503, 503, 200])
             #expect(collector.requests.map(\.ids) == [ids, ids, ids])
-            // The destination says that it is away, which charges no attempt (D9).
+            // The destination reports that it is unavailable, which charges no attempt (D9).
             #expect(collector.requests.map { $0.events[0]["attempt"] } == [1, 1, 1])
             try await daemon.dispatcher(until: "an empty queue") { $0["sent"].int == 3 && $0["pending"].int == 0 }
         }

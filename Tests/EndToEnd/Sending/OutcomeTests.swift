@@ -1,6 +1,6 @@
 import Testing
 
-/// What becomes of events after each kind of answer.
+/// The outcome of events for each kind of answer.
 @Suite struct OutcomeTests {
     @Test(
         "D3: 400, 401, 403, 410 and 422 are final: dead, and the next event goes on",
@@ -28,7 +28,7 @@ import Testing
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
             try await daemon.dispatcher(until: "it is settled") { $0["sent"].int == 1 }
             #expect(try await daemon.dispatcher()["dead"] == 0)
-            // No redirect is followed.
+            // Redirects are not followed.
             #expect(collector.requests.map(\.target) == ["/events", "/events"])
             #expect(try await daemon.ask("status")["counters"]["retried"] == 1)
         }

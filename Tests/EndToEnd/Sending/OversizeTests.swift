@@ -1,6 +1,6 @@
 import Testing
 
-/// Events that are larger than a batch may be.
+/// Events larger than the limit of a batch.
 @Suite struct OversizeTests {
     private static let limit: JSON = ["byte_limit": 1_000]
     private static let large: JSON = ["text": .string(String(repeating: "x", count: 1_000))]
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Four events while the way is closed; the second is too large.
+    /// Tracks four events while the dispatcher is paused. The second is too large.
     private func track(_ daemon: Daemon) async throws {
         try await daemon.pause()
         try await daemon.track(1...1)

@@ -1,6 +1,6 @@
 import Testing
 
-/// A proxy between the daemon and its collector, as the environment names it.
+/// A proxy between the daemon and its collector, set in the environment.
 @Suite struct ProxyTests {
     @Test(
         "D5, D9: a proxy that refuses to connect is told by its status, its Retry-After counts, and nothing is charged",
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// A daemon that sends to a host that does not exist, whether the machine has a network or not.
+    /// Starts a daemon that sends to a nonexistent host, independent of the machine's network.
     private func daemon(
         _ scene: Scene, behind proxy: Collector, _ environment: [String: String]
     ) async throws -> Daemon {

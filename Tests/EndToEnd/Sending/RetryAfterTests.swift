@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Retry-After.
+/// The header Retry-After.
 @Suite struct RetryAfterTests {
     @Test("D5: Retry-After in seconds is a floor for the wait, and new events do not shorten it")
     func seconds() async throws {
@@ -12,7 +12,7 @@ import Testing
             let start = Date()
             try await daemon.track(1...1)
             let before = try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
-            // Wall clock and monotonic clock are read one after the other, here and in what follows.
+            // Here and below, the wall clock and the monotonic clock are read one after the other.
             #expect(try time(before) > start + 600 - 0.1)
             try await daemon.track(2...20)
             let after = try await daemon.dispatcher()
@@ -93,7 +93,7 @@ import Testing
             collector.answerNext(Self.unavailable(for: value))
             let daemon = try await scene.daemon(sendingTo: collector)
             try await daemon.track(1...1)
-            // The short backoff of this dispatcher sends it, long before the patience of this wait is at its end.
+            // The short backoff of this dispatcher sends the event long before the test's time limit.
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
         }
     }

@@ -1,6 +1,6 @@
 import Testing
 
-/// 413 Content Too Large.
+/// The answer 413 Content Too Large.
 @Suite struct TooLargeTests {
     @Test("D6: 413 halves the batch, both halves arrive, and no attempt is charged")
     func halves() async throws {
@@ -53,7 +53,7 @@ import Testing
             let ids = try await send(400, daemon)
             #expect(try await collector.acceptedIDs(atLeast: 400) == ids)
             let sizes = collector.requests.map(\.ids.count)
-            // The batch grows step by step: the batch after the first half is not a whole one yet.
+            // The batch size grows step by step: the batch after the first half is not full yet.
             #expect(sizes.prefix(2) == [8, 4])
             #expect(sizes[2] < 8)
             #expect(sizes.dropFirst(3).contains(8), "\(sizes)")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// Tracks that many events while the way is closed, so that batches are full.
+    /// Tracks `count` events while the dispatcher is paused, so that batches are full.
     @discardableResult
     private func send(_ count: Int, _ daemon: Daemon) async throws -> [String] {
         try await daemon.pause()

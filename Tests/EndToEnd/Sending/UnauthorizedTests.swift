@@ -1,6 +1,6 @@
 import Testing
 
-/// A wrong key is a fault of the configuration, not of the event.
+/// A wrong key is an error of the configuration, not of the event.
 @Suite struct UnauthorizedTests {
     @Test("D7: on_unauthorized pause holds on 401 and 403 until resume; nothing is dead", arguments: [401, 403])
     func heldUntilResume(status: Int) async throws {

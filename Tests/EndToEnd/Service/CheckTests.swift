@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `headgated --check`, and what becomes of a faulty configuration.
+/// `headgated --check`, and invalid configurations.
 @Suite struct CheckTests {
     @Test("S2: --check of a good configuration exits with 0 and touches nothing")
     func goodConfiguration() async throws {
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    /// Checks the text as the daemon's configuration and gives back the exit code.
+    /// Checks the text as the daemon's configuration, and returns the exit code.
     private func check(_ daemon: Daemon, _ text: String) async throws -> Int32 {
         try text.write(toFile: daemon.configurationPath, atomically: true, encoding: .utf8)
         return try await daemon.run(arguments: ["--config", daemon.configurationPath, "--check"])

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a parent may leave to the programs that it starts: closed descriptors, blocked and ignored signals.
+/// State that programs may inherit from their parent: closed descriptors, blocked and ignored signals.
 @Suite struct InheritanceTests {
     @Test(
         "Closed standard descriptors become /dev/null, so that no log line goes into another file or socket",

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a real daemon says of what is lost.
+/// The log of a real daemon about lost events.
 @Suite struct LogTests {
     private func lines(_ daemon: Daemon) -> [JSON] {
         daemon.log.split(separator: "\n").compactMap { try? JSON(parsing: String($0)) }.filter(\.isObject)
@@ -32,7 +32,7 @@ import Testing
             #expect(lines.allSatisfy { $0["time"].string?.count == 24 && $0["message"].string?.isEmpty == false })
             #expect(lines.first { $0["kind"] == "settings_warning" }?["level"] == "warning")
             let died = lines.filter { $0["kind"] == "events_died" }
-            // A machine that is busy takes longer over them than a burst lasts: then there are more lines than two.
+            // A busy machine may need longer than the duration of a burst, and then writes more than two lines.
             #expect((2..<20).contains(died.count) && died.reduce(0) { $0 + ($1["events"].int ?? 0) } == 20)
             #expect(
                 died[0].contains([

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// X4: a mark in every place that secrets come from, and a search for it wherever people and programs can look.
+/// X4: secrets from every source, and a search for them in everything that users and programs can read.
 @Suite struct SecretSweepTests {
-    /// What every secret begins with.
+    /// The prefix of every secret.
     private static let mark = "s3cret"
 
     @Test("X4: secrets from everywhere, repeated by the server in its refusal, are found nowhere")
@@ -18,7 +18,7 @@ import Testing
             _ = try await watcher.watch("dispatchers", "barriers", "outcomes", "clients")
             try await daemon.track(1...3)
             try await daemon.dispatcher(until: "dead letters") { $0["dead"].int == 3 }
-            // Another event gets an answer that is no judgement, for the error that stays.
+            // Another event gets a temporary error, so that `last_error` stays set.
             collector.answerAlways(ScriptedAnswer(status: 503, body: Self.echo))
             try await daemon.track(4...4)
             try await daemon.dispatcher(until: "an error") { $0["last_error"] != .null && $0["pending"].int == 1 }
@@ -33,7 +33,7 @@ import Testing
             #expect(try await daemon.stop() == 0)
             Self.expectClean(daemon.log, "the log")
             for name in try FileManager.default.contentsOfDirectory(atPath: daemon.dataPath) {
-                // The copy of the remote settings is the URL's and theirs; it is for the daemon's user alone.
+                // The cached copy of the remote settings contains their secrets. Only the daemon's user can read it.
                 guard !name.hasPrefix("remote-settings") else { continue }
                 let bytes = FileManager.default.contents(atPath: daemon.dataPath + "/" + name) ?? Data()
                 Self.expectClean(String(decoding: bytes, as: UTF8.self), name)
@@ -66,7 +66,7 @@ import Testing
 
     // MARK: The secrets
 
-    /// `user:s3cret-url`
+    /// The secret `user:s3cret-url`, encoded as in a header.
     private static let basic = Data("user:s3cret-url".utf8).base64EncodedString()
     private static let echo = "refused: s3cret-file Bearer s3cret-env s3cret-url user:s3cret-url \(basic) s3cret-text"
 
@@ -107,7 +107,7 @@ import Testing
         for layer in ["file", "remote", "programmatic"] {
             expectClean("\(try await daemon.ask("config.get", ["layer": .string(layer)]))", "the layer \(layer)")
         }
-        // What the watch was told up to now: its own ping comes behind that.
+        // The notifications up to now: the ping is answered after them.
         let ping = try await watcher.request("ping")
         _ = try await watcher.answer(to: ping)
         for _ in 1...4 { expectClean("\(try await watcher.message())", "watch") }

@@ -1,6 +1,6 @@
 import Testing
 
-/// X4: secrets go where they belong and nowhere else.
+/// X4: secrets go only where they are needed.
 @Suite struct SecretTests {
     @Test("X4: secrets reach the collector, and neither config.get, status, the lists nor the log")
     func secretsStaySecret() async throws {

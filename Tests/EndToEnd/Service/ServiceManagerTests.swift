@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the daemon tells the service manager that started it (sd_notify(3), sd-daemon(3)).
+/// Notifications to the service manager that started the daemon (sd_notify(3), sd-daemon(3)).
 @Suite struct ServiceManagerTests {
     @Test("It tells when it is ready, reloads, is ready again, and stops")
     func life() async throws {
@@ -59,14 +59,14 @@ import Testing
             let path = scene.directory.path("activated.sock")
             let descriptor = try UnixSocket.listen(at: path)
             defer { close(descriptor) }
-            // One who came before the daemon waits, and is served.
+            // A client that connects before the daemon runs waits, and is served.
             let early = try await LineClient(path)
             let question = try await early.request("ping")
             let daemon = scene.idleDaemon()
             try daemon.configure([:])
             daemon.inherited = descriptor
             daemon.environment["LISTEN_FDS"] = "1"
-            // The number must be the daemon's own, which nobody knows before.
+            // LISTEN_PID must be the daemon's process id, which only the shell knows in advance.
             daemon.launcher = ["/bin/sh", "-c", #"LISTEN_PID=$$ exec "$@""#, "sh"]
             for id in ["1", "2"] {
                 try await daemon.start()
@@ -125,7 +125,7 @@ import Testing
             try await daemon.start()
             #expect(daemon.log.contains("<4>headgated: warning: frobnicate"))
             try await daemon.killNow()
-            // The variable may be left over from a parent whose output goes elsewhere.
+            // The variable may be left over from a parent with other output.
             daemon.environment["JOURNAL_STREAM"] = "1:1"
             let before = daemon.log.count
             try await daemon.start()
@@ -140,7 +140,7 @@ private final class NotifySocket {
     let path: String
     private let descriptor: Int32
 
-    /// - Parameter path: of a file to be; an abstract name begins with `@`.
+    /// - Parameter path: The path of the socket. An abstract name begins with `@`.
     init(_ path: String) throws {
         self.path = path
         let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -159,7 +159,7 @@ private final class NotifySocket {
 
     deinit { close(descriptor) }
 
-    /// The lines of the next message.
+    /// Returns the lines of the next message.
     func message() async throws -> [String] {
         try await eventually("a message to the service manager") {
             var bytes = [UInt8](repeating: 0, count: 4096)

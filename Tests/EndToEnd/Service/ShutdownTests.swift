@@ -81,7 +81,7 @@ import Testing
     func stopInterruptsWaits() async throws {
         try await withScene { scene in
             let collector = try scene.collector(listening: false)
-            // Longer than a test has patience for.
+            // Longer than the time limit of a test.
             let top = Self.noFlush.merging(["shutdown_timeout_ms": 600_000])
             let daemon = try await scene.daemon(sendingTo: collector, OutageTests.slow, top: top)
             try await daemon.track(1...3)

@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// Signals, and files that are no files, while the daemon starts and when it reads its configuration again.
+/// Signals and special files while the daemon starts or reloads its configuration.
 @Suite struct StartTests {
-    /// A daemon that stands in its start: its configuration is a pipe that nobody has written to yet.
+    /// Starts a daemon that waits in its start: its configuration is a pipe that nothing was written to.
     private func start(_ scene: Scene) async throws -> (daemon: Daemon, process: ChildProcess, pipe: FileHandle) {
         let daemon = scene.idleDaemon()
         _ = try SystemError.check(mkfifo(daemon.configurationPath, 0o600), "mkfifo")
         let process = try daemon.launch()
         let pipe = try await eventually("a daemon that reads its configuration") { () -> FileHandle? in
-            // Without a reader this fails.
+            // Opening fails while there is no reader.
             let descriptor = open(daemon.configurationPath, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
             return descriptor < 0 ? nil : FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Other processes that read nothing of what the daemon tells them.
+/// Processes that do not read the daemon's output.
 @Suite struct UnreadOutputTests {
-    /// Starts a program whose standard error nobody reads.
+    /// Starts a program with a standard error that is not read.
     private static let launcher = ["/bin/sh", "-c", #"pipe=$1; shift; exec "$@" 2>"$pipe""#, "sh"]
 
     @Test("O4: a daemon whose standard error nobody reads serves all the same, and says later what it dropped")
@@ -35,7 +35,7 @@ import Testing
             try await daemon.answers()
             var round = 0
             try await eventually("a dropped line") {
-                // Each wrong dispatcher is a line, and no line comes twice, so that none is one of a burst.
+                // Each wrong dispatcher writes one line. The lines differ, so that none is merged into a burst.
                 round += 1
                 let wrong = (1...200).map { ("dispatcher-\(round)-\($0)", JSON.object(["kind": "none"])) }
                 try daemon.configure(["dispatchers": .object(Dictionary(uniqueKeysWithValues: wrong))])
@@ -68,7 +68,7 @@ import Testing
 }
 
 extension Daemon {
-    /// Waits until a daemon that was launched answers.
+    /// Waits until a launched daemon answers.
     func answers() async throws {
         try await eventually("an answer of the daemon") { (try? await ask("ping")) == [:] }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A change with a fault changes nothing.
+/// Invalid changes of the settings, which have no effect.
 @Suite struct FaultyChangeTests {
     @Test("S2: a faulty reload changes nothing, and every fault is told with its path")
     func faultyReload() async throws {

@@ -1,6 +1,6 @@
 import Testing
 
-/// What `config.set` does, and how long.
+/// The effect of `config.set` and its duration.
 @Suite struct ProgrammaticLayerTests {
     @Test("S1: config.set wins over the file, is in force at once, and null takes it away again")
     func setAndTakenAway() async throws {
@@ -9,9 +9,9 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 4])
             try await daemon.set(["dispatchers": ["collect": ["dispatch_limit": 2]]])
             #expect(try await batches(daemon, collector) == [2, 2, 2])
-            // The endpoint is the file's still: objects are merged.
+            // The endpoint still comes from the file: objects are merged.
             #expect(try await limits(daemon) == [2, 4, 2])
-            // A reload of the file leaves the layer alone.
+            // A reload of the file does not change the programmatic layer.
             try await daemon.reload(["dispatchers": ["collect": collector.dispatcher(["dispatch_limit": 5])]])
             #expect(try await limits(daemon) == [2, 5, 2])
 
@@ -34,7 +34,7 @@ import Testing
             let collect = try await daemon.ask("config.get", ["layer": "programmatic"])["dispatchers"]["collect"]
             #expect(collect == ["dispatch_limit": 3])
 
-            // Taken away for good, too.
+            // The removal is persisted as well.
             try await daemon.set(["dispatchers": ["collect": ["dispatch_limit": .null]]], persist: true)
             try await daemon.killNow()
             try await daemon.start()
@@ -80,7 +80,7 @@ import Testing
             #expect(try await daemon.ask("status")["store"]["durability"] == "full")
             #expect(try await daemon.warnings().contains("durability: takes effect at the next start"))
             try await daemon.killNow()
-            // The file has no such dispatcher any more: only what was persisted of it is left out.
+            // The file no longer has the dispatcher, so the persisted settings of that dispatcher are ignored.
             try daemon.configure(["dispatchers": ["other": collector.dispatcher()], "store": ["orphan_retention_s": 0]])
             try await daemon.start()
             let status = try await daemon.ask("status")
@@ -92,7 +92,7 @@ import Testing
             #expect(daemon.log.contains("dispatchers.collect: what config.set persisted here is left out"))
             #expect(status["orphans"].elements.map { $0["id"].string } == ["collect", "late"])
             #expect(status["orphans"].elements.map { $0["events"].int } == [5, 5])
-            // It is back as soon as it fits.
+            // The persisted settings apply again as soon as they are valid.
             _ = try await daemon.reload(settings)
             #expect(try await daemon.ask("config.get")["dispatchers"]["collect"]["dispatch_limit"] == 3)
             let back = try await daemon.dispatcher()
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// The sizes of the batches that six events make.
+    /// Returns the sizes of the batches for six events.
     private func batches(_ daemon: Daemon, _ collector: Collector, from first: Int = 1) async throws -> [Int] {
         let before = collector.requests.count
         try await daemon.pause()
@@ -110,7 +110,7 @@ import Testing
         return collector.requests[before...].map(\.ids.count)
     }
 
-    /// The dispatch limit in force, in the file and in the programmatic layer.
+    /// Returns the dispatch limit in force, in the file, and in the programmatic layer.
     private func limits(_ daemon: Daemon) async throws -> [Int?] {
         let layers: [JSON] = [[:], ["layer": "file"], ["layer": "programmatic"]]
         var limits: [Int?] = []

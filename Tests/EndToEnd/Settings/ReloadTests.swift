@@ -26,7 +26,7 @@ import Testing
             try await daemon.dispatcher(until: "everything is settled") { $0["sent"].int == ids.count }
             #expect(Set(one.acceptedIDs + two.acceptedIDs) == Set(ids))
             #expect(one.acceptedIDs.count + two.acceptedIDs.count == ids.count)
-            // Both got some, and each in order.
+            // Both collectors got events, each in order.
             for collector in [one, two] { #expect(isRising(collector.accepted.flatMap(\.events))) }
             #expect(try await daemon.dispatcher().contains(["pending": 0, "in_flight": 0, "dead": 0]))
         }

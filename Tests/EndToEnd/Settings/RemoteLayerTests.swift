@@ -18,7 +18,7 @@ import Testing
             server.answerAlways(settings(4, tag: "\"v2\""))
             try await limit(of: daemon, becomes: 4)
             #expect(try await daemon.ask("config.get", ["layer": "remote"]) == layer(4))
-            // The programmatic layer wins over it.
+            // The programmatic layer has precedence over the remote layer.
             try await daemon.set(layer(8))
             #expect(try await limit(of: daemon) == 8)
         }
@@ -36,7 +36,7 @@ import Testing
             try await daemon.start()
             try await limit(of: daemon, becomes: 3)
 
-            // Back again, it is asked by the ETag of the copy.
+            // When the server is back, it is asked with the ETag of the copy.
             let before = server.requests.count
             try server.listen()
             let first = try await server.requests(atLeast: before + 1)[before]
@@ -61,7 +61,7 @@ import Testing
             try await server.requests(atLeast: server.requests.count + 2)
             #expect(try await limit(of: daemon) == 3)
 
-            // The same holds over a restart: what is kept on disk is what was in force.
+            // The same holds across a restart: the copy on disk has the settings that were in force.
             try await daemon.killNow()
             server.goDown()
             try await daemon.start()

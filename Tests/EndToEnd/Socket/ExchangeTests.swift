@@ -1,6 +1,6 @@
 import Testing
 
-/// The lines and answers of `Fixtures/exchanges.json`, over a real socket.
+/// The requests and answers of `Fixtures/exchanges.json`, over a real socket.
 @Suite struct ExchangeTests {
     @Test("Every exchange of the fixtures is answered as written, and the connection stays")
     func exchanges() async throws {
@@ -39,8 +39,8 @@ import Testing
         }
     }
 
-    /// Sends the line and a ping behind it. What is answered before the pong belongs to the line: a ping overtakes nothing
-    /// that was answered at once, and events are waited for.
+    /// Sends the line followed by a ping. Answers before the pong belong to the line: a ping overtakes no immediate
+    /// answer, and answers that wait for storage are awaited.
     private func play(_ exchange: JSON, over client: LineClient) async throws {
         let name = exchange["name"].string ?? "?"
         var wanted = exchange["answers"].elements
@@ -61,7 +61,7 @@ import Testing
 }
 
 extension JSON {
-    /// Like `contains`, but the elements of an outermost array may come in any order, as those of a batch do.
+    /// Like `contains`, but the elements of an outermost array may be in any order, as in an answer to a batch.
     fileprivate func containsInAnyOrder(_ part: JSON) -> Bool {
         guard case .array(let wanted) = part else { return contains(part) }
         guard case .array(var mine) = self, mine.count == wanted.count else { return false }

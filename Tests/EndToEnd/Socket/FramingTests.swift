@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    /// Pieces of one line of so many bytes, CR and LF not counted, and whether it is taken.
+    /// Pieces of one line by length, without CR and LF, and true if the line is accepted.
     struct Pieces: Sendable {
         var lengths: [Int]
         var end: [String]
@@ -123,7 +123,7 @@ import Testing
             Pieces(lengths: [1_000, 24], end: ["", "\r", "\n"], isTaken: true),
             Pieces(lengths: [1_025], end: ["\r\n"], isTaken: false),
             Pieces(lengths: [1_024], end: ["\rx", "\n"], isTaken: false),
-            // Such a line is refused at once, with no LF yet.
+            // Such a line is refused at once, before its LF arrives.
             Pieces(lengths: [500, 500, 25], end: [""], isTaken: false),
         ])
     func endsOfLines(pieces: Pieces) async throws {
@@ -133,7 +133,7 @@ import Testing
             let (client, other) = (try await daemon.connect(), try await daemon.connect())
             for piece in Self.line(pieces.lengths) + pieces.end {
                 try await client.send(bytes: Array(piece.utf8))
-                // What was sent before a question of somebody else's is read by the time that this is answered.
+                // The daemon has read earlier input of this client when it answers a later request of another.
                 _ = try await other.result("ping")
             }
             let answer = try await client.message()
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    /// A ping that is as long as these pieces together, cut into them.
+    /// Returns a ping cut into pieces of the given lengths.
     private static func line(_ lengths: [Int]) -> [String] {
         let frame = #"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"p":""}}"#
         let filler = String(repeating: "x", count: lengths.reduce(0, +) - frame.utf8.count)

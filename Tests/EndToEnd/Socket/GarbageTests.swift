@@ -1,6 +1,6 @@
 import Testing
 
-/// X3: any bytes at any time. While some send garbage, another client goes on.
+/// X3: arbitrary bytes at any time. Other clients must not be affected.
 @Suite struct GarbageTests {
     @Test("X3: garbage of every kind harms nobody else", arguments: Garbage.allCases)
     func garbage(kind: Garbage) async throws {
@@ -48,7 +48,7 @@ import Testing
                 + "\n"
             var taken = 0
             for round in 1...50 {
-                // What the daemon does not read stays with its sender.
+                // Bytes that the daemon does not read stay with the sender.
                 taken += (try? deaf.offer(Array(flood.utf8)[...])) ?? 0
                 _ = try await good.result("track", ["event": "x", "id": "e\(round)"])
             }
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// Sends all of it unless the daemon closes the connection first, as it may.
+    /// Sends all bytes unless the daemon closes the connection first, which is allowed.
     private func pour(_ bytes: [UInt8], into client: LineClient) async throws {
         do {
             try await client.send(bytes: bytes)
@@ -86,7 +86,7 @@ import Testing
     }
 }
 
-/// Bytes that are no message, of one kind or another.
+/// Kinds of bytes that are not a message.
 enum Garbage: String, CaseIterable, CustomTestStringConvertible, Sendable {
     case nothing, random, zeros, badUTF8, overlongUTF8, deepNesting, deepObjects, longLine, halfMessage, hugeNumbers,
         otherProtocol
@@ -94,10 +94,10 @@ enum Garbage: String, CaseIterable, CustomTestStringConvertible, Sendable {
 
     var testDescription: String { rawValue }
 
-    /// Whether it leaves the connection at a place where a line feed makes a fresh start.
+    /// True if a line feed after the bytes starts a new line on the connection.
     var isLines: Bool { self != .nothing }
 
-    /// Some of it; another seed, other bytes where they are random.
+    /// Returns bytes of this kind. For random kinds the seed selects them.
     func bytes(seed: UInt64) -> [UInt8] {
         switch self {
         case .nothing: []

@@ -1,7 +1,7 @@
 import HeadgateData
 import Testing
 
-/// `hello`, `ping`, `status`.
+/// The methods `hello`, `ping` and `status`.
 @Suite struct HandshakeTests {
     @Test("hello tells the server, the protocol, a session and the limits of the configuration")
     func hello() async throws {

@@ -1,6 +1,6 @@
 import Testing
 
-/// `track` and `track_many` as requests.
+/// The requests `track` and `track_many`.
 @Suite struct TrackTests {
     @Test("track answers with the id and the sequence number")
     func answers() async throws {
@@ -116,7 +116,7 @@ import Testing
             #expect(error["code"] == -32602)
             #expect(error["data"]["path"] == "events[1].event")
             #expect(try await client.result("status")["store"]["events"] == 0)
-            // The ids of the refused request are free.
+            // The ids of the refused request are not used up.
             #expect(try await client.result("track", ["event": "a", "id": "1"])["duplicate"] == .null)
         }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A data directory belongs to one daemon, and nobody else sees into it.
+/// A data directory belongs to one daemon, and other users cannot read it.
 @Suite struct DataDirectoryTests {
     @Test("Q9: a second daemon on the same data directory fails with a clear message; the first goes on")
     func secondDaemonOnTheSameData() async throws {
@@ -43,7 +43,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: scene.collector())
             try await daemon.killNow()
             let leftOver = try inode(of: daemon.socketPath)
-            // Under another name it stays there, so that its inode is not used again.
+            // A second link keeps the old socket, so that its inode is not reused.
             try FileManager.default.linkItem(atPath: daemon.socketPath, toPath: daemon.folder + "/old.sock")
             try await daemon.start()
             #expect(try await daemon.ask("ping") == [:])
@@ -107,7 +107,7 @@ import Testing
     }
 }
 
-/// A data directory whose store is none any more.
+/// A data directory with a damaged store.
 @Suite struct DamagedFileTests {
     @Test(
         "Q8: a damaged store is set aside and told of, and the daemon goes on with a fresh one, its numbers ahead",
@@ -141,13 +141,13 @@ import Testing
         }
     }
 
-    /// Those in a folder of the data directory, or the one of that name.
+    /// Returns the files in a folder of the data directory, or the single file of that name.
     private func files(of daemon: Daemon, in name: String) throws -> [String] {
         guard name.hasPrefix("log") else { return [name] }
         return try FileManager.default.contentsOfDirectory(atPath: daemon.dataPath + "/" + name).map { "\(name)/\($0)" }
     }
 
-    /// The first bytes of a file are others.
+    /// Overwrites the first bytes of a file.
     private func damage(_ path: String, _ bytes: Data) throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try file.write(contentsOf: bytes)

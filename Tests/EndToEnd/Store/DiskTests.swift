@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Disks that are full or cannot be written, and data that somebody newer wrote.
+/// Disks that are full or read-only, and data written by a newer version.
 @Suite struct DiskTests {
     @Test(
         "Q8: on a full disk events are refused with storage; with room again they are taken, without a restart",
@@ -23,7 +23,7 @@ import Testing
             let refusal = try await refused(client)
             #expect(refusal["data"]["reason"] == "storage")
             let resuming = try await client.answer(to: client.request("dispatcher.resume", ["id": "collect"]))
-            // A log keeps room for what is not an event. A database does not, and the dispatcher is resumed all the same.
+            // A log reserves space for such changes. A database does not, but the dispatcher is resumed anyway.
             #expect(resuming["error"]["data"]["reason"] == (kind == "log" ? .null : "storage"))
             #expect(try await collector.acceptedIDs(atLeast: 5).prefix(5) == ["e1", "e2", "e3", "e4", "e5"])
 
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// Tracks large events until one is refused, and gives back the refusal.
+    /// Tracks large events until one is refused, and returns the error.
     private func refused(_ client: LineClient) async throws -> JSON {
         let large: JSON = ["text": .string(String(repeating: "x", count: 100_000))]
         for _ in 0..<100 {

@@ -1,6 +1,6 @@
 import Testing
 
-/// The same id again.
+/// Events with an id that was used before.
 @Suite struct DuplicateTests {
     @Test("Q7: the same id again is acknowledged as a duplicate with its first seq, and stored once")
     func sameIDTwice() async throws {

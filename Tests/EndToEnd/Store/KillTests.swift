@@ -1,6 +1,6 @@
 import Testing
 
-/// kill -9 in the middle of everything.
+/// Kills with SIGKILL at any moment.
 @Suite struct KillTests {
     @Test("P1, Q5: clients track while the daemon is killed again and again: nothing is lost, order holds")
     func killedWhileTracking() async throws {
@@ -81,7 +81,8 @@ import Testing
         }
     }
 
-    /// Every acknowledged id arrived; one id has one sequence number; first arrivals are in order.
+    /// Checks that every acknowledged id arrived, that each id has one sequence number, and that first arrivals are in
+    /// order.
     private func expectNothingLost(acknowledged: [String], delivered: [JSON]) {
         var sequences: [String: Int] = [:]
         var firsts: [Int] = []

@@ -1,6 +1,6 @@
 import Testing
 
-/// What the store refuses, evicts and lets expire.
+/// The limits of the store: refused, evicted and expired events.
 @Suite struct StoreLimitTests {
     @Test("Q4: over max_events a client gets queue_full; delivery makes room again")
     func reject() async throws {
@@ -18,7 +18,7 @@ import Testing
             try await daemon.resume()
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
             try await daemon.dispatcher(until: "an empty queue") { $0["sent"].int == 3 }
-            // The event was not stored: under its id it is no duplicate.
+            // The refused event was not stored, so its id is not a duplicate.
             let again = try await eventually("room again") {
                 try? await client.result("track", ["event": "e4", "id": "e4"])
             }
@@ -125,7 +125,7 @@ import Testing
             let daemon = try await daemon(scene, collector, ["max_events": 5, "overflow": "drop_oldest"])
             try await daemon.pause()
             try await daemon.track(1...12)
-            // That the last are evicted is written behind the events; this is answered when it is, too.
+            // The eviction of the last events is written after them, and before this call is answered.
             try await daemon.pause("collect", ["reason": "again"])
             try await daemon.killNow()
             try await daemon.start()

@@ -3,7 +3,7 @@ import Testing
 
 /// `headgate send --follow`.
 @Suite struct FollowTests {
-    /// A file that grows, and who follows it.
+    /// A growing file, and the process that follows the file.
     private final class Trail {
         let path: String
         private let daemon: Daemon
@@ -16,7 +16,7 @@ import Testing
             (self.daemon, self.collector) = (daemon, collector)
         }
 
-        /// Where the place is kept; nil for the usual.
+        /// The path of the state file, or nil for the default.
         var state: String?
 
         func follow() throws {
@@ -28,7 +28,7 @@ import Testing
                 BuiltProducts.path(of: "headgate"), arguments, outputPath: output, errorPath: output)
         }
 
-        /// The file's first lines are stored, and it is followed further.
+        /// Appends the first lines, starts the follower, and waits until the lines are stored.
         func follow(from first: ClosedRange<Int>) async throws {
             try append(first)
             try follow()
@@ -49,17 +49,18 @@ import Testing
             try append(numbers.map { #"{"event":"line","data":{"n":\#($0)}}"# + "\n" }.joined())
         }
 
-        /// These lines are stored, one behind the other, and no others.
+        /// Checks that exactly these lines are stored, in order.
         func expect(_ numbers: ClosedRange<Int>, at location: SourceLocation = #_sourceLocation) async throws {
             #expect(try await stored(atLeast: numbers.count) == Array(numbers), sourceLocation: location)
         }
 
-        /// The same in any order.
+        /// Checks that exactly these lines are stored, in any order.
         func expectAll(_ numbers: ClosedRange<Int>, at location: SourceLocation = #_sourceLocation) async throws {
             #expect(try await stored(atLeast: numbers.count).sorted() == Array(numbers), sourceLocation: location)
         }
 
-        /// The numbers of the lines that were stored, in their order: an event that was stored twice has two numbers of its own.
+        /// Waits for stored lines and returns their numbers, in order of their sequence numbers. A line stored twice is
+        /// returned twice.
         func stored(atLeast count: Int) async throws -> [Int] {
             try await eventually("\(count) lines") {
                 var numbers: [Int: Int] = [:]
@@ -74,7 +75,7 @@ import Testing
             try FileManager.default.moveItem(atPath: path + old, toPath: path + suffix)
         }
 
-        /// How often something was told.
+        /// Returns the number of error lines that contain a text.
         func complaints(_ text: String) -> Int {
             (follower?.errorOutput ?? "").split(separator: "\n").count { $0.contains(text) }
         }
@@ -83,7 +84,7 @@ import Testing
             _ = try SystemError.check(mkfifo(path, 0o600), "mkfifo")
         }
 
-        /// A process that opens the pipe for each line anew.
+        /// Starts a process that opens the pipe again for each line.
         func writer(_ line: String, count: Int = 1, from start: Int = 0, _ scene: Scene) throws -> ChildProcess {
             let count =
                 "n=\(start); while [ $n -lt \(start + count) ]; do printf '%s\\n' \(line) >\(path); n=$((n + 1)); done"
@@ -98,7 +99,7 @@ import Testing
 
         var spool: String { path + ".headgate-lines" }
 
-        /// Minus one while there is none.
+        /// The length of the spool file, or -1 if there is none.
         var spoolLength: Int {
             var status = stat()
             return stat(spool, &status) == 0 ? Int(status.st_size) : -1
@@ -162,7 +163,7 @@ import Testing
             try old.seekToEnd()
             try old.write(contentsOf: Data(#"{"event":"line","data":{"n":6}}"#.utf8))
             try await trail.expect(1...8)
-            // As copytruncate does.
+            // Truncates the file as copytruncate does.
             let file = try FileHandle(forWritingTo: URL(filePath: trail.path))
             try file.truncate(atOffset: 0)
             try trail.append(9...20)
@@ -184,7 +185,7 @@ import Testing
             try trail.follow()
             try await trail.expect(1...18)
             #expect(try await trail.stop(SIGTERM) == 0)
-            // What is older stays unread, whatever else begins with the name.
+            // Older rotated files stay unread, even if their names begin with the same prefix.
             try trail.rename(to: "-20260304")
             try trail.append(19...20)
             try trail.follow()
@@ -204,7 +205,7 @@ import Testing
                 try trail.rename(to: ".1")
                 try trail.append((10 + 2 * number)...(11 + 2 * number))
             }
-            // The oldest has no name any more.
+            // The oldest file is deleted.
             try FileManager.default.removeItem(atPath: trail.path + ".3")
             try await daemon.start()
             try await trail.expect(1...15)
@@ -225,7 +226,7 @@ import Testing
             #expect(try await trail.stored(atLeast: 7) == Array(1...5) + [8, 9])
             #expect(trail.complaints("trail.ndjson.1.gz is compressed") == 1)
             #expect(try await trail.stop(SIGTERM) == 0)
-            // Its number is not given again as long as it is there.
+            // The file's inode number is not reused while the file exists elsewhere.
             try FileManager.default.moveItem(atPath: trail.path, toPath: scene.directory.path("elsewhere"))
             try trail.append(10...11)
             try trail.follow()
@@ -292,7 +293,7 @@ import Testing
             try await daemon.resume()
             try await trail.expectAll(1...15)
             #expect(trail.complaints("the queue is full") == 1)
-            // Only what was refused was sent again.
+            // Only the refused lines were sent again.
             let counters = try await daemon.ask("status")["counters"]
             let stored = (counters["received"].int ?? 0) - (counters["rejected"].int ?? 0)
             #expect(counters["duplicates"].int ?? 0 == 0 && stored == 15, "\(counters)")
@@ -352,7 +353,7 @@ import Testing
         }
     }
 
-    /// A file of lines that are all alike is emptied, and written again with the same lines.
+    /// Empties the file and writes `lines` identical lines.
     private func rewrite(_ trail: Trail, lines: Int) throws {
         let descriptor = try SystemError.check(open(trail.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600), "open")
         let text = String(repeating: #"{"event":"line","data":{"n":1}}"# + "\n", count: lines)
@@ -374,7 +375,7 @@ import Testing
             try await daemon.start()
             #expect(try await trail.stored(atLeast: 130).count == 130)
             #expect(try await trail.stop(SIGTERM) == 0)
-            // While nobody follows, the file's size and time tell.
+            // While no follower runs, only the size and the time of the file show the change.
             try rewrite(trail, lines: 60)
             try trail.follow()
             #expect(try await trail.stored(atLeast: 190).count == 190)
@@ -405,7 +406,7 @@ import Testing
             try await trail.follow(from: 1...5)
             let writer = try FileHandle(forWritingTo: URL(filePath: trail.path))
             try writer.truncate(atOffset: 0)
-            // A hole that nobody wants to read.
+            // A hole too large to read.
             try writer.seek(toOffset: 1 << 33)
             try writer.write(contentsOf: Data((#"{"event":"line","data":{"n":6}}"# + "\n").utf8))
             try await trail.expect(1...6)
@@ -458,7 +459,8 @@ import Testing
     func pipeKilled() async throws {
         try await withTrail { trail, daemon, scene in
             try trail.makePipe()
-            // Else what is in the pipe at a kill is gone when no writer has it open, and who has gets SIGPIPE.
+            // Keeps the pipe open. Otherwise its content would be lost at a kill if no writer has it open, and writers
+            // would get SIGPIPE.
             let held = try SystemError.check(open(trail.path, O_RDWR | O_CLOEXEC), "open")
             defer { close(held) }
             var writers: [ChildProcess] = []
@@ -466,7 +468,7 @@ import Testing
                 try trail.follow()
                 writers += try (0..<4).map { try trail.writer((count + $0 * 50 + 1)...(count + $0 * 50 + 50), scene) }
                 _ = try await trail.stored(atLeast: count + 20)
-                // So that there is something in the spool that nobody else has.
+                // Ensures that the spool has lines that are stored nowhere else.
                 try await daemon.killNow()
                 let length = trail.spoolLength
                 writers.append(try trail.writer((count + 201)...(count + 250), scene))

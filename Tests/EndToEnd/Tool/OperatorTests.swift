@@ -1,6 +1,6 @@
 import Testing
 
-/// What an operator does with `headgate`.
+/// Operator commands of `headgate`.
 @Suite struct OperatorTests {
     @Test("pause and resume close and open the way, with a reason to see in barriers, dispatchers and status")
     func pauseAndResume() async throws {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A terminal whose other end is the test's: what a program writes to it can be read here.
+/// A pseudoterminal, whose output the test reads.
 final class PseudoTerminal {
     /// The path of the program's end.
     let path: String
     private let master: Int32
-    /// Kept open, so that the terminal does not end with the program.
+    /// The program's end, kept open so that the terminal outlives the program.
     private let slave: Int32
     private var bytes: [UInt8] = []
 
@@ -32,7 +32,7 @@ final class PseudoTerminal {
         close(master)
     }
 
-    /// All that was written so far.
+    /// The output so far.
     var text: String {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while true {

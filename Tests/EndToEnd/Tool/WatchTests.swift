@@ -17,7 +17,7 @@ import Testing
             try await daemon.track(1...3)
             try await daemon.resume()
             _ = try await line(of: watch) { $0["dispatchers"][0]["sent"] == 3 }
-            // Outcomes are told less often than the dispatchers' states.
+            // Outcomes are reported less often than the states of dispatchers.
             try await eventually("the outcomes of all three") {
                 try lines(of: watch).compactMap { $0["outcomes"][0]["delivered"].int }.reduce(0, +) == 3
             }
@@ -80,7 +80,7 @@ import Testing
             errorPath: daemon.folder + "/watch.err")
     }
 
-    /// The whole lines that it has written.
+    /// Returns the complete lines of the output.
     private func lines(of watch: ChildProcess) throws -> [JSON] {
         let text = watch.output
         guard let end = text.lastIndex(of: "\n") else { return [] }

@@ -1,6 +1,6 @@
 import Testing
 
-/// What a watcher is told.
+/// Notifications to watchers.
 @Suite struct WatchNotificationTests {
     @Test("B10: a watch tells how things stand, that a way closes and why, and that it opens")
     func wayOpens() async throws {

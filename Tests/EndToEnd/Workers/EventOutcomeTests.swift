@@ -1,6 +1,6 @@
 import Testing
 
-/// Workers in any language: what they say of each event.
+/// Workers that report an outcome for each event.
 @Suite struct EventOutcomeTests {
     @Test(
         "K3: done is settled, refused is a dead letter, and the rest comes again with its own attempts, over a restart")

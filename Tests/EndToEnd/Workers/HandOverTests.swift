@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Workers and daemons that go away, and what they had in hand.
+/// Workers and daemons that stop while they hold a batch.
 @Suite struct HandOverTests {
-    /// Writes the batch down in one piece, so that what is counted is whole.
+    /// Appends the batch with one write, so that a killed worker leaves no partial batch.
     private static let writer = "cat >> ~/got"
 
     @Test("K3: the batch of a worker that is killed is given to another at once")
@@ -59,7 +59,7 @@ import Testing
             daemon.process?.signal(SIGKILL)
             _ = try await daemon.process?.exitCode()
             try await daemon.start()
-            // The worker has it again, and the command of before still runs.
+            // The worker has the batch again, while the earlier command still runs.
             try await daemon.dispatcher("jobs", until: "the batch is out") { $0["in_flight"].int == 1 }
             daemon.touch("go")
             try await daemon.dispatcher("jobs", until: "all are settled") { $0["sent"].int == 2 }
@@ -107,7 +107,7 @@ import Testing
     func order() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 3])
-            // Fails now and then before it does anything; else it writes its lines in one piece.
+            // Fails at random before it does anything; otherwise it appends its lines with one write.
             let script = #"[ $(($$ % 5)) = 0 ] && exit 1; cat >> ~/got"#
             let workers = try (1...3).map { _ in try WorkerProcess(on: daemon, ["--credit", "2"], script: script) }
             let client = try await daemon.connect()
@@ -121,7 +121,8 @@ import Testing
             try await daemon.dispatcher("jobs", until: "all are settled") { $0["sent"].int == 240 }
             let arrived = try daemon.lines(of: "got").map { try JSON(parsing: $0) }
             for key in 0..<5 {
-                // A killed worker's batch may have been written, and is given to another: only the first time counts.
+                // A killed worker may have written its batch, which another worker then gets again. Only the first
+                // occurrence counts.
                 var seen: Set<Int> = []
                 let firsts = arrived.filter { $0["key"].string == "k\(key)" }.compactMap { $0["seq"].int }
                     .filter { seen.insert($0).inserted }

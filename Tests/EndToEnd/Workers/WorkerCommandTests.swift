@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// A worker whose command has begun, and the command's process.
+    /// Starts a worker and waits until its command runs. Returns the worker and the command's process id.
     private func begun(_ daemon: Daemon, _ script: String) async throws -> (WorkerProcess, pid_t) {
         try await daemon.track(1...1)
         let worker = try WorkerProcess(on: daemon, script: "echo $$ >> ~/begun; \(script)")
@@ -120,7 +120,7 @@ import Testing
             let daemon = try await scene.daemonWithWorkers()
             try await daemon.track(1...1)
             let tool = try BuiltProducts.path(of: "headgate")
-            // perl is part of every Debian; no shell can block a signal.
+            // perl is part of every Debian; a shell cannot block a signal.
             let start = """
                 use POSIX; $SIG{CHLD} = 'IGNORE'; $SIG{PIPE} = 'DEFAULT';
                 sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGCHLD, SIGTERM)); exec @ARGV;

@@ -4,7 +4,7 @@ import Foundation
 final class WorkerProcess {
     let process: ChildProcess
 
-    /// Starts it for the dispatcher `jobs`. The script finds the daemon's folder in `$HOME`.
+    /// Starts a worker for the dispatcher `jobs`. The script finds the daemon's folder in `$HOME`.
     init(on daemon: Daemon, _ options: [String] = [], script: String) throws {
         let name = daemon.folder + "/worker-" + UUID().uuidString
         process = try ChildProcess(
@@ -13,7 +13,7 @@ final class WorkerProcess {
             environment: ["HOME": daemon.folder], outputPath: name + ".out", errorPath: name + ".err")
     }
 
-    /// Asks it to end, and waits for that.
+    /// Stops the worker and returns its exit code.
     func stop() async throws -> Int32 {
         process.signal(SIGTERM)
         return try await process.exitCode()
@@ -21,13 +21,13 @@ final class WorkerProcess {
 }
 
 extension Daemon {
-    /// The lines of a file in the daemon's folder, without one that has no end yet.
+    /// Returns the complete lines of a file in the daemon's folder.
     func lines(of file: String) -> [String] {
         let text = String(decoding: FileManager.default.contents(atPath: "\(folder)/\(file)") ?? Data(), as: UTF8.self)
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
     }
 
-    /// The ids of the events that a worker has written to a file, one a line.
+    /// Returns the ids of the events in a file that has one event per line.
     func ids(in file: String) throws -> [String] {
         try lines(of: file).compactMap { try JSON(parsing: $0)["id"].string }
     }
@@ -39,7 +39,7 @@ extension Daemon {
 }
 
 extension Scene {
-    /// A daemon whose one dispatcher, `jobs`, is of kind worker.
+    /// Starts a daemon with one dispatcher, `jobs`, of kind `worker`.
     func daemonWithWorkers(_ settings: JSON = [:], top: JSON = [:]) async throws -> Daemon {
         let jobs = JSON.object(["kind": "worker", "backoff": ["base_ms": 1, "cap_ms": 20]]).merging(settings)
         return try await daemon(top.merging(["dispatchers": ["jobs": jobs]]))

@@ -1,10 +1,10 @@
 import HeadgateClient
 import HeadgateData
 
-// What the client's functions read, written again as the daemon writes it: so the tests see whether anything is lost.
+// Converts the client's results back to the daemon's JSON, so that tests notice if the client loses anything.
 
 extension DataItem {
-    /// A value, or null where there is none.
+    /// Returns a JSON value, or null for nil.
     static func text(_ text: String?) -> DataItem { text.map { .string($0) } ?? .null }
     static func count(_ count: Int?) -> DataItem { count.map { .number(DataNumber($0)) } ?? .null }
     static func time(_ time: Timestamp?) -> DataItem { .text(time?.text) }

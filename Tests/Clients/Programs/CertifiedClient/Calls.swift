@@ -2,10 +2,10 @@ import HeadgateClient
 import HeadgateData
 import HeadgateWire
 
-/// Calls as the lines of the input ask for them, and tells each answer.
+/// Makes the calls that the input lines ask for, and writes each answer.
 struct Calls {
     let client: HeadgateClient
-    /// How long an event or a barrier may take; nil is for ever.
+    /// The time limit of an event or a barrier, or nil for none.
     let deadline: Duration?
 
     func answerAll() async throws {
@@ -164,7 +164,7 @@ struct Parameters {
 }
 
 extension OutgoingEvent {
-    /// The params of `track`.
+    /// Creates an event from the params of `track`.
     fileprivate init(_ params: Parameters) {
         self.init(
             params.text("event"), data: params["data"] ?? [:], id: params["id"], key: params["key"],

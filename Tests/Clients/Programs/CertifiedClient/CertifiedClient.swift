@@ -2,7 +2,7 @@ import Foundation
 import HeadgateClient
 import HeadgateData
 
-/// The Swift client as a program, by the verbs of Docs/Clients.md.
+/// The Swift client as a program with the verbs of Docs/Clients.md.
 @main
 struct CertifiedClient {
     static func main() async throws {
@@ -18,7 +18,7 @@ struct CertifiedClient {
         }
     }
 
-    /// Tracks as many events without waiting in between; tells what came of each, in order.
+    /// Tracks `COUNT` events without waiting between them, and writes the outcomes in order.
     private static func track(_ words: ProgramWords) async throws {
         guard words.operands.count == 2, let count = Int(words.operands[0]) else {
             throw UsageError("track COUNT NAME")
@@ -35,12 +35,12 @@ struct CertifiedClient {
 }
 
 extension CertifiedClient {
-    /// Tracks an event without waiting for its answer, and another that waits for room as long as its deadline says.
+    /// Tracks an event without waiting for its answer, then another that waits for room until its deadline.
     private static func room(_ words: ProgramWords) async throws {
         guard let name = words.operands.first else { throw UsageError("room NAME") }
         let client = try words.client()
         let first = Task { try await client.track(name) }
-        // The second must not come before the first.
+        // The second event must not come before the first.
         try await Task.sleep(for: .milliseconds(100))
         let second = await Result.of { try await client.track(name, deadline: words.deadline) }
         Output.put(.object(second.map(\.object).outcome))
@@ -48,7 +48,7 @@ extension CertifiedClient {
         await client.close()
     }
 
-    /// Tracks events without waiting for their answers, and ends.
+    /// Tracks events without waiting for their answers, and exits.
     private static func end(_ words: ProgramWords) async throws {
         guard words.operands.count == 3, let count = Int(words.operands[1]) else {
             throw UsageError("end HOW COUNT NAME")
@@ -57,7 +57,7 @@ extension CertifiedClient {
         for number in 0..<count {
             client.trackSoon(OutgoingEvent(words.operands[2], data: ["n": .number(DataNumber(number))]))
         }
-        // What a program does that means well: it drains, however it ends.
+        // A well-behaved program drains its events before it exits.
         let left = words.operands[0] == "close" ? await client.close() : await client.drain(within: .seconds(5))
         if left > 0 { FileHandle.standardError.write(Data("\(left) events are not acknowledged\n".utf8)) }
         switch words.operands[0] {
@@ -69,13 +69,13 @@ extension CertifiedClient {
 }
 
 extension Result where Failure == any Error {
-    /// What comes of work.
+    /// Captures the outcome of `work`.
     fileprivate static func of(_ work: () async throws -> Success) async -> Result {
         do { return .success(try await work()) } catch { return .failure(error) }
     }
 }
 
-/// What the program was asked for in a way that it does not know.
+/// Arguments that the program does not understand.
 struct UsageError: Error {
     let text: String
 
@@ -84,14 +84,14 @@ struct UsageError: Error {
     }
 }
 
-/// The words of the command line.
+/// The arguments of the command line.
 struct ProgramWords {
     private(set) var verb = ""
     private(set) var operands: [String] = []
     private(set) var socketPath = SocketPlace.usual
     private(set) var namespace: String?
     var options = ClientOptions()
-    /// How long each call may take.
+    /// The time limit of each call.
     private(set) var deadline: Duration?
 
     init(_ words: some Sequence<String>) throws {

@@ -2,16 +2,16 @@ import HeadgateClient
 import HeadgateData
 import Synchronization
 
-/// Serves boards, works for dispatchers and watches, until the input ends.
+/// Serves boards, works for dispatchers and watches topics until the input ends.
 struct Handling {
     private struct Asked: Error {}
 
-    /// An error that quotes much.
+    /// An error with a very long description.
     private struct Long: Error, CustomStringConvertible {
         let description = String(repeating: "x", count: 100_000)
     }
 
-    /// Handlers that wait for a line of the input.
+    /// Suspends handlers until the input has a line.
     private actor Gate {
         private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -38,7 +38,7 @@ struct Handling {
     func run() async throws {
         let tasks = Mutex<[Task<Void, any Error>]>([])
         for name in names {
-            // Each begins before the next one, in the order that the verb has.
+            // Each handler is registered before the next one starts, in the order of the arguments.
             let (news, tell) = AsyncStream.makeStream(of: Void.self)
             let task = Task { try await handle(name) { tell.yield() } }
             tasks.withLock { $0.append(task) }
@@ -51,7 +51,7 @@ struct Handling {
         await client.close()
     }
 
-    /// Handles what is named `board:ID`, `worker:ID` or `watch:TOPIC`; tells when the daemon knows of it.
+    /// Handles `board:ID`, `worker:ID` or `watch:TOPIC`, and calls `began` when the daemon has registered the handler.
     private func handle(_ name: String, _ began: @escaping @Sendable () -> Void) async throws {
         let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { throw UsageError("\(name): a kind and an id") }
@@ -64,7 +64,7 @@ struct Handling {
         }
     }
 
-    /// The input is the output, unless it asks for something else.
+    /// Returns the input as output, unless the input requests something else.
     private func run(_ activation: BoardActivation) async throws -> BoardOutcome {
         switch activation.input {
         case "refuse": return .refused
@@ -78,7 +78,7 @@ struct Handling {
         }
     }
 
-    /// Events are dealt with as their names say.
+    /// Handles each event as the event's name requests.
     private func work(_ batch: DeliveredBatch) async throws -> [String: DeliveredEventOutcome] {
         let events = batch.events.map { event in
             (id: event.get(key: "id", as: String.self) ?? "", name: event.get(key: "event", as: String.self) ?? "")
@@ -111,7 +111,7 @@ extension WatchUpdate {
         }
     }
 
-    /// The params of the notification, but for the watch's id.
+    /// The params of the notification without the watch's id.
     fileprivate var change: DataObject {
         switch self {
         case .began, .interrupted: [:]

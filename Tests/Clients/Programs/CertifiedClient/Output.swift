@@ -3,7 +3,7 @@ import HeadgateClient
 import HeadgateData
 import HeadgateWire
 
-/// The program's output: one JSON value a line.
+/// The program's output, with one JSON value on each line.
 enum Output {
     static func put(_ item: DataItem) {
         var writer = JSONWriter()
@@ -39,7 +39,7 @@ extension DataItem {
 }
 
 extension Result where Success == DataObject, Failure == any Error {
-    /// `result` or `error`.
+    /// An object with the member `result` or `error`.
     var outcome: DataObject {
         switch self {
         case .success(let result): ["result": .object(result)]
@@ -50,7 +50,7 @@ extension Result where Success == DataObject, Failure == any Error {
 }
 
 extension ClientError {
-    /// Code, reason, message and path.
+    /// An object with code, reason, message and path.
     var object: DataObject {
         var object: DataObject = ["code": 0, "message": .string(description), "reason": .null, "path": .null]
         if case .refused(let error) = self {

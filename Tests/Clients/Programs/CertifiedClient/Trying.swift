@@ -3,14 +3,14 @@ import HeadgateClient
 import HeadgateData
 import Synchronization
 
-/// Tracks events without waiting for room, and tells what became of each.
+/// Tracks events without waiting for room, and writes the outcome of each.
 struct Trying {
     private let words: ProgramWords
     private let count: Int
     private let event: OutgoingEvent
     private let outcomes = Outcomes()
 
-    /// The events that were refused, by their numbers.
+    /// The refused events, by number.
     private final class Outcomes: Sendable {
         private let state = Mutex<(errors: [Int: DataObject], isTrying: Bool)>(([:], true))
 
@@ -23,7 +23,7 @@ struct Trying {
             if isTrying { Trying.put(outcome, number) }
         }
 
-        /// All events were tried.
+        /// Ends the trial, and returns the numbers of the refused events.
         func end() -> Set<Int> {
             state.withLock { state in
                 state.isTrying = false
@@ -76,7 +76,7 @@ struct Trying {
 }
 
 extension ProgramWords {
-    /// Has a function called for each event that is dropped.
+    /// Sets a function that is called for each dropped event.
     fileprivate mutating func follow(_ onDropped: @escaping @Sendable (String, any Error) -> Void) {
         options.onDropped = onDropped
     }

@@ -1,16 +1,15 @@
 import Foundation
 
-/// Brokers of librdkafka's own imitation of Kafka, in a process of their own, which do as a test orders. What they have is
-/// read by `kcat`.
+/// Brokers of librdkafka's mock cluster in their own process, controlled by the test. `kcat` reads their messages.
 final class KafkaCluster {
     private let folder: String
     private let process: ChildProcess
     private let orders: FileHandle
     private var orderCount = 0
-    /// The brokers' addresses, in their order.
+    /// The addresses of the brokers, in order.
     private(set) var brokers: [String] = []
 
-    /// One message as `kcat` read it.
+    /// A message as `kcat` read it.
     struct Message {
         let key: String?
         let headers: [String: String]
@@ -20,7 +19,7 @@ final class KafkaCluster {
         var id: String? { event["id"].string }
     }
 
-    /// Starts the brokers and makes a topic `shop` of three partitions.
+    /// Starts the brokers and creates a topic `shop` with three partitions.
     init(of count: Int, in folder: String) async throws {
         self.folder = folder
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -37,7 +36,7 @@ final class KafkaCluster {
 
     deinit { process.discard() }
 
-    /// Has the cluster do something, and waits until it has.
+    /// Sends a command to the cluster, and waits until it is done.
     func order(_ text: String) async throws {
         orderCount += 1
         orders.write(Data((text + "\n").utf8))
@@ -45,12 +44,12 @@ final class KafkaCluster {
         guard answer == "done" else { throw NeverHappened("the order \(text)", details: answer) }
     }
 
-    /// Cuts all brokers off, or takes them back.
+    /// Sends a command such as `down` or `up` for every broker.
     func setAll(_ word: String) async throws {
         for broker in 1...brokers.count { try await order("\(word) \(broker)") }
     }
 
-    /// Settings of a dispatcher that produces here, with short waits after failures.
+    /// Settings of a dispatcher that produces to this cluster, with short waits after failures.
     func dispatcher(_ more: JSON = [:]) -> JSON {
         let usual: JSON = [
             "kind": "kafka", "brokers": .array(brokers.map { .string($0) }), "topic": "shop", "timeout_ms": 10_000,
@@ -59,7 +58,7 @@ final class KafkaCluster {
         return usual.merging(more)
     }
 
-    /// All messages of the topic, those of a partition in their order, once there are so many.
+    /// Waits until the topic has at least `count` messages, and returns all of them, in order within each partition.
     func messages(atLeast count: Int, in topic: String = "shop") async throws -> [Message] {
         try await eventually("\(count) messages in the topic") {
             let messages = try await self.messages(in: topic)
@@ -91,7 +90,7 @@ final class KafkaCluster {
 }
 
 extension Scene {
-    /// Running brokers of a cluster of its own.
+    /// Starts the brokers of a cluster.
     func kafkaCluster(of count: Int = 3) async throws -> KafkaCluster {
         keep(try await KafkaCluster(of: count, in: directory.path("kafka")))
     }

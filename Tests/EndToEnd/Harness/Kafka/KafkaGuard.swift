@@ -1,7 +1,7 @@
 import Foundation
 
-/// Who stands before the brokers of a cluster, speaks TLS and asks who comes (`Tests/KafkaCluster/guard.py`). What the topic has
-/// is read from the brokers themselves.
+/// A proxy before the brokers of a cluster that speaks TLS and authenticates clients (`Tests/KafkaCluster/guard.py`).
+/// The messages are read directly from the brokers.
 final class KafkaGuard {
     let cluster: KafkaCluster
     private let arguments: [String]
@@ -16,7 +16,7 @@ final class KafkaGuard {
 
     deinit { process?.discard() }
 
-    /// Starts it, at the same ports each time.
+    /// Starts the proxy, at the same ports each time.
     func start() async throws {
         let said = notes.count
         let process = try ChildProcess(
@@ -28,15 +28,15 @@ final class KafkaGuard {
         }
     }
 
-    /// Ends it, so that no broker can be reached.
+    /// Kills the proxy, so that no broker can be reached.
     func kill() {
         process?.discard()
     }
 
-    /// What it wrote of those who came.
+    /// The lines that the proxy wrote about its clients.
     var notes: [String] { (process?.output ?? "").split(separator: "\n").map(String.init) }
 
-    /// Settings of a dispatcher that produces past the guard.
+    /// Settings of a dispatcher that produces through the proxy.
     func dispatcher(_ more: JSON) -> JSON {
         let brokers = cluster.brokers.map { JSON.string($0.replacing("127.0.0.1", with: "127.0.0.2")) }
         return cluster.dispatcher(["brokers": .array(brokers)]).merging(more)
@@ -44,7 +44,7 @@ final class KafkaGuard {
 }
 
 extension Scene {
-    /// A running guard before brokers of a cluster of its own.
+    /// Starts a proxy before the brokers of a new cluster.
     func kafkaGuard(_ options: [String]) async throws -> KafkaGuard {
         let guardian = keep(KafkaGuard(before: try await kafkaCluster(), options, in: directory.path))
         try await guardian.start()

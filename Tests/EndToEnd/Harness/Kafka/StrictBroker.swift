@@ -1,7 +1,7 @@
 import Foundation
 
-/// A Kafka broker of the tests' own (`Tests/KafkaCluster/strict.py`), which checks producers' sequence numbers and does as a
-/// test orders.
+/// A Kafka broker written for the tests (`Tests/KafkaCluster/strict.py`). It checks the sequence numbers of producers,
+/// and is controlled by the test.
 final class StrictBroker {
     private let process: ChildProcess
     private let orders: FileHandle
@@ -22,7 +22,7 @@ final class StrictBroker {
 
     deinit { process.discard() }
 
-    /// Has the broker do something, and gives back its answer.
+    /// Sends a command to the broker, and returns the answer.
     @discardableResult
     func order(_ text: String) async throws -> String {
         orderCount += 1
@@ -30,18 +30,18 @@ final class StrictBroker {
         return try await line(orderCount)
     }
 
-    /// The events of each partition, in its order.
+    /// Returns the events of each partition, in order.
     func stored() async throws -> [[JSON]] {
         let partitions = try JSON(parsing: try await order("stored")).elements
         return try partitions.map { try $0.elements.map { try JSON(parsing: $0.string ?? "") } }
     }
 
-    /// The numbers of all events that are stored, by `data.n`; one that is there twice is told twice.
+    /// Returns `data.n` of every stored event, including duplicates.
     func storedNumbers() async throws -> [Int] {
         try await stored().joined().compactMap { $0["data"]["n"].int }.sorted()
     }
 
-    /// Settings of a dispatcher that produces here, with short waits after failures.
+    /// Settings of a dispatcher that produces to this broker, with short waits after failures.
     func dispatcher(_ more: JSON = [:]) -> JSON {
         let usual: JSON = [
             "kind": "kafka", "brokers": [.string(address)], "topic": "shop", "timeout_ms": 10_000,
@@ -60,7 +60,7 @@ final class StrictBroker {
 }
 
 extension Scene {
-    /// A running broker of its own with a topic `shop`.
+    /// Starts a broker with a topic `shop`.
     func strictBroker(partitions: Int = 4) async throws -> StrictBroker {
         keep(try await StrictBroker(partitions: partitions, in: directory.path))
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A small client of the NATS protocol: one request after the other, over a connection of its own.
+/// A small NATS client that sends one request at a time over a connection.
 final class NATSClient {
     private let descriptor: Int32
     private var received: [UInt8] = []
@@ -19,25 +19,25 @@ final class NATSClient {
 
     deinit { close(descriptor) }
 
-    /// Listens to subjects, from when this returns on.
+    /// Subscribes to subjects. The subscription is active when the call returns.
     func listen(to subject: String) throws {
         try send("SUB \(subject) 2\r\nPING\r\n")
         while try line() != "PONG" {}
     }
 
-    /// Ends the connection at once.
+    /// Closes the connection at once.
     func hangUp() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Whether somebody listens there.
+    /// True if a server listens at the port.
     static func isListening(_ port: UInt16) -> Bool {
         guard let descriptor = try? connected(to: port) else { return false }
         close(descriptor)
         return true
     }
 
-    /// Publishes a message and gives back its answer.
+    /// Publishes a message and returns the answer.
     func request(_ subject: String, _ payload: String = "") throws -> JSON {
         requests += 1
         let inbox = "\(Self.inbox).\(requests)"
@@ -97,7 +97,7 @@ final class NATSClient {
     private static func connected(to port: UInt16) throws -> Int32 {
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = try SystemError.check(socket(AF_INET, kind, 0), "socket")
-        // An answer that does not come is an error, and the test asks again.
+        // If no answer arrives in time, it is an error, and the test asks again.
         var limit = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -118,7 +118,7 @@ final class NATSClient {
     }
 }
 
-/// A message of a stream.
+/// A message in a stream.
 struct StoredMessage {
     let subject: String
     /// The value of `Nats-Msg-Id`.
@@ -145,21 +145,21 @@ struct StoredMessage {
 }
 
 extension NATSClient {
-    /// Makes a stream.
+    /// Creates a stream.
     func createStream(_ name: String = "EVENTS", _ more: JSON = [:]) throws {
         let usual: JSON = ["name": .string(name), "subjects": ["shop.>"], "storage": "file", "num_replicas": 1]
         let answer = try request("$JS.API.STREAM.CREATE.\(name)", usual.merging(more).description)
         guard answer["error"] == .null else { throw NeverHappened("the stream \(name)", details: "\(answer)") }
     }
 
-    /// What the servers say of a stream.
+    /// Returns the server's information about a stream.
     func stream(_ name: String = "EVENTS") throws -> JSON {
         let answer = try request("$JS.API.STREAM.INFO.\(name)")
         guard answer["error"] == .null else { throw NeverHappened("the stream \(name)", details: "\(answer)") }
         return answer
     }
 
-    /// All messages of a stream, in its order.
+    /// Returns all messages of a stream, in order.
     func messages(of name: String = "EVENTS") throws -> [StoredMessage] {
         let last = try stream(name)["state"]["last_seq"].int ?? 0
         guard last > 0 else { return [] }
@@ -170,7 +170,7 @@ extension NATSClient {
         }
     }
 
-    /// Takes all messages out of a stream, as a consumer does that makes room.
+    /// Returns all messages of a stream and deletes them, as a consumer does.
     func takeMessages(of name: String = "EVENTS") throws -> [StoredMessage] {
         let state = try stream(name)["state"]
         let (first, last) = (state["first_seq"].int ?? 1, state["last_seq"].int ?? 0)
@@ -185,7 +185,7 @@ extension NATSClient {
 }
 
 extension NATSNode {
-    /// Asks the node something; while it is not ready for that it is asked again.
+    /// Asks the node, and repeats the question until the node is ready for it.
     func ask<Answer>(_ what: String, login: JSON = [:], _ question: (NATSClient) throws -> Answer) async throws
         -> Answer
     {
@@ -204,17 +204,17 @@ extension NATSNode {
         }
     }
 
-    /// Makes the stream `EVENTS`.
+    /// Creates the stream `EVENTS`.
     func createStream(_ more: JSON = [:], login: JSON = [:]) async throws {
         try await ask("the stream EVENTS", login: login) { try $0.createStream("EVENTS", more) }
     }
 
-    /// Waits until so many messages are in the stream `EVENTS`.
+    /// Waits until the stream `EVENTS` has `count` messages.
     func stored(atLeast count: Int, login: JSON = [:]) async throws {
         try await ask("\(count) messages in the stream", login: login) { try $0.expectMessages(atLeast: count) }
     }
 
-    /// Waits until so many messages are in the stream `EVENTS`, and gives them all back.
+    /// Waits until the stream `EVENTS` has `count` messages, and returns all of them.
     func messages(atLeast count: Int, login: JSON = [:]) async throws -> [StoredMessage] {
         try await ask("\(count) messages in the stream", login: login) { client in
             try client.expectMessages(atLeast: count)

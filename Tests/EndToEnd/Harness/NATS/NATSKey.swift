@@ -1,8 +1,8 @@
 import Foundation
 
-/// A key of NATS's decentralised authentication (an Ed25519 key in NATS's letters), which signs the JWTs of those below.
+/// A key of NATS's decentralised authentication (an Ed25519 key in NATS's encoding), which signs JWTs.
 struct NATSKey {
-    /// What a key is for, by the byte in front of it.
+    /// The purpose of a key, as its prefix byte.
     enum Role: UInt8 {
         case `operator` = 0x70
         case account = 0x00
@@ -11,12 +11,12 @@ struct NATSKey {
 
     private let directory: TemporaryDirectory
     private let path: String
-    /// `O…`, `A…` or `U…`
+    /// The public key: `O…`, `A…` or `U…`.
     let publicText: String
-    /// `SO…`, `SA…` or `SU…`: a secret.
+    /// The secret seed: `SO…`, `SA…` or `SU…`.
     let seedText: String
 
-    /// Makes a new key, with openssl.
+    /// Creates a new key with openssl.
     init(_ role: Role, _ name: String, in directory: TemporaryDirectory) async throws {
         self.directory = directory
         path = directory.path("key-" + name)
@@ -30,7 +30,7 @@ struct NATSKey {
         seedText = Self.text(head + (try Self.tail(path + ".der")))
     }
 
-    /// A JWT about somebody, signed with this key.
+    /// Returns a JWT about `subject`, signed with this key.
     func jwt(about subject: String, _ claims: JSON) async throws -> String {
         let head: JSON = ["typ": "JWT", "alg": "ed25519-nkey"]
         let body: JSON = [
@@ -49,7 +49,7 @@ struct NATSKey {
         try await CommandLineTool.run(program: "/usr/bin/openssl", arguments, in: directory.path)
     }
 
-    /// The last 32 bytes of a key's DER are the key.
+    /// Returns the key, which is the last 32 bytes of the DER file.
     private static func tail(_ path: String) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: path)).suffix(32))
     }
@@ -59,7 +59,7 @@ struct NATSKey {
             .replacingOccurrences(of: "=", with: "")
     }
 
-    /// The bytes with a checksum behind, in base 32.
+    /// Returns the bytes followed by a checksum, in base 32.
     private static func text(_ bytes: [UInt8]) -> String {
         let checksum = bytes.reduce(UInt16(0)) { sum, byte in
             (0..<8).reduce(sum ^ UInt16(byte) << 8) { sum, _ in sum & 0x8000 == 0 ? sum << 1 : sum << 1 ^ 0x1021 }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A real `nats-server` with JetStream in a folder of its own. It can be stopped and started again on the same data.
+/// A real `nats-server` with JetStream in its own folder. It can be stopped and started again with the same data.
 final class NATSNode {
     let name: String
     let port: ReservedPort
     private let folder: String
     private let routes: ReservedPort
-    /// Further lines of its configuration, which count from the next start on.
+    /// Further lines of the configuration, which the next start reads.
     var configuration: [String] = []
     private var process: ChildProcess?
 
@@ -18,13 +18,13 @@ final class NATSNode {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
 
-    /// Where clients find it.
+    /// The URL for clients.
     var url: String { "nats://127.0.0.1:\(port.number)" }
 
-    /// Where the other nodes of its cluster find it.
+    /// The URL for the other nodes of the cluster.
     var routeURL: String { "nats://127.0.0.1:\(routes.number)" }
 
-    /// Makes it one of a cluster.
+    /// Adds the node to a cluster.
     func join(_ nodes: [NATSNode]) {
         let others = nodes.map { "\"\($0.routeURL)\"" }.joined(separator: ", ")
         configuration.append(
@@ -48,7 +48,7 @@ final class NATSNode {
         }
     }
 
-    /// Stops it, orderly or not, and waits until it is gone.
+    /// Stops the process with a signal, and waits until it is gone.
     func stop(_ signal: Int32 = SIGTERM) async throws {
         process?.signal(signal)
         _ = try await process?.exitCode()
@@ -59,7 +59,7 @@ final class NATSNode {
         process?.discard()
     }
 
-    /// Settings of a dispatcher that publishes here, with short waits after failures.
+    /// Settings of a dispatcher that publishes to this node, with short waits after failures.
     func dispatcher(_ more: JSON = [:]) -> JSON {
         let usual: JSON = [
             "kind": "nats", "servers": [.string(url)], "subject": "shop.events", "stream": "EVENTS",
@@ -69,8 +69,8 @@ final class NATSNode {
     }
 }
 
-/// A free port of the loopback that stays ours: bound and never listening, so that it refuses connections until a program
-/// that allows sharing, as most servers do, listens there.
+/// A reserved port of the loopback interface. The socket is bound and never listens, so connections are refused until a
+/// program that allows sharing, as most servers do, listens there.
 final class ReservedPort {
     let number: UInt16
     private let descriptor: Int32
@@ -89,7 +89,7 @@ final class ReservedPort {
         }
         _ = try SystemError.check(min(bound, named), "bind to a free port")
         number = UInt16(bigEndian: address.sin_port)
-        // Only now: a port that is free may be given to two sockets when both allow sharing.
+        // Sharing is set only now: with sharing on both, the system may give a free port to two sockets.
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
     }

@@ -1,11 +1,12 @@
 import Foundation
 
-/// Debian's nginx as a child of the test, with a configuration, ports and folder of its own: so that what the daemon sends is
-/// judged by somebody else's idea of HTTP.
+/// Debian's nginx as a child process with its own configuration, ports and folder. It checks the daemon's requests with
+/// an independent HTTP implementation.
 ///
-/// Every listener has the same places: `/events` takes all, through a proxy to a Unix socket; `/small` takes bodies up to
-/// 900 bytes; `/busy` asks to wait for ten minutes; `/maintained` asks to wait for a second while the file `down` exists;
-/// `/moved` redirects to `/events`; `/behind` is a proxy to a collector; `/kept` keeps bodies in files.
+/// Every listener has the same paths: `/events` accepts everything, through a proxy to a Unix socket; `/small` accepts
+/// bodies up to 900 bytes; `/busy` asks for a wait of ten minutes; `/maintained` asks for a wait of a second while the
+/// file `down` exists; `/moved` redirects to `/events`; `/behind` is a proxy to a collector; `/kept` stores bodies in
+/// files.
 final class Nginx {
     let certificates: Certificates
     private let folder: String
@@ -14,13 +15,13 @@ final class Nginx {
     private let http2: Collector
     private let process: ChildProcess
 
-    /// Starts it and waits until it listens.
-    /// - Parameter behind: The collector that `/behind` leads to.
+    /// Starts nginx and waits until it listens.
+    /// - Parameter behind: The collector behind the path `/behind`.
     init(_ scene: Scene, behind: Collector) async throws {
         folder = scene.directory.path("nginx")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         certificates = try await Certificates(in: folder)
-        // These sockets never listen: each keeps a free port for nginx.
+        // These sockets never listen: each reserves a port for nginx.
         plain = try scene.collector(listening: false)
         tls = try scene.collector(listening: false)
         http2 = try scene.collector(listening: false)
@@ -37,18 +38,18 @@ final class Nginx {
 
     func discard() { process.discard() }
 
-    // MARK: Where it is
+    // MARK: Addresses
 
-    /// Without TLS.
+    /// Returns the URL of a path without TLS.
     func endpoint(_ place: String) -> JSON { "http://127.0.0.1:\(plain.port)\(place)" }
-    /// The place with TLS, for clients that show a certificate of its authority; no HTTP/2.
+    /// Returns the URL of a path with TLS for clients with a certificate of the test authority, without HTTP/2.
     func tlsEndpoint(_ place: String) -> JSON { "https://localhost:\(tls.port)\(place)" }
-    /// The same, and HTTP/2 as well.
+    /// Returns the URL of a path with TLS and HTTP/2.
     func http2Endpoint(_ place: String) -> JSON { "https://localhost:\(http2.port)\(place)" }
-    /// Without TLS, on a Unix socket.
+    /// A Unix socket without TLS.
     var socket: JSON { .string(folder + "/front.sock") }
 
-    /// Settings of a dispatcher that shows the client's certificate.
+    /// Settings of a dispatcher that presents the client's certificate.
     var clientTLS: JSON {
         [
             "ca_file": .string(certificates.authority), "cert_file": .string(certificates.certificate(of: "client")),
@@ -56,31 +57,31 @@ final class Nginx {
         ]
     }
 
-    /// Whether `/maintained` is down.
+    /// Sets whether `/maintained` is down.
     func setDown(_ isDown: Bool) throws {
         let path = folder + "/down"
         if isDown { try "".write(toFile: path, atomically: true, encoding: .utf8) }
         if !isDown { try FileManager.default.removeItem(atPath: path) }
     }
 
-    // MARK: What it received
+    // MARK: Received requests
 
-    /// All requests so far, in the order of their ends.
+    /// All requests so far, in the order in which they ended.
     var answered: [AccessLogEntry] {
         let log = FileManager.default.contents(atPath: folder + "/access.log") ?? Data()
-        // A last line that is only half there is left for the next time.
+        // An incomplete last line is read the next time.
         return log.split(separator: UInt8(ascii: "\n")).compactMap {
             try? JSONDecoder().decode(AccessLogEntry.self, from: $0)
         }
     }
 
-    /// Waits until so many requests have been answered.
+    /// Waits until `count` requests were answered.
     @discardableResult
     func answered(atLeast count: Int) async throws -> [AccessLogEntry] {
         try await eventually("\(count) requests at nginx") { answered.count >= count ? answered : nil }
     }
 
-    /// Waits until requests with so many events among them have been answered.
+    /// Waits until requests with a total of `count` events were answered.
     func answered(events count: Int) async throws -> [AccessLogEntry] {
         try await eventually("requests with \(count) events at nginx") {
             let requests = answered
@@ -92,32 +93,32 @@ final class Nginx {
         let (process, path) = (process, folder + "/nginx.pid")
         try await eventually("a ready nginx") {
             guard process.isRunning else { throw NeverHappened("a ready nginx", details: process.errorOutput) }
-            // Written once it listens everywhere.
+            // The file is written when nginx listens on all ports.
             return FileManager.default.contents(atPath: path)?.isEmpty == false
         }
     }
 }
 
-/// A request as nginx wrote it down when it had answered.
+/// A request as nginx logged it after the answer.
 struct AccessLogEntry: Decodable {
     let connection: String
-    /// As in the request line, `HTTP/2.0` for instance.
+    /// The protocol in the request line, for example `HTTP/2.0`.
     let protocolName: String
     let status: Int
     let path: String
     let contentEncoding: String
-    /// The subject of the client's certificate; empty without one.
+    /// The subject of the client's certificate; empty without a certificate.
     let clientName: String
     let idempotencyKey: String
-    /// The file in which the body was kept, where the place does so.
+    /// The file with the body, if the path stores bodies.
     let bodyFile: String
     let body: String
 
-    /// The ids of the body's events.
+    /// The ids of the events in the body.
     var ids: [String] { ((try? JSON(parsing: body)) ?? .null).elements.compactMap { $0["id"].string } }
 }
 
-/// Runs a test in a scene with nginx. The collector is the one that nginx's `/behind` leads to; it does not listen yet.
+/// Runs a test in a scene with nginx. The collector is the one behind `/behind`; it does not listen yet.
 func withNginx(_ test: (Scene, Nginx, Collector) async throws -> Void) async throws {
     try await withScene { scene in
         let collector = try scene.collector(listening: false)

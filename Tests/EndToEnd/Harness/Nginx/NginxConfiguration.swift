@@ -5,10 +5,10 @@ struct NginxConfiguration {
     let plainPort: UInt16
     let tlsPort: UInt16
     let http2Port: UInt16
-    /// The port on this machine that `/behind` leads to.
+    /// The local port that `/behind` leads to.
     let behind: UInt16
 
-    /// One process, which ends with the test's child.
+    /// A configuration for a single process, which ends with the test's child.
     var text: String {
         """
         daemon off;
@@ -71,11 +71,11 @@ struct NginxConfiguration {
     }
 }
 
-/// A certificate authority of a test's own, with a server's certificate and a client's, made by `openssl`.
+/// A certificate authority for a test, with a server and a client certificate, created with `openssl`.
 struct Certificates {
     private let folder: String
 
-    /// Makes all of them in a folder.
+    /// Creates all certificates in a folder.
     init(in folder: String) async throws {
         self.folder = folder
         let authority = ["-keyout", path("ca.key"), "-out", authority, "-subj", "/CN=Authority of a test"]

@@ -3,10 +3,10 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// HTTP answers as far as Headgate itself reads them: what a status means, how long to wait, and an excerpt in which no
-/// secret is left.
+/// The parts of HTTP answers that Headgate parses itself: the meaning of a status, the wait, and an excerpt of the
+/// body, which must not contain a secret.
 enum AnswersTarget {
-    /// The first byte says which of the three.
+    /// The first byte selects the part.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
         switch input.number(below: 4) {
@@ -18,7 +18,7 @@ enum AnswersTarget {
         return 0
     }
 
-    // MARK: What a status means
+    // MARK: Status
 
     private static func status(_ input: inout FuzzInput) {
         var policy = HTTPAnswerPolicy()
@@ -36,7 +36,7 @@ enum AnswersTarget {
         }
     }
 
-    // MARK: How long to wait
+    // MARK: Waits
 
     private static let now = Timestamp(milliseconds: 1_800_000_000_500)
 
@@ -50,7 +50,7 @@ enum AnswersTarget {
         }
     }
 
-    /// A date as servers write it is read as it was meant (RFC 9110, 5.6.7).
+    /// A date in a server's format must parse to the same date (RFC 9110, 5.6.7).
     private static func date(_ input: inout FuzzInput) {
         let days = Int(input.integer(UInt32.self) % 40_000) + 1
         let time = Int(input.integer(UInt32.self) % 86_400)
@@ -78,14 +78,14 @@ enum AnswersTarget {
         let excerpt = mask.excerpt(of: body, isCut: isCut, limit: limit)
         precondition(excerpt.utf8.count <= 3 * limit, "longer than asked")
         guard let secret = secrets.first(where: { excerpt.utf8.contains($0.utf8) }) else { return }
-        // What stands for a secret, or for what is no UTF-8, may itself look like one.
+        // The replacement for a secret, or for invalid UTF-8, may itself equal a secret.
         let isMark = secret.unicodeScalars.contains { $0 == "*" || $0 == "\u{FFFD}" }
         precondition(isMark, "`\(secret)` is left in `\(excerpt)`")
     }
 }
 
 extension String.UTF8View {
-    /// Whether other bytes are a part of these.
+    /// True if the bytes contain `other`.
     fileprivate func contains(_ other: String.UTF8View) -> Bool {
         let (bytes, wanted) = (Array(self), Array(other))
         guard wanted.count <= bytes.count else { return false }

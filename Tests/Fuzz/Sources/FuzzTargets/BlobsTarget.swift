@@ -3,10 +3,10 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// The bytes in the columns of the store's rows: whatever lies there gives what it says or nothing, and what was read is
-/// written and reads the same.
+/// The binary columns of the store's database. Any bytes decode to a value or to nothing, and a decoded value must
+/// survive encoding.
 enum BlobsTarget {
-    /// The first byte says which column.
+    /// The first byte selects the column.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
         switch input.number(below: 8) {
@@ -26,7 +26,7 @@ enum BlobsTarget {
         guard let read = bytes.withUnsafeBytes(TallyBlob.decode) else { return }
         precondition(read.count * 20 <= bytes.count)
         precondition(TallyBlob.encode(read).withUnsafeBytes(TallyBlob.decode) == read)
-        // As they count at a start.
+        // The total that a start of the store computes.
         _ = read.total
     }
 
@@ -89,7 +89,7 @@ enum BlobsTarget {
         precondition(ManualBarrier.Setting(kept: setting.kept) == setting)
     }
 
-    /// A change within eight bytes is always seen.
+    /// A change of up to eight bytes must always change the checksum.
     private static func checksum(_ input: inout FuzzInput) {
         let place: UInt16 = input.integer()
         let change = input.byte()

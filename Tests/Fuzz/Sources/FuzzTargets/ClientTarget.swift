@@ -3,13 +3,13 @@ import HeadgateWire
 
 @testable import HeadgateClient
 
-/// The Swift client's reading of a daemon's lines: whatever comes, and whatever becomes of the connection, each call is told
-/// once what came of it.
+/// The Swift client's parser for a daemon's lines. Whatever the input and the state of the connection, each call must
+/// end exactly once.
 enum ClientTarget {
-    // One for all inputs, as a client has one for all its connections.
+    // Shared by all inputs, as a client shares it between its connections.
     private static nonisolated(unsafe) let decoder = MessageDecoder(maxDepth: 16)
 
-    /// A line each: a message of the daemon's, or, for one that begins with another letter, what happens else.
+    /// Each line is a message of the daemon, or begins with a letter that selects another event.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var scene = ClientScene()
         for line in input.split(separator: UInt8(ascii: "\n"), maxSplits: 64) {
@@ -47,7 +47,7 @@ enum ClientTarget {
         }
     }
 
-    /// A result, read as every call's.
+    /// Parses a result as each kind of call does.
     private static func look(_ result: DataObject) {
         _ = DaemonGreeting(result)
         _ = (ListedDispatcher.list(in: result), ListedClient.list(in: result), OutcomeCounts.list(in: result))
@@ -57,13 +57,13 @@ enum ClientTarget {
     }
 }
 
-/// The machine of a connection, what it has ordered, and who has been told.
+/// The state machine of a connection, its orders, and the calls that have ended.
 private struct ClientScene {
     typealias Machine = ConnectionMachine<Bool>
 
     private var machine: Machine
     private var now: Int64 = 1
-    /// The calls that were made and are not told what came of them.
+    /// Calls that have not ended.
     private var open: Set<CallNumber> = []
     private var last: CallNumber = 0
     private var backlog = WatchBacklog()
@@ -82,7 +82,7 @@ private struct ClientScene {
         carryOut()
     }
 
-    /// What befalls a client, by a letter.
+    /// Performs the event selected by a letter.
     mutating func happen(_ letter: UInt8) {
         switch letter {
         case UInt8(ascii: "r"): call(isRepeatable: true)

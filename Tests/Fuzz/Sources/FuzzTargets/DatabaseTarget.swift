@@ -4,10 +4,10 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// A whole start on whatever rows the store's database holds: what lies there is read, put aside or passed over, and the
-/// service takes an event and delivers it.
+/// A start of the service with arbitrary rows in the store's database. Rows are read, quarantined or ignored, and the
+/// service must then store and deliver an event.
 enum DatabaseTarget {
-    // One for all inputs, emptied for each: to make one takes longer than to fill it.
+    // Shared by all inputs and emptied for each, since creating a database takes longer than filling it.
     private static nonisolated(unsafe) let connection = memoryDatabase()
 
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
@@ -33,7 +33,7 @@ enum DatabaseTarget {
         }
     }
 
-    /// As in a service, but for the ids, which would take longer than all else.
+    /// The limits of a service, but with few remembered ids, which would take most of the time.
     private static let limits = {
         var limits = StoreLimits()
         limits.dedupeIDs = 8
@@ -41,7 +41,7 @@ enum DatabaseTarget {
     }()
 
     private static func start() {
-        // All is on this thread.
+        // Everything runs on this thread.
         nonisolated(unsafe) let scheduler = ManualScheduler()
         let store = DiskEventStore(desk: InlineDesk(connection), kind: .sqlite) { work in scheduler.submit(work) }
         guard let state = try? store.open() else { preconditionFailure("the store does not open") }
@@ -97,7 +97,7 @@ enum DatabaseTarget {
     }
 }
 
-/// Carries jobs out at once, on the scheduler's thread.
+/// Carries out jobs at once on the scheduler's thread.
 private final class InlineDesk: StoreDesk {
     private let connection: SQLiteConnection
     private var database: StoreDatabase?
@@ -138,7 +138,7 @@ private final class InlineDesk: StoreDesk {
     }
 }
 
-/// A disk with nothing on it, for a database in memory.
+/// An empty disk, for a database in memory.
 private final class NoDisk: Disk {
     let sqliteName: String? = nil
 

@@ -2,9 +2,9 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// URLs, the secrets in them and in headers, and the encodings that these come in.
+/// URLs, secrets in URLs and headers, and their encodings.
 enum EndpointsTarget {
-    /// The first byte says what the rest is.
+    /// The first byte selects the kind of the rest.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
         switch input.number(below: 4) {
@@ -31,7 +31,7 @@ enum EndpointsTarget {
         precondition(Base64.decode(Base64.encode(bytes)) == bytes)
         guard let read = Base64.decode(String(decoding: bytes, as: UTF8.self)) else { return }
         precondition(Base64.decode(Base64.encode(read)) == read)
-        // OpenSSL passes over white space and a hyphen at the ends. Of the last sign some bits may mean nothing.
+        // OpenSSL ignores white space and a hyphen at the ends. Some bits of the last character may have no meaning.
         guard bytes.allSatisfy({ $0 > 0x20 && $0 != UInt8(ascii: "-") }) else { return }
         let written = Array(Base64.encode(read).utf8)
         let differences = zip(written, bytes).count { $0 != $1 }

@@ -1,9 +1,9 @@
 import HeadgateWire
 
-/// The line framer: however a stream is cut into pieces, and wherever the reader stops, the same lines come out as a
-/// plain reading of the whole stream gives.
+/// The line framer. However a stream is cut into pieces, and wherever the reader stops, it must return the same lines
+/// as a simple split of the whole stream.
 enum FramerTarget {
-    /// The first byte says how long a line may be, the second how the rest is cut.
+    /// The first byte is the maximum length of a line, the second determines how the rest is cut.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard input.count >= 2 else { return -1 }
         let limit = Int(input[0])
@@ -26,7 +26,7 @@ enum FramerTarget {
         while !rest.isEmpty {
             let piece = rest.prefix(1 + step % 15)
             rest = rest.dropFirst(piece.count)
-            // In memory of its own, which is used for something else afterwards, as a connection's buffer is.
+            // The memory is overwritten afterwards, as a connection's buffer is.
             let lent = UnsafeMutableRawBufferPointer(rebasing: buffer[..<piece.count])
             lent.copyBytes(from: piece)
             framer.lend(UnsafeRawBufferPointer(lent))
@@ -51,7 +51,7 @@ enum FramerTarget {
         }
     }
 
-    /// The same, read slowly and obviously.
+    /// A simple implementation to compare with.
     private static func plainLines(of stream: [UInt8], limit: Int) -> [[UInt8]] {
         stream.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).compactMap { raw in
             let line = raw.last == UInt8(ascii: "\r") ? raw.dropLast() : raw

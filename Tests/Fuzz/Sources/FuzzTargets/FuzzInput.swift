@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// An input, taken apart from the front. Where it ends too early, zeros follow.
+/// An input that is consumed from the front. If it ends too early, zeros follow.
 struct FuzzInput {
     private(set) var rest: UnsafeRawBufferPointer.SubSequence
 
@@ -18,7 +18,7 @@ struct FuzzInput {
         byte() & 1 == 1
     }
 
-    /// A number below a bound, of up to 256.
+    /// Returns a number below `bound`, which is at most 256.
     mutating func number(below bound: Int) -> Int {
         Int(byte()) % bound
     }
@@ -28,17 +28,17 @@ struct FuzzInput {
         return Array(rest.prefix(count))
     }
 
-    /// As many bytes as the first one says.
+    /// Returns as many bytes as the first byte says.
     mutating func piece() -> [UInt8] {
         bytes(Int(byte()))
     }
 
-    /// All that is left.
+    /// Returns all remaining bytes.
     mutating func remainder() -> [UInt8] {
         bytes(rest.count)
     }
 
-    /// Bytes up to a mark, which is passed.
+    /// Returns the bytes before a mark, and skips the mark.
     mutating func bytes(upTo mark: Unicode.Scalar) -> [UInt8] {
         let found = rest.prefix { $0 != UInt8(ascii: mark) }
         defer { rest = rest.dropFirst(found.count + 1) }
@@ -49,7 +49,7 @@ struct FuzzInput {
         String(decoding: bytes(upTo: mark), as: UTF8.self)
     }
 
-    /// A number of any size.
+    /// Returns an integer of any size.
     mutating func integer<Integer: FixedWidthInteger & BitwiseCopyable>(
         _ type: Integer.Type = Integer.self
     ) -> Integer {

@@ -1,47 +1,47 @@
-/// What reads foreign bytes. Each takes any input, and stops the program at one that it cannot take, or at one of which it
-/// makes something wrong.
+/// The parsers of foreign bytes. Each target accepts any input, and crashes if the parser fails on the input or returns
+/// a wrong result.
 public enum FuzzTarget: String, CaseIterable, Sendable {
-    /// HTTP answers, as far as Headgate itself reads them.
+    /// The parts of HTTP answers that Headgate parses itself.
     case answers
-    /// The columns of the store's rows.
+    /// The binary columns of the store's database.
     case blobs
-    /// The Swift client's reading of the daemon's lines.
+    /// The Swift client's parser for the daemon's lines.
     case client
-    /// The rows of the store's database, and a start on them.
+    /// The rows of the store's database, and a start of the service with them.
     case database
-    /// URLs, secrets, and the encodings that they come in.
+    /// URLs, secrets, and their encodings.
     case endpoints
     /// The line framer.
     case framer
     /// Whole HTTP answers, through libcurl.
     case http
-    /// The message decoder, and what methods do with a message.
+    /// The message decoder, and the use of a message by methods.
     case message
-    /// What the kernel tells of the network.
+    /// The kernel's messages about the network.
     case netlink
-    /// The frames of stored events.
+    /// The records of stored events.
     case records
-    /// Conditions on events, and paths into them.
+    /// Conditions on events, and paths into events.
     case rules
-    /// The hours of a schedule, by the clocks of any zone.
+    /// The hours of a schedule, in any time zone.
     case schedules
-    /// The frames of the log, and a start on them.
+    /// The frames of the log, and a start of the service with them.
     case segments
-    /// The loader of settings.
+    /// The parser of settings.
     case settings
-    /// What JetStream says of messages.
+    /// JetStream's answers about messages.
     case streams
-    /// Times and numbers in words.
+    /// Times and numbers as text.
     case times
-    /// What the environment says.
+    /// Environment variables.
     case variables
-    /// Workers' answers.
+    /// The answers of workers.
     case workers
-    /// Time zones, compiled and in words.
+    /// Time zones, in compiled files and as POSIX strings.
     case zones
 
-    /// Reads an input as a daemon would.
-    /// - Returns: what libFuzzer wants to know: 0, or -1 for an input that is not worth keeping.
+    /// Parses an input as a daemon would.
+    /// - Returns: The result for libFuzzer: 0, or -1 for an input that is not worth keeping.
     public func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         switch self {
         case .answers: AnswersTarget.run(input)
@@ -81,7 +81,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether libraries of C or C++ read it, so that the address sanitizer has something to watch.
+    /// True if C or C++ libraries parse the input, so that the address sanitizer is useful.
     public var isReadByC: Bool {
         switch self {
         case .client, .database, .endpoints, .http, .message, .rules, .settings, .times, .workers: true

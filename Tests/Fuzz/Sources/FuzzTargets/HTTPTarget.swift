@@ -5,11 +5,10 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Whole HTTP answers, through libcurl: whatever a server sends ends the request, with an answer or without, and nothing
-/// counts as delivered that was not answered whole. The next request by the same handle, where there may be one, comes to the
-/// same.
+/// Whole HTTP answers, through libcurl. Any bytes of a server must end the request, and an incomplete answer must not
+/// count as delivered. If the handle may be used again, a second request must have the same result.
 enum HTTPTarget {
-    /// What a server sends before it closes the connection.
+    /// The input is what a server sends before it closes the connection.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard input.count > 0 else { return -1 }
         let target = HTTPRequest.Target(url: "http://127.0.0.1:1/")
@@ -25,7 +24,7 @@ enum HTTPTarget {
 
     private static let limit = 64
 
-    /// - Returns: what came of a request, and whether there may be another by this handle.
+    /// - Returns: The outcome of a request, and true if the handle may be used again.
     private static func outcome(
         of input: UnsafeRawBufferPointer, by handle: HTTPHandle
     ) -> (outcome: HTTPOutcome, mayGoOn: Bool) {
@@ -44,7 +43,7 @@ enum HTTPTarget {
         case .failed(let cause, _), .unmade(let cause): precondition(!cause.isEmpty)
         case .refusedByProxy(let answer): preconditionFailure("no proxy is there: \(answer.status)")
         case .answered(let answer):
-            // Of a compressed body more is kept.
+            // A compressed body may be longer.
             let isShort = answer.body.count <= 64 * 1024
             precondition((200...999).contains(answer.status) && isShort, "\(answer.status)")
             _ = AnswerText(answer, isCut: false, mostBytes: limit).excerpt(SecretMask(["secret"]), limit: limit)
@@ -55,7 +54,7 @@ enum HTTPTarget {
         }
     }
 
-    /// Only what begins as an answer is one, and only with the blank line behind its head it is whole.
+    /// Checks that a complete answer begins as an HTTP answer and contains the blank line after the headers.
     private static func mustBeWhole(_ sent: [UInt8]) {
         precondition(sent.starts(with: Array("HTTP/".utf8)), "an answer out of nothing")
         let text = sent.filter { $0 != UInt8(ascii: "\r") }

@@ -1,9 +1,9 @@
 import HeadgateData
 import HeadgateWire
 
-/// The message decoder: whatever it takes can be looked at all over, and what is written of it reads the same again.
+/// The message decoder. An accepted message can be traversed completely, and reads the same after it is written again.
 enum MessageTarget {
-    // One for all inputs, as a daemon has one for all its connections.
+    // Shared by all inputs, as a daemon shares it between its connections.
     private static nonisolated(unsafe) let decoder = MessageDecoder(maxDepth: 16)
     private static nonisolated(unsafe) let scanner = JSONScanner(maxDepth: 16)
 
@@ -46,7 +46,7 @@ enum MessageTarget {
 
     private enum State: String, CaseIterable { case open, closed }
 
-    /// As methods read their params.
+    /// Reads params as methods do.
     private static func read(_ params: JSONView?) {
         _ = try? Field("id", .string(1...8)).read(params)
         _ = try? Field(optional: "timeout_ms", .milliseconds(atLeast: 0)).read(params)
@@ -59,7 +59,7 @@ enum MessageTarget {
         _ = try? Field("events", .array(of: event, atLeast: 1)).read(params)
     }
 
-    /// Every value lies inside of the one around it, and can be read as each kind.
+    /// Checks that every value is within its container, and reads it as each type.
     private static func look(_ view: JSONView, within outer: JSONView) {
         precondition(view.raw.count > 0 && view.raw.count <= outer.raw.count)
         _ = (view.bool, view.int, view.number?.double, view.string, view.contents, view.equals("2.0"))

@@ -2,8 +2,8 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// What the kernel tells of the network: any datagram gives facts or is garbled, and what they come to is what a plain
-/// look at all facts gives.
+/// The kernel's messages about the network. Any datagram yields facts or is reported as garbled, and the resulting
+/// state must equal that of a simple model.
 enum NetlinkTarget {
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard input.count > 0 else { return -1 }
@@ -22,19 +22,19 @@ enum NetlinkTarget {
         return 0
     }
 
-    // Reads only.
+    // Used only for reading.
     private static nonisolated(unsafe) let reader = NetlinkMessages { name in
         name.hasPrefix("w") ? .wifi : name.hasPrefix("c") ? .cellular : .ethernet
     }
 
-    /// Messages in one datagram are those that two would bring.
+    /// Checks that a datagram repeated twice yields its messages twice.
     private static func readTwice(_ datagram: UnsafeRawBufferPointer, _ messages: [NetlinkMessage]) {
         let twice = (Array(datagram) + Array(datagram)).withUnsafeBytes(reader.read)
         precondition(twice == messages + messages)
     }
 }
 
-/// The machine's network, kept slowly and obviously: as lists.
+/// A simple model of the machine's network, as lists.
 private struct PlainNetwork {
     let requiresDefaultRoute: Bool
     var interfaces: [(index: Int32, interface: NetworkInterface)] = []

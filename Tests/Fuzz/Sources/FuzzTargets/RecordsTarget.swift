@@ -2,9 +2,10 @@ import HeadgateData
 
 @testable import HeadgateCore
 
-/// The frames of stored events: what is read out of any bytes lies within them, and what is written reads the same.
+/// The records of stored events. Values read from any bytes must lie within them, and a written record must read the
+/// same.
 enum RecordsTarget {
-    /// The first byte says whether the rest is a chunk, or the pieces of an event.
+    /// The first byte selects: the rest is a chunk, or the parts of an event.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
         if input.bool() { write(&input) } else { read(input.remainder()) }
@@ -33,7 +34,7 @@ enum RecordsTarget {
         copy(event)
     }
 
-    /// Once it is under another number, it is the same event, and another copy changes nothing.
+    /// Checks that a copy under another number is the same event, and that a copy of the copy does not differ.
     private static func copy(_ event: StoredEvent) {
         let first = again(event)
         precondition(first.header.dataLength == event.header.dataLength)
@@ -105,7 +106,7 @@ enum RecordsTarget {
         precondition(spaced(bytes.suffix(tail.count)) == tail && spaced(copy.record.suffix(tail.count)) == tail)
     }
 
-    /// Bytes with spaces in place of tabs, line ends and other control characters, which stand between the tokens of JSON only:
-    /// there white space is not kept (Behaviour P6).
+    /// Replaces tabs, line ends and other control characters by spaces. In JSON they occur only between tokens, where
+    /// white space is not kept (Behaviour P6).
     private static func spaced(_ bytes: some Sequence<UInt8>) -> [UInt8] { bytes.map { max($0, 0x20) } }
 }

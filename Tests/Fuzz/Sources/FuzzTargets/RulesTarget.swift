@@ -4,14 +4,14 @@ import HeadgateWire
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Conditions on events, and paths into them: a value is found alike in a message and in what was read of it, the two
-/// contrary operators never hold both, and what was put at a path stands there.
+/// Conditions on events, and paths into events. A path must find the same value in a JSON text and in the parsed event,
+/// a condition and its negation must not both hold, and a value set at a path must be found there.
 enum RulesTarget {
     private static nonisolated(unsafe) let scanner = JSONScanner(maxDepth: 16)
-    // One for all inputs; a daemon has one for all its rules.
+    // Shared by all inputs, as a daemon shares it between its rules.
     private static let compiler = RE2Compiler()
 
-    /// An operator, and on a line each a path, a value, and an event's data.
+    /// The input is an operator, and one line each for a path, a value, and an event's data.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
         let choice = input.byte()
@@ -40,7 +40,8 @@ enum RulesTarget {
         }
         guard let removed = try? changed.remove(at: path) else { return }
         precondition(removed == value || document[path] == removed)
-        // An element that goes makes way for the next, and of the whole an empty object stays.
+        // After an element is removed, the next one takes its index. After the root is removed, an empty object
+        // remains.
         let mayStay = path.names.isEmpty || path.names.contains { Int($0) != nil }
         precondition(mayStay || changed[path] == nil)
     }

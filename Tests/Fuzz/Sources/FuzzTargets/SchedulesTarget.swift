@@ -3,9 +3,9 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// The hours of a schedule by the clocks of any zone: where the next opening is told it is one, and nothing opens before.
+/// The hours of a schedule in any time zone. The reported next opening must be one, with no earlier opening.
 enum SchedulesTarget {
-    /// Hours, days, a moment, and a zone in POSIX's words.
+    /// The input is hours, days, a moment, and a POSIX time zone string.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
         guard var settings = try? ScheduleSettings(DataObject()) else { preconditionFailure("no settings") }
@@ -31,7 +31,7 @@ enum SchedulesTarget {
         precondition(opening > moment && hours.isOpen(at: opening))
         var earlier = moment
         while earlier < opening {
-            // Only those that the window is not open at already.
+            // Only for a moment at which the window is not open.
             if !hours.isOpen(at: moment) { precondition(!hours.isOpen(at: earlier), "open before \(opening.text)") }
             earlier.milliseconds += 3_600_000
         }
@@ -41,7 +41,7 @@ enum SchedulesTarget {
         precondition(hours.settings.days.isEmpty || hours.settings.days.count < 7)
     }
 
-    /// The same as the rule has it: a day is the one on which the window begins (Behaviour B24).
+    /// A simple version of the rule: a window belongs to the day on which it begins (Behaviour B24).
     private static func plain(_ settings: ScheduleSettings, _ local: LocalTime) -> Bool {
         [0, 1].contains { daysAgo in
             let begun = CivilDate(daysSince1970: local.day - daysAgo).weekday

@@ -4,8 +4,8 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// A whole start on whatever the frames of a log hold, their checksums being right: what lies there counts or is damaged, the log takes
-/// an event, and a second start finds what the first one had.
+/// A start of the service with arbitrary frames in the log, with correct checksums. Frames are read or counted as
+/// damaged, the log must then store an event, and a second start must find the same state.
 enum SegmentsTarget {
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
@@ -27,7 +27,7 @@ enum SegmentsTarget {
         return 0
     }
 
-    /// Writes files as the input says: the kind of a frame, and its content behind its length; 0 begins another segment.
+    /// Writes segments as the input says: the kind of a frame, then its length and content. 0 starts another segment.
     private static func lay(_ input: inout FuzzInput, in options: StoreOptions) {
         var (segment, end, writer): (UInt64, Int, LogWriter) = (1, LogHeader.size, LogWriter())
         var header = LogHeader(use: .front, number: segment, previous: 0, previousEnd: 0, version: .newest)

@@ -1,7 +1,7 @@
 import HeadgateData
 import HeadgateServer
 
-/// The settings' loader: any text gives settings or faults, and what is taken is shown and patched without trouble.
+/// The parser of settings. Any text yields settings or faults, and accepted settings can be displayed and patched.
 enum SettingsTarget {
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard let object = try? SettingsText.parse(Array(input)) else { return 0 }
@@ -12,7 +12,7 @@ enum SettingsTarget {
         for finding in reading.faults + reading.warnings { _ = finding.description }
         guard reading.settings != nil else { return 0 }
         _ = SettingsDisplay.blanked(layers.effective)
-        // Laid over itself it says the same.
+        // Merging the settings into themselves must not change them.
         layers.patch(object)
         precondition(
             Settings.read(layers.effective).settings == reading.settings, "another reading of the same settings")

@@ -3,7 +3,7 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Puts rows that an input says into the tables of a store's database.
+/// Inserts rows from an input into the tables of a store's database.
 struct StoredRows {
     static let tables = [
         "chunks", "quarantined", "dispatchers", "routes", "recent_ids", "dead_letters", "kept", "sqlite_sequence",
@@ -30,7 +30,7 @@ struct StoredRows {
 
     // MARK: Groups
 
-    /// A group as the store writes it.
+    /// Inserts a group as the store writes it.
     private func addWrittenChunk(_ input: inout FuzzInput) throws(SQLiteError) {
         let last = max(input.small(), 1)
         let first = max(1, last - Int64(input.number(below: 4)))
@@ -52,7 +52,7 @@ struct StoredRows {
         return bytes + head + Array("{}{}".utf8)
     }
 
-    /// A group of any bytes, as they should be by its checksum, or not.
+    /// Inserts a group of arbitrary bytes, with a correct or a wrong checksum.
     private func addChunk(_ input: inout FuzzInput) throws(SQLiteError) {
         let (last, first) = (input.small(), input.small())
         let isSound = input.bool()
@@ -73,7 +73,7 @@ struct StoredRows {
             .integer(Int64.max), .integer(isSound ? checksum : ~checksum), .blob(records))
     }
 
-    // MARK: What is kept beside them
+    // MARK: Other rows
 
     private func addDispatcher(_ input: inout FuzzInput) throws(SQLiteError) {
         let id = String(decoding: input.bytes(input.number(below: 3)), as: UTF8.self)
@@ -116,7 +116,7 @@ struct StoredRows {
 }
 
 extension FuzzInput {
-    /// Any number, mostly a small one or one at an end of those that there are.
+    /// Returns any integer, mostly a small one or one near the limits of the type.
     fileprivate mutating func small() -> Int64 {
         switch byte() {
         case 255: integer()

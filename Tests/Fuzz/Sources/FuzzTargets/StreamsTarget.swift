@@ -4,7 +4,7 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// What JetStream says of messages, in whatever order: every batch ends once, with an outcome for each of its events.
+/// JetStream's answers about messages, in any order. Every batch must end exactly once, with an outcome for each event.
 enum StreamsTarget {
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
@@ -14,12 +14,12 @@ enum StreamsTarget {
         return 0
     }
 
-    /// How many statuses libnats has; it knows no words for others.
+    /// The number of statuses in libnats, which has no text for others.
     private static let statuses = NATS_MISSED_HEARTBEAT.rawValue + 1
 
     private struct Scene {
         private var flights = MessageFlights()
-        /// How many events the batches have that are not over.
+        /// The number of events of each batch that has not ended.
         private var open: [Int: Int] = [:]
         private var next = 0
         private var messages: MessageFlights.Message = 0
@@ -51,7 +51,7 @@ enum StreamsTarget {
             next += 1
         }
 
-        /// Each event is sent once, as senders do.
+        /// Sends each event once, as senders do.
         private mutating func send(_ flight: Int, event: Int) {
             let isThere = flights.batch(of: flight) != nil
             guard event < open[flight] ?? 1, sent.insert(flight << 8 | event).inserted else { return }
@@ -75,7 +75,7 @@ enum StreamsTarget {
         }
     }
 
-    /// Causes are fixed words, whatever the server says (Behaviour X4).
+    /// Checks that causes are fixed texts, whatever the server says (Behaviour X4).
     private static func refusal(_ input: inout FuzzInput) -> NATSAnswer {
         let code = jsErrCode(UInt32(10_000 + Int(input.integer(UInt16.self) % 200)))
         let text = input.text(upTo: "\n")

@@ -2,9 +2,9 @@ import HeadgateData
 
 @testable import HeadgateCore
 
-/// Times and numbers in words: what is taken for one is written in one way, which reads the same.
+/// Times and numbers as text. An accepted text must have one canonical form, which parses to the same value.
 enum TimesTarget {
-    /// The first byte says what the rest is.
+    /// The first byte selects the kind of the rest.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
         switch input.number(below: 3) {
@@ -33,7 +33,7 @@ enum TimesTarget {
         precondition((next.year, next.month, next.day) > (date.year, date.month, date.day))
     }
 
-    /// Whatever two numbers are, one of three holds, and where both are whole it is what whole numbers say.
+    /// Checks that exactly one of <, == and > holds, and that it agrees with integer comparison if both are integers.
     private static func numbers(_ input: inout FuzzInput) {
         guard case .number(let one)? = try? DataItem(parsing: input.bytes(upTo: "\n")),
             case .number(let other)? = try? DataItem(parsing: input.remainder())

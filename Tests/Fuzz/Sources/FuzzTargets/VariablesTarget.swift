@@ -4,8 +4,8 @@ import HeadgateServer
 
 @testable import HeadgateTransport
 
-/// What the environment says: which descriptors a service manager hands over, where it hears and how often, and where
-/// things are.
+/// Environment variables: the descriptors from a service manager, its notification address and watchdog interval, and
+/// the locations of files.
 enum VariablesTarget {
     private static let names = [
         "LISTEN_PID", "LISTEN_FDS", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "HEADGATE_SOCKET",
@@ -13,7 +13,7 @@ enum VariablesTarget {
     ]
     private static let process: Int32 = 7
 
-    /// A line each: the variables' values, in their order. One that begins with NUL is not set.
+    /// Each line is the value of a variable, in order. A line that begins with NUL leaves the variable unset.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
         var environment: [String: String] = [:]
@@ -50,7 +50,7 @@ enum VariablesTarget {
             options: DaemonOptions(), settings: settings, environment: environment, userID: 1000)
         guard let places else { return }
         precondition(!places.dataDirectory.isEmpty)
-        // Where the daemon listens its clients look.
+        // Clients must look for the socket where the daemon listens.
         precondition(places.socket == own, "\(places) and \(own)")
     }
 

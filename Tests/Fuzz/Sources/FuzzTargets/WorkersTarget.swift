@@ -4,8 +4,8 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateWire
 
-/// A worker's answer to a batch: what it names is as it says, and nothing is delivered that an answer which makes no sense
-/// might have meant otherwise.
+/// A worker's answer to a batch. Each named event gets the given outcome, and an invalid answer must never deliver an
+/// event that the worker may have meant to refuse.
 enum WorkersTarget {
     private static nonisolated(unsafe) let scanner = JSONScanner(maxDepth: 16)
     private static let ids = ["a", "b", "ü"]
@@ -16,7 +16,7 @@ enum WorkersTarget {
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard let answer = try? scanner.scan(input) else { return -1 }
         let result = WorkerAnswer.result(of: .success(answer), for: batch)
-        // Whether what is said twice of an event makes sense, is a matter of taste.
+        // The result for an event named twice is not specified.
         guard !saysTwice(answer.item, members: answer.member("outcomes")?.count) else { return 0 }
         let words = plainWords(answer.item)
         switch result {
@@ -49,7 +49,7 @@ enum WorkersTarget {
         return Set(named.keys).count != members
     }
 
-    /// The same, read slowly and obviously; nil for an answer that makes no sense.
+    /// A simple implementation to compare with. Returns nil for an invalid answer.
     private static func plainWords(_ answer: DataItem) -> [WorkerAnswer.Word]? {
         guard case .object(let result) = answer else { return nil }
         guard let outcomes = result["outcomes"] else { return ids.map { _ in .delivered } }

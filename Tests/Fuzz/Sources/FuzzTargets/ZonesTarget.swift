@@ -2,10 +2,10 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// Time zones, compiled and in POSIX's words: whatever is taken for one tells at every moment how far it is from UTC, the
-/// same as a plain look over all changes.
+/// Time zones, in compiled files and as POSIX strings. An accepted zone must return an offset for every moment, equal
+/// to that of a simple search through all changes.
 enum ZonesTarget {
-    /// The first byte says which of the two the rest is.
+    /// The first byte selects the format of the rest.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         var input = FuzzInput(input)
         if input.bool() {
@@ -18,10 +18,10 @@ enum ZonesTarget {
         return 0
     }
 
-    /// No clock is farther from UTC: 26 hours is what the format allows, and an hour is added where nothing is said.
+    /// The largest possible offset: the format allows 26 hours, including the implied hour of daylight saving.
     private static let most = 26 * 3600
 
-    // MARK: Compiled
+    // MARK: Compiled files
 
     private static func look(_ table: TimeZoneTable) {
         let near = table.transitions.prefix(8).map(\.seconds) + table.transitions.suffix(8).map(\.seconds)
@@ -40,11 +40,11 @@ enum ZonesTarget {
         return table.transitions.last { $0.seconds <= moment }?.offset ?? table.firstOffset
     }
 
-    /// What a clock can show: all of the calendar's years, and more.
+    /// The supported moments: more than all years of the calendar.
     private static let possible: ClosedRange<Int64> = -(1 << 45)...1 << 45
     private static let moments: [Int64] = [-(1 << 45), -1, 0, 951_782_400, 1_709_164_800, 1_800_000_000, 1 << 45]
 
-    // MARK: In words
+    // MARK: POSIX strings
 
     private static func look(_ zone: PosixTimeZone) {
         precondition(abs(zone.standardOffset) <= most && abs(zone.saving?.offset ?? 0) <= most)
@@ -56,7 +56,7 @@ enum ZonesTarget {
         for year in [1999, 2000, 2024, 2026, 2100] { look(zone, saving, in: year) }
     }
 
-    /// At the two moments of a year the clocks are set, and at no others.
+    /// Checks that the clocks change at the two moments of a year, and at no others.
     private static func look(_ zone: PosixTimeZone, _ saving: PosixTimeZone.Saving, in year: Int) {
         let start = saving.start.seconds(in: year) - Int64(zone.standardOffset)
         let end = saving.end.seconds(in: year) - Int64(saving.offset)
@@ -72,7 +72,7 @@ enum ZonesTarget {
 }
 
 extension PosixTimeZone.Saving {
-    /// Whether both moments lie well within every year, whatever the clocks show at them.
+    /// True if both moments lie well within every year at any offset.
     fileprivate func isPlain(_ zone: PosixTimeZone) -> Bool {
         [start, end].allSatisfy { moment in
             let (first, last) = (moment.seconds(in: 2023), moment.seconds(in: 2024))

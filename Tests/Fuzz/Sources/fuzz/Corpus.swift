@@ -9,7 +9,7 @@ struct Corpus {
         self.folder = folder
     }
 
-    /// Gives all inputs to a target.
+    /// Runs a target with all inputs.
     func run(_ target: FuzzTarget) {
         for name in names {
             let input = contents(of: "\(folder)/\(name)")

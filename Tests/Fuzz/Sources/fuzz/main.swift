@@ -2,9 +2,10 @@ import CFuzzer
 import FuzzTargets
 import Glibc
 
-/// `fuzz TARGET [options of libFuzzer] [corpus folders]` tries inputs, and watches the whole program for what is new.
-/// `fuzz --fast TARGET …` watches what the inputs in the folders reach, which is several times as fast.
-/// `fuzz --targets` prints a line each, with its name, its longest input, and `c` or `swift`, by what it is read by.
+/// `fuzz TARGET [options of libFuzzer] [corpus folders]` tries inputs, and observes the coverage of the whole program.
+/// `fuzz --fast TARGET …` observes only the code that the inputs in the folders reach, which is several times as fast.
+/// `fuzz --targets` prints a line for each target, with its name, its longest input, and `c` or `swift` for the
+/// parser's language.
 private let usage = "usage: fuzz [--fast] TARGET [options of libFuzzer] [folders], or fuzz --targets"
 
 private var rest = CommandLine.arguments.dropFirst()
@@ -15,7 +16,8 @@ if rest == ["--targets"] {
     exit(0)
 }
 
-/// The target that is named. The programs that libFuzzer starts itself, to merge inputs, are given options alone.
+/// Returns the target from the arguments. When libFuzzer starts the program itself to merge inputs, it passes only
+/// options, so the name is also kept in the environment.
 @MainActor private func takeTarget() -> FuzzTarget? {
     let variable = "HEADGATE_FUZZ_TARGET"
     if let name = rest.first, !name.hasPrefix("-") {
@@ -31,7 +33,7 @@ guard let chosen = takeTarget() else {
     print(usage)
     exit(2)
 }
-// The function that libFuzzer calls holds nothing, so it finds the target here.
+// A global, because the function that libFuzzer calls cannot capture anything.
 private let target = chosen
 
 if isFast {
@@ -40,7 +42,7 @@ if isFast {
 } else {
     print("watching \(fuzzer_watch_all()) edges")
 }
-// The driver keeps the strings for as long as it runs.
+// The driver keeps the strings as long as it runs.
 private var arguments: [UnsafeMutablePointer<CChar>?] =
     ([CommandLine.arguments[0]] + rest).map { strdup($0) } + [nil]
 private var count = Int32(arguments.count - 1)

@@ -1,8 +1,8 @@
 import HeadgateSeeds
 import Testing
 
-/// The short run of the fuzzers' targets: what is in `Tests/Fixtures/fuzz`, and what chance makes of it. `Tools/fuzz` is
-/// the long one. Each in a process of its own, which tells its seeds (``Seeds``).
+/// The short run of the fuzz targets, with the inputs in `Tests/Fixtures/fuzz` and random variations. `Tools/fuzz` is
+/// the long one. Each runs in a process of its own, which prints its seeds (``Seeds``).
 @Suite("X3: inputs at random", .timeLimit(.minutes(5)))
 struct FuzzReplayTests {
     @Test("X3: whatever comes of HTTP, JetStream and workers means what it says, and tells no secret")

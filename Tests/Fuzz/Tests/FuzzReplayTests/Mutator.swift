@@ -1,12 +1,12 @@
 import HeadgateSeeds
 
-/// Makes new inputs out of those of a corpus: a few changes to one of them, the same for the same seed.
+/// Creates new inputs from those of a corpus, by a few random changes to one of them.
 struct Mutator {
     private let corpus: [[UInt8]]
     private var random: SeededRandom
 
     private static let longest = 4096
-    /// What means something to one reader or another.
+    /// Tokens that have a meaning in one of the formats.
     private static let words: [[UInt8]] = [
         "{", "}", "[", "]", ":", ",", "\"", "\\", "\\u", "\\ud800", "\\udc00", "null", "true", "false", "0", "-0",
         "1e999",
@@ -49,7 +49,7 @@ struct Mutator {
         bytes.insert(contentsOf: other[piece(of: other)], at: place)
     }
 
-    /// A stretch of no more than some dozen bytes.
+    /// Returns a random range of at most 64 bytes.
     private mutating func piece(of bytes: [UInt8]) -> Range<Int> {
         let start = Int.random(in: 0...bytes.count, using: &random)
         let length = Int.random(in: 0...min(64, bytes.count - start), using: &random)
