@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// Tests the way of a pipe's bytes into its spool.
+/// Tests that the data of a pipe is moved to its spool.
 @Suite(.timeLimit(.minutes(5))) struct PipeSpoolTests {
     private final class Stage {
         let folder: String

@@ -131,7 +131,7 @@ struct NetworkProbeTests {
             var events = stage.events.makeAsyncIterator()
             await stage.kernelTells(.disconnected)
             #expect(await events.next() == .state(.disconnected))
-            // A request that ends before it has reached the server would leave its silence to the next one.
+            // If this request ended before it reached the server, the server's silence would apply to the next request.
             await asked.wait()
             await stage.kernelTells(.connected(.wifi))
             #expect(await events.next() == .state(.connected(.wifi)))

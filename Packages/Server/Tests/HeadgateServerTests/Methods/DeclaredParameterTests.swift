@@ -110,7 +110,7 @@ extension Method {
         Schema.object(params).places([])
     }
 
-    /// Returns params with all required members and this value at one place. With nil the value is left out.
+    /// Returns params with all required members and this value for one part. With nil, that part is left out.
     fileprivate func params(with place: Place, being value: DataItem?) -> DataObject {
         guard case .object(let params) = Schema.object(params).sample(place.steps[...], value) else { return [:] }
         return params

@@ -36,7 +36,8 @@ import Testing
         return params
     }
 
-    /// `wait` and `wait_ms` are left out: a call that waits for something that never comes gets no answer.
+    /// The names of members that the params may have. `wait` and `wait_ms` are left out, because a call with them may
+    /// never get an answer.
     private static let names = [
         "event", "events", "id", "key", "time", "dispatchers", "ttl_ms", "data", "flush", "timeout_ms", "topics",
         "watch",

@@ -230,7 +230,7 @@ struct AccountTests {
             let client = try RawClient(connectingTo: stage.socket)
             let event = Self.call(
                 1, "track", #"{"event":"x","data":{"x":"\#(String(repeating: "x", count: 50_000))"}}"#)
-            // Until the commit group and the socket are full.
+            // Sends until the commit group and the socket are full.
             while try await !stage.look({ $0.gate.events.isGroupFull }) {
                 client.fill(with: event + "\n")
                 try await Task.sleep(for: .milliseconds(1))

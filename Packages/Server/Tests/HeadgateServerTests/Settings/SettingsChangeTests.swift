@@ -148,7 +148,7 @@ struct SettingsChangeTests {
             let metrics = try await client.call("metrics")["metrics"].elements
             let info = metrics.first { $0["name"] == "headgate_store_info" }
             #expect(info?["samples"].elements.first?["labels"]["durability"] == "memory")
-            // Once the values are those of the start again, no setting waits.
+            // With the values of the start again, no setting waits for the next start.
             try await client.call("config.set", ["patch": ["durability": "memory", "store": ["kind": "log"]]])
             #expect(try await client.call("status")["warnings"] == [])
         }

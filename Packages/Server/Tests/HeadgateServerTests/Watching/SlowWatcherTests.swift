@@ -65,7 +65,7 @@ private final class SlowWatcher {
         service.scheduler.nextTurn { [self] in
             #expect(service.sessions.all.allSatisfy { $0.connection.outputBytes > 0 })
             _ = service.gate.pause("archive", reason: "missed", isFlushable: false) { _ in }
-            // After the reports that this causes, including one that waits for its time.
+            // Wait for all reports that the pause causes, including a delayed one.
             after(Self.longerThanAnyPace) { self.catchUp() }
         }
     }
@@ -95,7 +95,7 @@ private final class SlowWatcher {
     }
 
     private func after(_ duration: Duration, _ work: @escaping () -> Void) {
-        // At the end of the next turn, when its output has been written.
+        // The work runs at the end of the next turn, when the turn's output has been written.
         _ = service.scheduler.schedule(at: service.scheduler.now + duration) { self.service.scheduler.nextTurn(work) }
     }
 }

@@ -51,7 +51,7 @@ struct WatchCostTests {
                 try await owner.call("barrier.set", ["id": "door", "reason": .string("\(round) round")])
                 most = try await max(most, stage.look { $0.sessions.all.map(\.connection.outputBytes).max() ?? 0 })
             }
-            // Not more than the one notification that is in flight.
+            // The session keeps at most one notification.
             #expect(most > 0)
             #expect(most < 2 * Self.size)
         }

@@ -6,7 +6,7 @@ import HeadgateTransport
 @testable import HeadgateServer
 
 /// A network monitor whose probe sends real requests, on a real loop. Time stands still until the test moves it, and
-/// the test plays the kernel.
+/// the test reports the kernel's state.
 actor ProbeStage {
     /// An event that a test waits for.
     enum Event: Equatable {
