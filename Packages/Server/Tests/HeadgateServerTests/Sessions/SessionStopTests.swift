@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The reason that `client.list` gives for a client that is not read.
+/// Tests the reason that `client.list` gives for a client that is not read.
 @Suite("Why a session is not read")
 struct SessionStopTests {
     private static func limits(unanswered: Int = 100, bytes: Int = 1_000, output: Int = 1_000) -> Limits {
@@ -15,7 +15,8 @@ struct SessionStopTests {
         SessionMachine.Surroundings(outputBytes: bytes, isGroupFull: isGroupFull)
     }
 
-    /// A machine that takes its lines and has worked on some.
+    /// Returns a machine that is taking lines and has this many messages in progress.
+    /// - Parameter bytes: the size of these messages.
     private func taking(_ limits: Limits = SessionStopTests.limits(), _ messages: Int = 0, bytes: Int = 0)
         -> SessionMachine
     {
