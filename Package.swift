@@ -38,11 +38,15 @@ let server: [Target] = [
     .part("CCurl", of: "Server", linking: "curl"),
     .part("CRE2", of: "Server", linking: "re2"),
     .part(
+        "HeadgateStore", of: "Server",
+        ["CSQLite", "CDisk", "CXXHash", "CLZ4", "HeadgateCore", "HeadgateData", "HeadgateTransport"]),
+    .part(
         "HeadgateServer", of: "Server",
         [
-            "CSQLite", "CCurl", "CBuild", "CDisk", "CMemory", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CKafka",
-            "CUV", "CXXHash", "CLZ4", "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
+            "HeadgateStore", "CCurl", "CBuild", "CMemory", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CKafka",
+            "CUV", "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
         ]),
+    .tests("HeadgateStoreTests", of: "Server", ["HeadgateStore", "HeadgateCoreTesting", "HeadgateSeeds"]),
     .tests("HeadgateServerTests", of: "Server", ["HeadgateServer", "HeadgateCoreTesting", "HeadgateSeeds"]),
 ]
 
@@ -109,14 +113,15 @@ let tests: [Target] = [
     .testTarget(
         name: "ModulesTests",
         dependencies: [
-            "HeadgateData", "HeadgateCore", "HeadgateWire", "HeadgateTransport", "HeadgateServer", "HeadgateClient",
+            "HeadgateData", "HeadgateCore", "HeadgateWire", "HeadgateTransport", "HeadgateStore", "HeadgateServer",
+            "HeadgateClient",
         ],
         path: "Tests/Modules"),
     .testTarget(
         name: "SimulationTests",
         dependencies: [
             "HeadgateData", "HeadgateCore", "HeadgateCoreTesting", "HeadgateSeeds", "HeadgateWire",
-            "HeadgateTransport", "HeadgateServer", "HeadgateClient",
+            "HeadgateTransport", "HeadgateStore", "HeadgateServer", "HeadgateClient",
         ],
         path: "Tests/Simulation", exclude: ["Package.swift", "Program", "Faults.txt"]),
     .target(name: "CFuzzSocket", path: "Tests/Fuzz/Sources/CFuzzSocket"),
@@ -124,7 +129,7 @@ let tests: [Target] = [
         name: "FuzzReplayTests",
         dependencies: [
             "CFuzzSocket", "HeadgateData", "HeadgateCore", "HeadgateCoreTesting", "HeadgateSeeds", "HeadgateWire",
-            "HeadgateTransport", "HeadgateServer", "HeadgateClient",
+            "HeadgateTransport", "HeadgateStore", "HeadgateServer", "HeadgateClient",
         ],
         path: "Tests/Fuzz", exclude: ["Package.swift", "Sources/CFuzzer", "Sources/CFuzzSocket", "Sources/fuzz"],
         sources: ["Sources/FuzzTargets", "Tests/FuzzReplayTests"]),
@@ -146,7 +151,7 @@ let package = Package(
     ]
         + [
             "HeadgateData", "HeadgateCore", "HeadgateCoreTesting", "HeadgateWire", "HeadgateTransport",
-            "HeadgateServer", "HeadgateClient", "HeadgateClientTesting",
+            "HeadgateStore", "HeadgateServer", "HeadgateClient", "HeadgateClientTesting",
         ].map { .library(name: $0, targets: [$0]) },
     targets: core + transport + server + client + console + programs + examples + tests,
     cxxLanguageStandard: .cxx17

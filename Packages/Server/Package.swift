@@ -3,7 +3,10 @@ import PackageDescription
 
 let package = Package(
     name: "Server",
-    products: [.library(name: "HeadgateServer", targets: ["HeadgateServer"])],
+    products: [
+        .library(name: "HeadgateStore", targets: ["HeadgateStore"]),
+        .library(name: "HeadgateServer", targets: ["HeadgateServer"]),
+    ],
     dependencies: [.package(path: "../Core"), .package(path: "../Transport")],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -20,15 +23,28 @@ let package = Package(
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(
+            name: "HeadgateStore",
+            dependencies: [
+                "CSQLite", "CDisk", "CXXHash", "CLZ4", .product(name: "HeadgateCore", package: "Core"),
+                .product(name: "HeadgateData", package: "Core"),
+                .product(name: "HeadgateTransport", package: "Transport"),
+            ]),
+        .target(
             name: "HeadgateServer",
             dependencies: [
-                "CSQLite", "CCurl", "CBuild", "CDisk", "CMemory", "CNetlink", "CCrypto", "CRE2", "CNATS", "CKafka",
-                "CZstd", "CXXHash", "CLZ4",
+                "HeadgateStore", "CCurl", "CBuild", "CMemory", "CNetlink", "CCrypto", "CRE2", "CNATS", "CKafka",
+                "CZstd",
                 .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "CUV", package: "Transport"),
                 .product(name: "HeadgateWire", package: "Transport"),
                 .product(name: "HeadgateTransport", package: "Transport"),
+            ]),
+        .testTarget(
+            name: "HeadgateStoreTests",
+            dependencies: [
+                "HeadgateStore", .product(name: "HeadgateCoreTesting", package: "Core"),
+                .product(name: "HeadgateSeeds", package: "Core"),
             ]),
         .testTarget(
             name: "HeadgateServerTests",

@@ -21,6 +21,7 @@ let package = Package(
                 .product(name: "HeadgateCoreTesting", package: "Core"),
                 .product(name: "HeadgateWire", package: "Transport"),
                 .product(name: "HeadgateTransport", package: "Transport"),
+                .product(name: "HeadgateStore", package: "Server"),
                 .product(name: "HeadgateServer", package: "Server"),
                 .product(name: "HeadgateClient", package: "Client"),
             ]),

@@ -1,6 +1,7 @@
 import HeadgateCore
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// Where in a file of the log something may rot of which it is known what that costs.
 struct LogRot {

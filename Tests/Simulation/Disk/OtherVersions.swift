@@ -2,6 +2,7 @@ import Glibc
 import HeadgateCore
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// What other versions of the daemon leave on the disk (Behaviour Q11): an older form of the store, which is made one of this
 /// version, or a newer one, which is refused and stays as it is.

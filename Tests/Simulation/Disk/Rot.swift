@@ -2,6 +2,7 @@ import HeadgateCore
 import HeadgateData
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// Bytes that rot where they lie, synced or not (Behaviour Q8), and the account of what may be lost by that.
 ///

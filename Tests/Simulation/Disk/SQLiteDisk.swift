@@ -2,6 +2,7 @@ import CSQLite
 import Glibc
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// SQLite's refined words for faults, which its header makes in a way that Swift cannot import.
 private enum IOFault {

@@ -1,6 +1,7 @@
 import Glibc
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// The disk as one daemon has it, from its start to its end. Its calls fail when the history says so, and the daemon may
 /// be gone before any of them: then nothing that is left of it reaches the disk any more.

@@ -1,6 +1,7 @@
 import HeadgateCore
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// The store's thread, as a history has it: it gets its turn when the history says so, on the history's own thread.
 final class SimulatedStoreDesk: StoreDesk {

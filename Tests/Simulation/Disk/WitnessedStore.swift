@@ -2,6 +2,7 @@ import HeadgateCore
 import HeadgateData
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// The event store on a simulated disk, with a witness: the ledger is told of all that it is asked and answers.
 final class WitnessedStore: EventStore {

@@ -4,6 +4,7 @@ import HeadgateData
 import HeadgateSeeds
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// A history of a store alone: what a queue may ask of it, in any order, on a disk that does what it likes, with crashes at every call. It has
 /// none of the rest of a service, so that many more crashes fit into the same time.

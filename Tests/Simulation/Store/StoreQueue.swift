@@ -3,6 +3,7 @@ import HeadgateCoreTesting
 import HeadgateData
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// What a queue asks of its store, by the terms that it keeps: numbers ascend, groups go on from those before them, nothing is settled that is
 /// not stored, and what nobody needs any more is only said once that is said of all.

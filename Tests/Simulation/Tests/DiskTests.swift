@@ -3,6 +3,7 @@ import HeadgateSeeds
 import Testing
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// The machine's disk and the simulated one do the same as long as nothing goes wrong.
 @Suite("A disk")

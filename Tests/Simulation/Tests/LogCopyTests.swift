@@ -5,6 +5,7 @@ import Testing
 
 @testable import HeadgateCore
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// A log of which one dispatcher still needs a little of each segment, and all others nothing.
 @Suite("What is still needed of sparse segments is copied, and stays where it is")

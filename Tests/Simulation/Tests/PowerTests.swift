@@ -5,6 +5,7 @@ import Testing
 
 @testable import HeadgateCore
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// A store on a simulated disk, whose daemon is killed and whose machine loses its power.
 @Suite("What a store has acknowledged survives the power")

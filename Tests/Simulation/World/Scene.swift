@@ -2,6 +2,7 @@ import HeadgateCore
 import HeadgateData
 
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// What a history begins with: settings drawn by chance, small enough that every limit is met.
 struct Scene {

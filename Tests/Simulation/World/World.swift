@@ -3,6 +3,7 @@ import HeadgateSeeds
 
 @testable import HeadgateCore
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// One history: a daemon that is started, dies and is started again on what the disk then has, and everybody around it, on one
 /// thread and without a real clock. What is not under test is here, and does what chance says.

@@ -2,6 +2,7 @@ import HeadgateData
 
 @testable import HeadgateCore
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// The binary columns of the store's database. Any bytes decode to a value or to nothing, and a decoded value must
 /// survive encoding.

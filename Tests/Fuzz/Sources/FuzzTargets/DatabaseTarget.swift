@@ -3,6 +3,7 @@ import HeadgateData
 
 @testable import HeadgateCore
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// A start of the service with arbitrary rows in the store's database. Rows are read, quarantined or ignored, and the
 /// service must then store and deliver an event.

@@ -3,6 +3,7 @@ import HeadgateData
 
 @testable import HeadgateCore
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// A start of the service with arbitrary frames in the log, with correct checksums. Frames are read or counted as
 /// damaged, the log must then store an event, and a second start must find the same state.

@@ -2,6 +2,7 @@ import HeadgateData
 
 @testable import HeadgateCore
 @testable import HeadgateServer
+@testable import HeadgateStore
 
 /// Inserts rows from an input into the tables of a store's database.
 struct StoredRows {

@@ -162,13 +162,3 @@ public struct RemoteSource: Equatable, Sendable {
         reader.seconds("refresh_s", into: &refresh)
     }
 }
-
-/// The failures that an acknowledged event survives (Behaviour Q5).
-public enum Durability: String, CaseIterable, Sendable {
-    /// The event survives a power failure.
-    case full
-    /// The event survives the end of the process, but not a power failure.
-    case normal
-    /// The event is lost at the end of the process.
-    case memory
-}

@@ -48,6 +48,13 @@ final class ServiceStore {
     }
 }
 
+extension DataDirectory {
+    /// Returns true if the daemon itself uses a name in its data directory, so that no dispatcher may write there.
+    static func isReserved(_ name: String) -> Bool {
+        owns(name) || [PersistedSettings.name, RemoteSettingsCopy.name].contains { name.hasPrefix($0) }
+    }
+}
+
 /// Tells people how far a move from one kind of store to the other has come: a start may take its time over it.
 ///
 /// `@unchecked`: it belongs to the store's thread.

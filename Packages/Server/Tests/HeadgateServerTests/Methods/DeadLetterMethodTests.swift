@@ -1,3 +1,4 @@
+import HeadgateCoreTesting
 import HeadgateData
 import Testing
 
@@ -15,10 +16,16 @@ struct DeadLetterMethodTests {
                 throw Missing(what: dispatcher)
             }
             for event in numbers {
-                let record = Groups.of(event...event).chunk.bytes
-                service.gate.settlements.add(.deadLetter(.sample(event, dispatcher: number, record: record)))
+                service.gate.settlements.add(.deadLetter(Self.letter(event, number)))
             }
         }
+    }
+
+    private static func letter(_ event: SequenceNumber, _ dispatcher: DispatcherNumber) -> DeadLetter {
+        DeadLetter(
+            dispatcher: dispatcher, sequenceNumber: event, reason: .maxAttempts, status: 503, answer: "busy",
+            attempts: 100, firstFailedAt: Timestamp(milliseconds: 5), diedAt: Timestamp(milliseconds: 6),
+            record: AppendGroup.sample(event...event).chunk.bytes)
     }
 
     @Test("D10, O4: dead letters that the store dropped to make room are counted")

@@ -72,14 +72,14 @@ private struct FileTarget {
         guard let directory else {
             let steps = path.split(separator: "/").filter { $0 != "." }
             self.path = (path.hasPrefix("/") ? "/" : "") + steps.joined(separator: "/")
-            isStores = !path.hasPrefix("/") && steps.first.map { DataDirectory.owns(String($0)) } == true
+            isStores = !path.hasPrefix("/") && steps.first.map { DataDirectory.isReserved(String($0)) } == true
             kind = nil
             return
         }
         let root = CanonicalPath.of(directory)
         self.path = CanonicalPath.of(path.hasPrefix("/") ? path : "\(root)/\(path)")
         let inside = self.path.hasPrefix(root + "/") ? self.path.dropFirst(root.count + 1) : ""
-        isStores = inside.split(separator: "/").first.map { DataDirectory.owns(String($0)) } == true
+        isStores = inside.split(separator: "/").first.map { DataDirectory.isReserved(String($0)) } == true
         kind = CanonicalPath.kind(of: self.path)
     }
 

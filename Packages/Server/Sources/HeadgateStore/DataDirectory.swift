@@ -1,0 +1,134 @@
+import Glibc
+import HeadgateCore
+import HeadgateData
+
+/// The directory in which a daemon keeps its events, held for this process alone as long as this object lives
+/// (Behaviour Q9).
+package final class DataDirectory {
+    let path: String
+    private let disk: any Disk
+    /// The lock goes when the file is closed, or with the process.
+    private var lock: any DiskFile
+
+    /// Makes the directory if it is missing, and takes the lock.
+    package init(_ path: String, on disk: any Disk = SystemDisk()) throws(StoreFault) {
+        self.path = path
+        self.disk = disk
+        do throws(DiskFault) { try disk.makeDirectory(path) } catch {
+            throw error.storeFault("cannot make the directory \(path)")
+        }
+        lock = try DataDirectory.takeLock(in: path, on: disk)
+    }
+
+    /// Makes the directory again and takes its lock, if somebody has taken the directory or the lock's file away.
+    func holdAgain() throws(StoreFault) {
+        guard !lock.isStill(at: DataDirectory.lockPath(in: path)) else { return }
+        do throws(DiskFault) { try disk.makeDirectory(path) } catch {
+            throw error.storeFault("cannot make the directory \(path)")
+        }
+        lock = try DataDirectory.takeLock(in: path, on: disk)
+    }
+
+    private static func lockPath(in path: String) -> String { path + "/headgate.lock" }
+
+    var databasePath: String { path + "/events.db" }
+
+    /// Returns true if the event store uses a name in the data directory.
+    package static func owns(_ name: String) -> Bool {
+        name == "log" || name == "damaged" || ownPrefixes.contains { name.hasPrefix($0) }
+    }
+
+    private static let ownPrefixes = ["log.damaged", "events.db", "headgate.lock", "moving-to-", "moved-to-"]
+
+    /// Those of the database and of what SQLite keeps beside it.
+    var databasePaths: [String] { ["", "-wal", "-shm"].map { databasePath + $0 } }
+
+    /// Sees to it that there is a database file which only its owner may read: SQLite gives its other files the same
+    /// mode.
+    func prepareDatabase() throws(StoreFault) {
+        do throws(DiskFault) { _ = try disk.open(databasePath, creating: true) } catch {
+            throw error.storeFault("cannot open \(databasePath)")
+        }
+    }
+
+    /// The first bytes of the database, without SQLite, which would open its log and write beside it. Nil where there is
+    /// no such file, or a shorter one.
+    func beginningOfDatabase(_ count: Int) -> [UInt8]? {
+        guard let file = try? disk.open(databasePath, creating: false) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let read = bytes.withUnsafeMutableBytes { try? file.read(into: $0, at: 0) }
+        return read == count ? bytes : nil
+    }
+
+    /// Gives a damaged database a new name, together with the files beside it (Behaviour Q8).
+    /// - Parameters:
+    ///   - word: what is wrong with it.
+    ///   - time: when that was found.
+    /// - Returns: the new name.
+    func setDatabaseAside(as word: String = "damaged", at time: Timestamp) throws(StoreFault) -> String {
+        let name = try setAside(databasePath, as: word, at: time)
+        for suffix in ["-wal", "-shm"] {
+            // Either may be missing.
+            try? disk.rename(databasePath + suffix, to: name + suffix)
+        }
+        return name
+    }
+
+    /// Gives a file or directory that cannot be used another name.
+    /// - Parameters:
+    ///   - word: what is wrong with it.
+    ///   - time: when that was found.
+    /// - Returns: the new name.
+    func setAside(_ path: String, as word: String = "damaged", at time: Timestamp) throws(StoreFault) -> String {
+        let name = freeName(path + "." + word + "-" + DataDirectory.nameOf(time))
+        do throws(DiskFault) { try disk.rename(path, to: name) } catch {
+            throw error.storeFault("cannot set \(path) aside")
+        }
+        return name
+    }
+
+    private func freeName(_ wanted: String) -> String {
+        var name = wanted
+        var count = 1
+        while disk.exists(name) {
+            count += 1
+            name = "\(wanted)-\(count)"
+        }
+        return name
+    }
+
+    private static func nameOf(_ time: Timestamp) -> String {
+        var seconds = time_t(time.milliseconds / 1_000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
+            let count = strftime(buffer.baseAddress, buffer.count, "%Y%m%dT%H%M%SZ", &parts)
+            return String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        }
+    }
+
+    private static func takeLock(in path: String, on disk: any Disk) throws(StoreFault) -> any DiskFile {
+        let name = lockPath(in: path)
+        let file: any DiskFile
+        let isOurs: Bool
+        do throws(DiskFault) {
+            file = try disk.open(name, creating: true)
+            isOurs = try file.lock()
+        } catch {
+            throw error.storeFault("cannot lock \(name)")
+        }
+        guard isOurs else { throw .inUse("\(path) is used by another headgated (pid \(owner(file)))") }
+        // The number is for people; the lock holds without it.
+        try? file.resize(to: 0)
+        try? Array("\(getpid())\n".utf8).withUnsafeBytes { try file.write($0, at: 0) }
+        return file
+    }
+
+    private static func owner(_ file: any DiskFile) -> String {
+        withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { buffer in
+            let count = (try? file.read(into: buffer, at: 0)) ?? 0
+            let digits = buffer.prefix(count).prefix { $0 != UInt8(ascii: "\n") }
+            return digits.isEmpty ? "unknown" : String(decoding: digits, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import CDisk
+import Glibc
+import HeadgateCore
+
+/// The machine's file system.
+package final class SystemDisk: Disk {
+    package let sqliteName: String? = nil
+    private let context = Context()
+
+    package init() {}
+
+    package var syncTimes: SyncTimes? { context.times }
+
+    /// What all its files use.
+    struct Context: Sendable {
+        let times = SyncTimes()
+        let background = BackgroundSync()
+    }
+
+    package func makeDirectory(_ path: String) throws(DiskFault) {
+        if mkdir(path, 0o700) == 0 {
+            // Without it what is in the directory would be of no use after a power failure. Not every file system can.
+            try? syncDirectory(SystemDisk.parent(of: path))
+            return
+        }
+        if errno == ENOENT, SystemDisk.parent(of: path) != path, !exists(SystemDisk.parent(of: path)) {
+            try makeDirectory(SystemDisk.parent(of: path))
+            return try makeDirectory(path)
+        }
+        let fault = DiskFault.last
+        var status = stat()
+        guard fault.code == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw fault }
+    }
+
+    package func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
+        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT : O_RDWR, context)
+        if creating { try file.makePrivate() }
+        return file
+    }
+
+    /// Opens a file that is not to be changed.
+    func openForReading(_ path: String) throws(DiskFault) -> any DiskFile {
+        try SystemFile(path, flags: O_RDONLY, context)
+    }
+
+    package func exists(_ path: String) -> Bool {
+        access(path, F_OK) == 0
+    }
+
+    package func size(of path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    package func identity(of path: String) -> FileIdentity? {
+        var status = stat()
+        return stat(path, &status) == 0 ? FileIdentity(status) : nil
+    }
+
+    package func list(_ directory: String) throws(DiskFault) -> [String] {
+        guard let stream = opendir(directory) else { throw .last }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    package func rename(_ path: String, to new: String) throws(DiskFault) {
+        try DiskFault.check(Glibc.rename(path, new))
+    }
+
+    package func remove(_ path: String) throws(DiskFault) {
+        try DiskFault.check(unlink(path))
+    }
+
+    package func syncDirectory(_ path: String) throws(DiskFault) {
+        let directory = try SystemFile(path, flags: O_RDONLY | O_DIRECTORY, context)
+        try directory.syncAll()
+    }
+
+    private static func parent(of path: String) -> String {
+        guard let end = path.lastIndex(of: "/") else { return "." }
+        return end == path.startIndex ? "/" : String(path[..<end])
+    }
+}
+
+/// A file of the machine's.
+private final class SystemFile: DiskFile {
+    private let descriptor: Int32
+    private let context: SystemDisk.Context
+    /// The way past the page cache; nil where there is none, or it has not been needed.
+    private var direct: DirectWriter?
+    private var isDirectTried = false
+    private var isLocked = false
+
+    /// Files that are made are their owner's alone (Behaviour Q9).
+    init(_ path: String, flags: Int32, _ context: SystemDisk.Context) throws(DiskFault) {
+        self.context = context
+        descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .last }
+    }
+
+    deinit {
+        // The number of the descriptor is another file's soon.
+        try? endSync()
+        // Closing alone would leave the lock to a program that another thread is just starting: until it runs, it has
+        // all that was open.
+        if isLocked { flock(descriptor, LOCK_UN) }
+        close(descriptor)
+    }
+
+    func makePrivate() throws(DiskFault) {
+        try DiskFault.check(fchmod(descriptor, 0o600))
+    }
+
+    func size() throws(DiskFault) -> Int {
+        var status = stat()
+        try DiskFault.check(fstat(descriptor, &status))
+        return Int(status.st_size)
+    }
+
+    func isStill(at path: String) -> Bool {
+        var (own, named) = (stat(), stat())
+        guard fstat(descriptor, &own) == 0, stat(path, &named) == 0 else { return false }
+        return FileIdentity(own) == FileIdentity(named)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let count = pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset + done))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .last }
+            guard count > 0 else { break }
+            done += count
+        }
+        return done
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        if try direct?.writeOn(bytes, at: offset, self) == true { return }
+        direct?.forget()
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .last }
+            done += count
+        }
+    }
+
+    func resize(to count: Int) throws(DiskFault) {
+        direct?.forget()
+        try DiskFault.check(ftruncate(descriptor, off_t(count)))
+    }
+
+    func preallocate(_ count: Int) throws(DiskFault) {
+        // It answers with the fault's number.
+        let code = posix_fallocate(descriptor, 0, off_t(count))
+        guard code == 0 else { throw DiskFault(code: code) }
+    }
+
+    func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        let code = try context.times.measure { () throws(DiskFault) in
+            if try directWriter()?.write(bytes, at: offset, self) != true { try write(bytes, at: offset) }
+            return fdatasync(descriptor)
+        }
+        try DiskFault.check(code)
+    }
+
+    private func directWriter() -> DirectWriter? {
+        if !isDirectTried { (direct, isDirectTried) = (DirectWriter(descriptor), true) }
+        return direct
+    }
+
+    /// The size is synced with the bytes, the times of changes are not: nobody needs these.
+    func sync() throws(DiskFault) {
+        try DiskFault.check(context.times.measure { fdatasync(descriptor) })
+    }
+
+    func beginSync() -> Bool { context.background.begin(descriptor) }
+
+    var isSyncing: Bool { context.background.isUnderWay(on: descriptor) }
+
+    func endSync() throws(DiskFault) { try context.background.end(on: descriptor) }
+
+    func writeOut(_ range: Range<Int>) {
+        _ = cdisk_write_out(descriptor, Int64(range.lowerBound), Int64(range.count))
+    }
+
+    func leaveCache() {
+        posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+    }
+
+    func syncAll() throws(DiskFault) {
+        try DiskFault.check(fsync(descriptor))
+    }
+
+    func lock() throws(DiskFault) -> Bool {
+        isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        guard isLocked || errno == EWOULDBLOCK else { throw .last }
+        return isLocked
+    }
+}
+
+extension DiskFault {
+    /// What the last system call says.
+    static var last: DiskFault { DiskFault(code: errno) }
+
+    fileprivate static func check(_ result: Int32) throws(DiskFault) {
+        guard result == 0 else { throw .last }
+    }
+
+    /// A file that the store needs has been taken away.
+    static var gone: DiskFault { DiskFault(code: ENOENT) }
+
+    /// A Boolean value that says whether a file was not there.
+    var isMissing: Bool { code == ENOENT }
+
+    /// Whether there was no room.
+    var isNoRoom: Bool { code == ENOSPC || code == EDQUOT }
+
+    /// The same for those who know nothing of disks.
+    package func storeFault(_ what: String) -> StoreFault {
+        let message = "\(what): \(String(cString: strerror(code)))"
+        return isNoRoom ? .noRoom(message) : .failed(message)
+    }
+}

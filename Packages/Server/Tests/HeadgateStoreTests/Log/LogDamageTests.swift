@@ -1,0 +1,107 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("A log that is damaged")
+struct LogDamageTests {
+    let scene = StoreScene(.log)
+
+    /// Events 1 to 90 in segments of 8 KiB, of which nobody has settled any; the store is closed.
+    private func fill() throws {
+        (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        for first in stride(from: SequenceNumber(1), to: 90, by: 3) {
+            scene.append(Groups.of(first...first + 2, size: 200, newRoutes: first == 1 ? [1: [1]] : [:]))
+        }
+        scene.close()
+    }
+
+    private func change(_ file: String, _ body: (inout Data) throws -> Void) throws {
+        let url = URL(fileURLWithPath: file)
+        var bytes = try Data(contentsOf: url)
+        try body(&bytes)
+        try bytes.write(to: url)
+    }
+
+    /// The files of the log by the numbers of their segments, the oldest first.
+    private func segments() throws -> [String] {
+        let folder = scene.directory + "/log/"
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".log") }
+        let numbered = names.compactMap { name -> (UInt64, String)? in
+            guard let bytes = FileManager.default.contents(atPath: folder + name),
+                case .header(let header) = Array(bytes.prefix(64)).withUnsafeBytes(LogHeader.read)
+            else { return nil }
+            return (header.number, folder + name)
+        }
+        return numbered.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+
+    @Test("Q8: a damaged event costs its group, is counted and kept for people, and holds up nobody")
+    func record() throws {
+        try fill()
+        let file = try #require(try segments().first)
+        try change(file) { bytes in
+            let place = try #require(bytes.range(of: Data("event-5\"".utf8)))
+            bytes[place.lowerBound + 6] = UInt8(ascii: "6")
+        }
+        let state = try scene.open()
+        #expect(state.lastSequenceNumber == 90 && state.warnings == [])
+        #expect(try scene.numbers() == Array(1...3) + Array(7...90))
+        scene.write()
+        #expect(scene.quarantined == 3)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory + "/log/damaged").count == 1)
+        #expect(try scene.reopen().unsettled[1]?[1]?.events == 87)
+        #expect(try scene.numbers() == Array(1...3) + Array(7...90))
+    }
+
+    @Test("Q8: a segment whose beginning is damaged is read all the same")
+    func header() throws {
+        try fill()
+        let file = try #require(try segments().first)
+        try change(file) { $0.replaceSubrange(0..<64, with: Data(repeating: 0x5A, count: 64)) }
+        let state = try scene.open()
+        #expect(state.lastSequenceNumber == 90 && state.warnings == [])
+        #expect(try scene.numbers() == Array(1...90))
+    }
+
+    @Test("Q8: where the state is damaged that the newest segment begins with, an older one and what came behind it do")
+    func snapshot() throws {
+        try fill()
+        let file = try #require(try segments().last)
+        try change(file) { $0[LogHeader.size + LogFrame.headerSize + 3] ^= 0x40 }
+        let state = try scene.open()
+        #expect(state.lastSequenceNumber == 90 && state.dispatchers == [.at(0)])
+        #expect(try scene.numbers() == Array(1...90))
+        #expect(state.warnings.count == 1 && state.warnings[0].contains("damaged"), "\(state.warnings)")
+    }
+
+    @Test("Q8: of a newest segment of which nothing is known any more the file is kept, and no number is given again")
+    func newest() throws {
+        try fill()
+        let file = try #require(try segments().last)
+        try change(file) { $0.replaceSubrange(0..<64, with: Data(repeating: 0x5A, count: 64)) }
+        let state = try scene.open()
+        #expect(state.lastSequenceNumber > 90 && state.warnings.count == 1, "\(state.warnings)")
+        #expect(FileManager.default.fileExists(atPath: file + ".damaged"))
+        let numbers = try scene.numbers()
+        #expect(numbers == Array(1...(try #require(numbers.last))) && numbers.count < 90)
+        #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
+    }
+
+    @Test("Q8: of a segment whose file is shorter than it was, what is left stays, whatever comes behind")
+    func cutOff() throws {
+        try fill()
+        let file = try #require(try segments().first)
+        try change(file) { $0.removeLast($0.count / 2) }
+        try scene.open()
+        let left = try scene.numbers()
+        #expect(left.starts(with: 1...3) && left.count < 90 && left.last == 90)
+        for number in 91...180 as ClosedRange<SequenceNumber> { scene.append(Groups.of(number...number, size: 200)) }
+        #expect(try scene.numbers() == left + Array(91...180))
+        #expect(try scene.reopen().lastSequenceNumber == 180)
+        #expect(try scene.numbers() == left + Array(91...180))
+    }
+}

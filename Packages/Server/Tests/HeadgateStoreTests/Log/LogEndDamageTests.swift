@@ -1,0 +1,277 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateStore
+
+/// A log of one segment, as a daemon leaves it that was killed, in which something rots.
+@Suite("A log that is damaged near its end")
+struct LogEndDamageTests {
+    private let left = StoreScene(.log)
+    private let scene = StoreScene(.log)
+
+    /// Groups of three events, 1 to 9, for a dispatcher; the daemon is killed.
+    /// - Parameter body: what is done behind the events.
+    private func fill(_ body: () -> Void = {}) throws {
+        try left.open()
+        left.write(.dispatcher(.at(0)))
+        for first in stride(from: SequenceNumber(1), to: 9, by: 3) {
+            left.append(Groups.of(first...first + 2, size: 50, newRoutes: first == 1 ? [1: [1]] : [:]))
+        }
+        body()
+        try FileManager.default.copyItem(atPath: left.directory, toPath: scene.directory)
+    }
+
+    @Test("Q8: what was found damaged is counted as such once, also where a summary was written since")
+    func beforeTheSummary() throws {
+        (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        for first in stride(from: SequenceNumber(1), to: 90, by: 3) {
+            scene.append(Groups.of(first...first + 2, size: 200, newRoutes: first == 1 ? [1: [1]] : [:]))
+            guard first == 7 else { continue }
+            try rot("event-5")
+            #expect(try scene.numbers() == [1, 2, 3, 7, 8, 9])
+        }
+        for _ in 1...2 {
+            #expect(try scene.reopen().unsettled[1]?[1]?.events == 87)
+            #expect(try scene.numbers().count == 87)
+        }
+        #expect(scene.quarantined == 3)
+    }
+
+    private func rot(_ text: String) throws {
+        try rot(text, in: scene)
+    }
+
+    /// A byte of the newest file that has a text.
+    private func rot(_ text: String, in scene: StoreScene) throws {
+        let log = scene.directory + "/log/"
+        let names = try FileManager.default.contentsOfDirectory(atPath: log).filter { $0.hasSuffix(".log") }.sorted()
+        let holds = { FileManager.default.contents(atPath: log + $0)?.range(of: Data(text.utf8)) != nil }
+        let file = try log + #require(names.last(where: holds))
+        var bytes = try #require(FileManager.default.contents(atPath: file))
+        let place = try #require(bytes.range(of: Data(text.utf8)))
+        bytes[place.upperBound - 1] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: file))
+    }
+
+    @Test("Q8: events that others lie behind are told by their number, and their bytes are kept")
+    func inTheMiddle() throws {
+        try fill()
+        try rot("event-5")
+        let state = try scene.open()
+        #expect(state.warnings.count == 1 && state.notes == [])
+        #expect(state.warnings[0].hasSuffix(" are damaged and left out, and 3 events with them"), "\(state.warnings)")
+        #expect(try scene.numbers() == [1, 2, 3, 7, 8, 9])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory + "/log/damaged").count == 1)
+    }
+
+    @Test("Q8: the newest events may be a write that was cut off: that is told, and is no warning")
+    func theLast() throws {
+        try fill()
+        try rot("event-8")
+        let verified = try StoreVerification(directory: scene.directory).run()
+        #expect(verified.isSound && verified.lines.last == "nothing else is damaged")
+        #expect(verified.lines.contains { $0.hasPrefix("note: ") && $0.contains("at the end of the log") })
+        let state = try scene.open()
+        #expect(state.warnings == [] && state.notes.count == 1, "\(state.notes)")
+        #expect(state.lastSequenceNumber == 6)
+    }
+
+    @Test(
+        "Q8: what a start has written anew was on the disk: where it rots that is damage, and nothing goes with it",
+        arguments: [("event-2", [4, 5, 6, 7, 8, 9]), ("event-8", [1, 2, 3, 4, 5, 6])])
+    func writtenAnew(_ event: String, left numbers: [SequenceNumber]) throws {
+        left.options.durability = .normal
+        try fill()
+        // The daemon is killed once more before it has written anything.
+        try scene.open()
+        let again = StoreScene(.log)
+        try FileManager.default.copyItem(atPath: scene.directory, toPath: again.directory)
+        try rot(event, in: again)
+        let state = try again.open()
+        #expect(state.warnings.count == 1 && state.notes == [], "\(state.warnings) \(state.notes)")
+        #expect(state.lastSequenceNumber >= 9)
+        #expect(try again.numbers() == numbers)
+    }
+
+    @Test("Q8: behind an orderly stop nothing is told of what an earlier write left")
+    func afterAStop() throws {
+        try fill { left.close() }
+        let state = try scene.open()
+        #expect(state.warnings == [] && state.notes == [] && state.lastSequenceNumber == 9)
+    }
+
+    @Test("Q8: numbers of packed events that are damaged are not given again, however many lay in a few bytes")
+    func packedNumbers() throws {
+        try left.open()
+        left.write(.dispatcher(.at(0)))
+        left.append(Groups.of(1...2, newRoutes: [1: [1]]))
+        left.append(Groups.of(3...2_000, size: 2))
+        left.close()
+        try FileManager.default.copyItem(atPath: left.directory, toPath: scene.directory)
+        // Where the records are packed there is no text to look for: it is the last frame but one.
+        let file = scene.directory + "/log/000001.log"
+        var bytes = try #require(FileManager.default.contents(atPath: file))
+        let end = try #require(bytes.lastIndex { $0 != 0 })
+        bytes[end - 200] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: file))
+        let state = try scene.open()
+        #expect(
+            state.lastSequenceNumber >= 2_000 && state.warnings.count == 1,
+            "\(state.lastSequenceNumber) \(state.warnings)")
+        #expect(try scene.numbers() == [1, 2])
+    }
+
+    @Test("Q8: numbers of events that are damaged are not given again, also where only what came of them is there")
+    func numbers() throws {
+        try fill {
+            left.write(.settled(1, Settled(through: 9)))
+            left.append(Groups.of(10...10))
+            left.close()
+        }
+        try rot("event-8")
+        try rot("event-10")
+        let state = try scene.open()
+        #expect(state.warnings.count == 2, "\(state.warnings)")
+        // No more than may be lost: the sweeper goes from number to number.
+        #expect((11...1_000).contains(state.lastSequenceNumber))
+        #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
+    }
+
+    @Test(
+        "Q8: numbers of damaged events are not given again where they are settled in what was not synced",
+        arguments: [.settled(1, Settled(through: 40)), .trim(through: 40), .deadLetter(.sample(40))] as [StoreChange])
+    func settledInDoubt(_ change: StoreChange) throws {
+        try fill {
+            // Refused groups had the numbers between.
+            left.append(Groups.of(40...40))
+            left.write(change)
+        }
+        try rot("event-40")
+        let state = try scene.open()
+        #expect(state.warnings.count == 1, "\(state.warnings)")
+        #expect((41...400).contains(state.lastSequenceNumber))
+        #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
+    }
+
+    @Test(
+        "Q8: a number of which only what was not synced says that it is settled is not given again",
+        arguments: [.settled(1, Settled(through: 40)), .forgetIDs(through: 40), .deadLetter(.sample(40))]
+            as [StoreChange])
+    func settledWithoutDamage(_ change: StoreChange) throws {
+        try fill { left.write(change) }
+        #expect(try scene.open().lastSequenceNumber == 40)
+        #expect(try scene.reopen().lastSequenceNumber == 40)
+    }
+
+    @Test("Q8: numbers of damaged events are not given again where a sync fails behind them, and the log is mended")
+    func mended() throws {
+        let disk = FaultyDisk()
+        scene.options.disk = disk
+        try scene.open()
+        for first: SequenceNumber in [1, 4] { scene.append(Groups.of(first...first + 2)) }
+        try rot("event-6")
+        disk.failsToSync = true
+        #expect(scene.append(Groups.of(7...7)) != nil)
+        disk.failsToSync = false
+        scene.write(.keep("a", [1]))
+        // What was acknowledged and is not there any more is damage, whether or not anything lies behind it.
+        #expect(try scene.numbers() == [1, 2, 3])
+        #expect(scene.quarantined == 3)
+        #expect(try scene.reopen().lastSequenceNumber == 6)
+    }
+
+    @Test("Q8: what is damaged is taken off once, also where the log is mended just then")
+    func whileMended() throws {
+        let disk = FaultyDisk()
+        (scene.options.disk, scene.options.segmentSize, scene.options.blockSize) = (disk, 8 << 10, 1 << 10)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        for first in stride(from: SequenceNumber(1), to: 90, by: 3) {
+            scene.append(Groups.of(first...first + 2, size: 200, newRoutes: first == 1 ? [1: [1]] : [:]))
+        }
+        try rot("event-5")
+        disk.failsToSync = true
+        #expect(scene.append(Groups.of(91...91)) != nil)
+        disk.failsToSync = false
+        for _ in 1...2 { #expect(try scene.numbers().count == 87) }
+        #expect(scene.quarantined == 3)
+        #expect(try scene.reopen().unsettled[1]?[1]?.events == 87)
+    }
+
+    @Test("Q3: that nothing is needed any more is said of what there is, not of what will come")
+    func allTrimmed() throws {
+        try fill { left.write(.trim(through: .max)) }
+        #expect(try scene.open().lastSequenceNumber == 9)
+        scene.append(Groups.of(10...10))
+        #expect(try scene.reopen().unsettled[1]?[1]?.events == 1)
+    }
+
+    @Test("Q8: a number of which it is said that it is settled was given")
+    func settled() {
+        var state = LogState()
+        state.lastSequenceNumber = 3
+        state.dispatchers[1] = StoredDispatcher(number: 1, id: "collect", settled: Settled(through: 4, and: [6...7]))
+        #expect(state.highestMentioned == 7)
+        state.trimmedThrough = 8
+        #expect(state.highestMentioned == 8, "nobody needs what is up to it: a start takes it for settled by all")
+        state.ids.forget(through: 9)
+        #expect(state.highestMentioned == 9)
+        state.letters.add(.sample(12), at: LetterPlace(frame: LogPlace(segment: 1, offset: 64), index: 0))
+        #expect(state.highestMentioned == 12, "of a dead letter only its number may be left")
+    }
+
+    @Test("Q8: a number that only a dead letter or a remembered id mentions was given")
+    func mentioned() {
+        var state = LogState()
+        state.lastSequenceNumber = 3
+        let place = LogPlace(segment: 1, offset: 64)
+        let letters: [LogChange] = [.asked(.deadLetter(.sample(9))), .asked(.deadLetter(.sample(5)))]
+        state.apply(letters, in: place)
+        #expect(state.highestMentioned == 9)
+        state.apply([.lettersGone([1])], in: place)
+        #expect(state.highestMentioned == 5)
+        var extras = LogExtras()
+        extras.recentIDs = RecentIDs(lastSequenceNumber: 11, receivedStamp: 0, count: 1, bytes: [1])
+        state.apply(extras)
+        #expect(state.highestMentioned == 11)
+        state.apply([.asked(.forgetIDs(through: 12))], in: place)
+        #expect(state.highestMentioned == 12)
+    }
+
+    @Test("Q8, D10: after a second start, too, no number is given again that only a dead letter has")
+    func letterAcrossStarts() throws {
+        try fill { left.write(.deadLetter(.sample(40))) }
+        for _ in 1...2 {
+            #expect(try scene.open().lastSequenceNumber == 40)
+            scene.close()
+        }
+        try scene.open()
+        #expect(scene.append(Groups.of(41...41)) == nil)
+        #expect(try scene.numbers() == Array(1...9) + [41])
+    }
+
+    @Test("Q8, D10: a dead letter that is damaged is counted, and is a letter no more")
+    func letter() throws {
+        try fill {
+            left.write(.deadLetter(.sample(1, record: Groups.of(20...20).chunk.bytes)))
+            left.write(.deadLetter(.sample(2, record: Groups.of(21...21).chunk.bytes)))
+            left.close()
+        }
+        _ = try scene.open()
+        try rot("event-20")
+        #expect(try letters() == [2])
+        #expect(scene.quarantined == 1)
+        _ = try scene.reopen()
+        #expect(try letters() == [2] && scene.quarantined == 1)
+    }
+
+    private func letters() throws -> [LetterNumber] {
+        let query = LetterQuery(limit: 10)
+        let result: Result<LetterPage, StoreFault> = scene.answer { scene.store.readLetters(query, then: $0) }
+        scene.write()
+        return try result.get().letters.map(\.number)
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateStore
+
+/// Who may take the last room of a full disk (decisions 51, 52 and 55).
+@Suite("The last room of a full disk")
+final class LogLastRoomTests {
+    private let disk = FaultyDisk()
+    private var options = StoreOptions(directory: NSTemporaryDirectory() + "/headgate-last-" + UUID().uuidString)
+    private var engine: LogEngine!
+    private var last: SequenceNumber = 0
+
+    private static let segment = 64 << 10
+    private static let reserve = segment / 8
+
+    init() throws {
+        (options.segmentSize, options.leastSegmentSize, options.blockSize) = (Self.segment, Self.segment, 4 << 10)
+        (options.leastPacked, options.disk) = (.max, disk)
+        disk.room = 9 * Self.segment + 100
+        engine = try #require(try options.open().engine as? LogEngine)
+        #expect(write(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "other"))))
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: options.directory)
+    }
+
+    /// - Returns: whether there was room.
+    private func write(_ changes: StoreChange...) -> Bool { commit(.write(changes)) }
+
+    /// - Returns: whether there was room.
+    private func commit(_ job: StoreJob) -> Bool {
+        engine.resumeChores()
+        return if case .success = engine.commit([job]) { true } else { false }
+    }
+
+    private func doChores() {
+        for _ in 0..<200 where engine.hasChores { engine.doSomeChores() }
+    }
+
+    private func append(size: Int = 900, route: RouteNumber = 1) -> Bool {
+        let routes: [RouteNumber: [DispatcherNumber]] = last == 0 ? [1: [1], 2: [2]] : [:]
+        guard commit(.append(Groups.of(last + 1...last + 1, route: route, size: size, newRoutes: routes))) else {
+            return false
+        }
+        last += 1
+        engine.lastAppended = last
+        return true
+    }
+
+    /// Events come until there is no room for any.
+    private func fill() {
+        while append() { doChores() }
+        #expect(engine.log.isOutOfRoom)
+    }
+
+    private func settleAll() -> Bool {
+        write(.settled(1, Settled(through: last)), .settled(2, Settled(through: last)), .trim(through: last))
+    }
+
+    @Test(
+        "Q8: on a full disk dead letters are deleted one by one, as long as there is room left to say what is settled")
+    func lettersOneByOne() throws {
+        for number in 1...300 as ClosedRange<SequenceNumber> {
+            #expect(write(.deadLetter(.sample(number))))
+        }
+        fill()
+        let page = try engine.readLetters(LetterQuery(limit: .max)).get()
+        #expect(page.letters.count == 300)
+        var deleted = 0
+        for letter in page.letters {
+            guard case .success = engine.purgeLetters(LetterQuery(letters: [letter.number], limit: 1)) else { break }
+            deleted += 1
+        }
+        #expect((50..<200).contains(deleted), "\(deleted)")
+        #expect(settleAll())
+        doChores()
+        for _ in 0..<20 { #expect(append()) }
+    }
+
+    @Test("Q8, D10: on a full disk dead letters are deleted, also where there is no room for another change")
+    func lettersLast() throws {
+        for number in 1...12 as ClosedRange<SequenceNumber> {
+            #expect(write(.deadLetter(.sample(number))))
+        }
+        fill()
+        while write(.keep("a", [])) {}
+        let page = try engine.readLetters(LetterQuery(limit: .max)).get()
+        let deleted = page.letters.map { engine.purgeLetters(LetterQuery(letters: [$0.number], limit: 1)) }
+        #expect(deleted.map { try? $0.get() } == Array(repeating: 1, count: 12))
+        #expect(settleAll())
+        doChores()
+        #expect(append())
+    }
+
+    @Test("Q8: what gives up a segment that is too small for another does not take the room of what makes some")
+    func smallSegments() throws {
+        // Of the other dispatcher's few events there is a copy, which is small.
+        for number in 1...260 { #expect(append(route: number == 30 || number == 90 ? 2 : 1)) }
+        for _ in 0..<100 { #expect(write(.settled(1, Settled(through: last)))) }
+        doChores()
+        let copy = try #require(engine.log.state.segments.first)
+        #expect(copy.file.size < Self.segment)
+        fill()
+        while write(.keep("a", [UInt8](repeating: 0, count: 100))) {}
+        // What goes with it would leave no room for anything else.
+        let letter = DeadLetter.sample(90, dispatcher: 2, record: [UInt8](repeating: 0, count: Self.reserve / 4))
+        let isWritten = write(.settled(2, Settled(through: last)), .deadLetter(letter))
+        #expect(!isWritten)
+        #expect(settleAll())
+        doChores()
+        for _ in 0..<20 { #expect(append()) }
+    }
+
+    @Test("Q8: nothing is refused for room that is only held by what nobody needs any more")
+    func atOnce() {
+        fill()
+        #expect(settleAll())
+        #expect(append())
+    }
+
+    @Test("Q8: the room of a file that could not be removed is had again before another is made")
+    func unremoved() {
+        disk.failsToRemove = true
+        disk.failsToSync = true
+        #expect(throws: DiskFault.self) { try engine.log.files.make(Self.segment) }
+        (disk.failsToRemove, disk.failsToSync, disk.room) = (false, false, disk.taken)
+        #expect(throws: Never.self) { try engine.log.files.make(Self.segment) }
+        #expect(throws: DiskFault.self) { try engine.log.files.make(Self.segment) }
+    }
+}

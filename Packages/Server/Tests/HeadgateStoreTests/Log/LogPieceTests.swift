@@ -1,0 +1,160 @@
+import Foundation
+import HeadgateCore
+import HeadgateSeeds
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("Pieces of a log that may be packed")
+struct LogPieceTests {
+    /// How many bytes stand before the bytes of a piece.
+    private static let head = 8
+
+    private func laid(_ bytes: [UInt8], packedFrom least: Int = 1) -> [UInt8] {
+        var writer = LogWriter()
+        writer.put(UInt8(7))
+        writer.put(bytes, packedFrom: least)
+        #expect(writer.bytes.first == 7)
+        return Array(writer.bytes.dropFirst())
+    }
+
+    /// What is read from a piece; nil where it is not sound.
+    private func read(_ piece: [UInt8]) -> [UInt8]? {
+        piece.lend { piece in
+            var (reader, bytes) = (LogReader(piece), [7] as [UInt8])
+            guard let piece = try? reader.takePackedPiece() else { return nil }
+            let isSound = piece.append(to: &bytes)
+            #expect(bytes.first == 7 && (isSound || bytes.count == 1))
+            let same = try? piece.read { reader in Array(reader.takeRest()) }
+            #expect(same == (isSound ? Array(bytes.dropFirst()) : nil))
+            return same
+        }
+    }
+
+    @Test(
+        "P1: what is laid is what is read, and an eighth is saved or nothing is packed",
+        arguments: [0, 1, 7, 30, 1_000, 70_000, 3 << 20])
+    func roundTrip(size: Int) throws {
+        let text = Array(#"{"event":"sold","data":{"price":12.5}}"#.utf8)
+        let bytes = (0..<size).map { text[($0 + $0 / 999) % text.count] }
+        let piece = laid(bytes)
+        #expect(piece.count == size + Self.head ? size <= 30 : piece.count <= size - size / 8 + Self.head)
+        #expect(read(piece) == bytes)
+        let plain = laid(bytes, packedFrom: size + 1)
+        #expect(Array(plain.dropFirst(Self.head)) == bytes && read(plain) == bytes)
+    }
+
+    @Test("Q6: what packing saves nothing of lies there as it is")
+    func noise() {
+        var random = SeededRandom(seed: Seed(1))
+        let bytes = (0..<10_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+        #expect(Array(laid(bytes).dropFirst(Self.head)) == bytes)
+    }
+
+    private let thousands = [UInt8]((0..<2_000).map { UInt8($0 % 50) })
+
+    @Test("Q8: what is not what was packed gives nothing, and takes no memory")
+    func unsound() throws {
+        let whole = laid(thousands)
+        #expect(whole.count < 500 && read(whole) == thousands)
+        for count in 0..<whole.count { #expect(read(Array(whole.prefix(count))) == nil, "\(count)") }
+        for size in [0, 1_999, 2_001, UInt32.max] {
+            var writer = LogWriter()
+            writer.put(size)
+            #expect(read(writer.bytes + whole.dropFirst(4)) == nil, "\(size)")
+        }
+    }
+
+    @Test("Q8: whatever becomes of it, what is read has the right size, or nothing is", arguments: Seeds.first(5))
+    func changed(_ seed: Seed) throws {
+        var random = SeededRandom(seed: seed)
+        let whole = laid(thousands)
+        for _ in 0..<200 {
+            var changed = whole
+            changed[Int.random(in: Self.head..<changed.count, using: &random)] ^= UInt8.random(
+                in: 1...255, using: &random)
+            if let found = read(changed) { #expect(found.count == thousands.count) }
+        }
+    }
+
+    // MARK: In a log
+
+    private let scene = StoreScene(.log, durability: .normal)
+
+    /// Events 1 to 40 in groups of ten, which are packed where the version knows that; the store is closed.
+    private func fill(_ version: LogVersion) throws {
+        (scene.options.logVersion, scene.options.leastPacked) = (version, 100)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        try append(1...40)
+        scene.close()
+    }
+
+    private func append(_ numbers: ClosedRange<SequenceNumber>) throws {
+        for first in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 10) {
+            scene.append(Groups.of(first...first + 9, size: 200, newRoutes: first == 1 ? [1: [1]] : [:]))
+        }
+    }
+
+    /// The groups of the first segment, and the bytes that they lie in.
+    private func groups() throws -> (kinds: [LogFrame.Kind], places: [Range<Int>], bytes: [UInt8], path: String) {
+        let path = scene.options.logDirectory + "/000001.log"
+        let bytes = try #require(FileManager.default.contents(atPath: path)).map { $0 }
+        guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { throw POSIXError(.EIO) }
+        let found = bytes.dropFirst(LogHeader.size).withUnsafeBytes { bytes in
+            let start = LogPlace(segment: header.number, offset: LogHeader.size)
+            return LogSurvey(LogScan(bytes, from: start, behind: header.checksum), from: LogHeader.size).frames
+        }
+        let groups = found.filter { $0.frame.kind.holdsEvents }
+        return (groups.map(\.frame.kind), groups.map { $0.offset..<$0.offset + $0.frame.size }, bytes, path)
+    }
+
+    @Test("Q11: a segment of an older version is gone on with as it was begun, and nothing in it is packed")
+    func versions() throws {
+        try fill(.xxh3)
+        scene.options.logVersion = .newest
+        try scene.open()
+        try append(41...60)
+        #expect(try groups().kinds == Array(repeating: .group, count: 6))
+        #expect(try scene.numbers() == Array(1...60))
+    }
+
+    @Test("Q8: damage in a packed group costs that group, which is counted", arguments: [52, 200, -9])
+    func damage(_ place: Int) throws {
+        try fill(.newest)
+        var (kinds, places, bytes, path) = try groups()
+        #expect(kinds == Array(repeating: .packed, count: 4))
+        bytes[place < 0 ? places[1].upperBound + place : places[1].lowerBound + place] ^= 1
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        let state = try scene.open()
+        #expect(state.lastSequenceNumber == 40)
+        #expect(state.warnings.count == 1 && state.warnings[0].contains("10 events"), "\(state.warnings)")
+        #expect(try scene.numbers() == Array(1...10) + Array(21...40))
+    }
+
+    @Test(
+        "Q8: where a group was written packed by somebody else, and cannot be unpacked, its events are missing and counted"
+    )
+    func foreign() throws {
+        try fill(.newest)
+        var (_, places, bytes, path) = try groups()
+        // As a program would write it that does not know how.
+        let range = places[3]
+        guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { return }
+        let place = LogPlace(segment: header.number, offset: range.lowerBound)
+        let old = try #require(bytes[range].withUnsafeBytes { LogFrame($0, at: place) })
+        var content = Array(bytes[range].dropFirst(LogFrame.headerSize).prefix(old.length))
+        content.replaceSubrange(content.count - 20..<content.count, with: repeatElement(255, count: 20))
+        var writer = LogWriter()
+        _ = writer.frame(
+            .packed, at: place, certain: old.certain, previous: old.previous, version: .newest
+        ) { $0.putRest(content) }
+        bytes.replaceSubrange(range.lowerBound..<range.lowerBound + writer.bytes.count, with: writer.bytes)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        let state = try scene.open()
+        #expect(state.lastSequenceNumber == 40 && state.warnings == [])
+        #expect(try scene.numbers() == Array(1...30))
+        scene.write()
+        #expect(scene.quarantined == 10)
+    }
+}

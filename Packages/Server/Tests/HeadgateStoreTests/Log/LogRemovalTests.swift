@@ -1,0 +1,131 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("A log whose files are taken away while it is written to")
+struct LogRemovalTests {
+    let scene = StoreScene(.log)
+    private let renewals = Renewals()
+
+    private final class Renewals {
+        var lost: [Int] = []
+    }
+
+    private var log: String { scene.directory + "/log" }
+
+    /// Events 1 to 30 in segments of 8 KiB, of which nobody has settled any.
+    private func fill() throws {
+        (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
+        try scene.open()
+        scene.store.onRenewal = { [renewals] in renewals.lost.append($0) }
+        scene.write(.dispatcher(.at(0)))
+        for first in stride(from: SequenceNumber(1), to: 90, by: 3) {
+            scene.append(Groups.of(first...first + 2, size: 200, newRoutes: first == 1 ? [1: [1]] : [:]))
+        }
+    }
+
+    /// The file that was written to last.
+    private func newestFile() throws -> String {
+        let names = try FileManager.default.contentsOfDirectory(atPath: log).filter { $0.hasSuffix(".log") }
+        let written = try names.map { name in
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(log)/\(name)")
+            return (name: name, number: try number(of: "\(log)/\(name)"), size: attributes[.size] as? Int ?? 0)
+        }
+        return "\(log)/\(try #require(written.max { $0.number < $1.number }).name)"
+    }
+
+    /// The number of the segment in a file; 0 where there is none.
+    private func number(of file: String) throws -> UInt64 {
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+        guard case .header(let header) = Array(bytes.prefix(64)).withUnsafeBytes(LogHeader.read) else { return 0 }
+        return header.use == .front ? header.number : 0
+    }
+
+    @Test(
+        "Q8: a log whose directory is removed goes on with a fresh one, keeps what is not in events, and counts the loss"
+    )
+    func directory() throws {
+        try fill()
+        try FileManager.default.removeItem(atPath: log)
+        #expect(scene.append(Groups.of(91...93, size: 200)) == nil)
+        #expect(try scene.numbers() == [91, 92, 93])
+        scene.write()
+        #expect(renewals.lost == [90])
+        let state = try scene.reopen()
+        #expect(state.lastSequenceNumber == 93)
+        #expect(state.routes == [1: [1]])
+        #expect(state.unsettled[1]?[1]?.events == 3)
+        #expect(try scene.numbers() == [91, 92, 93])
+    }
+
+    @Test(
+        "Q8, Q9: with the whole data directory renamed the fresh one is this daemon's alone, and the old one stays whole"
+    )
+    func dataDirectory() throws {
+        try fill()
+        let elsewhere = scene.directory + "-elsewhere"
+        defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+        try FileManager.default.moveItem(atPath: scene.directory, toPath: elsewhere)
+        #expect(scene.append(Groups.of(91...93, size: 200)) == nil)
+        #expect(throws: StoreFault.self) { try DataDirectory(scene.directory) }
+        scene.close()
+        #expect(try scene.open().lastSequenceNumber == 93)
+    }
+
+    @Test("P1: events are refused as long as there is no place for a fresh log, and taken once there is")
+    func noPlace() throws {
+        try fill()
+        try FileManager.default.removeItem(atPath: log)
+        try Data().write(to: URL(fileURLWithPath: log))
+        for _ in 1...2 { #expect(scene.append(Groups.of(91...93, size: 200)) != nil) }
+        try FileManager.default.removeItem(atPath: log)
+        #expect(scene.append(Groups.of(94...96, size: 200)) == nil)
+        #expect(try scene.reopen().lastSequenceNumber == 96)
+        #expect(try scene.numbers() == [94, 95, 96])
+    }
+
+    @Test("Q8: where only the file that is written to is removed, the older segments are kept")
+    func newest() throws {
+        try fill()
+        try FileManager.default.removeItem(atPath: newestFile())
+        #expect(scene.append(Groups.of(91...93, size: 200)) == nil)
+        let left = try scene.numbers()
+        #expect(left.first == 1 && left.suffix(3) == [91, 92, 93] && left.count > 30)
+        scene.write()
+        // What a reader misses is quarantined, what a new beginning misses is told with that.
+        #expect(renewals.lost.reduce(scene.quarantined, +) == 93 - left.count)
+        _ = try scene.reopen()
+        #expect(try scene.numbers() == left)
+    }
+
+    @Test(
+        "Q8: a removed file of events that are not delivered yet holds up nobody: readers go past it, and it is counted"
+    )
+    func older() throws {
+        try fill()
+        let newest = try newestFile()
+        for name in try FileManager.default.contentsOfDirectory(atPath: log) where !newest.hasSuffix(name) {
+            try FileManager.default.removeItem(atPath: "\(log)/\(name)")
+        }
+        let left = try scene.numbers()
+        #expect(left.last == 90 && left.count < 60)
+        scene.write()
+        // The reader counts what it misses, until the log goes on in a new segment: that counts the rest of all files.
+        #expect(renewals.lost.reduce(scene.quarantined, +) == 90 - left.count)
+        #expect(scene.append(Groups.of(91...93, size: 200)) == nil)
+        #expect(try scene.numbers() == left + [91, 92, 93])
+    }
+
+    @Test("Q8: a database that is taken away refuses events until a restart")
+    func database() throws {
+        let scene = StoreScene(.sqlite)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        #expect(scene.append(Groups.of(1...3, size: 200, newRoutes: [1: [1]])) == nil)
+        try FileManager.default.removeItem(atPath: scene.databasePath)
+        #expect(scene.append(Groups.of(4...6, size: 200)) != nil)
+        scene.close()
+    }
+}

@@ -1,0 +1,30 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("Room that events leave on a full disk")
+struct LogReserveTests {
+    private let reserve = LogReserve(in: LogFile(number: 1, size: 1 << 20), StoreOptions(directory: "/"))
+
+    private func left(_ change: LogChange) -> Int { reserve.left(by: LogEntry.changes([change]).claim) }
+
+    @Test("Q8: who makes room may take more of the reserve than who does not, and events take none")
+    func order() {
+        let letter = LogChange.asked(.deadLetter(.sample(1)))
+        #expect(reserve.left(by: .events) == reserve.bytes)
+        #expect(left(.asked(.settled(1, Settled(through: 1)))) == reserve.bytes / 4 * 3)
+        #expect(left(letter) == reserve.bytes / 2 && left(.asked(.keep("a", nil))) == reserve.bytes / 2)
+        #expect(left(.lettersGone([1])) == reserve.bytes / 4, "deleting dead letters makes room")
+        #expect(left(.asked(.limitLetters(LetterBounds()))) == reserve.bytes / 4, "so does dropping the oldest")
+        #expect(left(.forgotten([1])) == 0)
+    }
+
+    @Test("Q8: several changes take what the most urgent of them may")
+    func together() {
+        let entry = LogEntry.changes([.asked(.settled(1, Settled(through: 1))), .lettersGone([1])])
+        #expect(reserve.left(by: entry.claim) == reserve.bytes / 4)
+        #expect(reserve.left(by: .events, makesRoom: true) == reserve.bytes / 8)
+        #expect(reserve.left(by: .own, makesRoom: true) == 0)
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateStore
+
+/// Starts that go on where the daemon stopped in order (decision 55).
+@Suite("A log that is gone on with")
+final class LogResumeTests {
+    private var options = StoreOptions(directory: NSTemporaryDirectory() + "/headgate-resume-" + UUID().uuidString)
+
+    private let disk = FaultyDisk()
+
+    init() {
+        (options.segmentSize, options.disk) = (64 << 10, disk)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: options.directory)
+    }
+
+    /// The files of the log, the oldest first. One that is ready for the next segment holds zeros.
+    private var files: [URL] {
+        get throws {
+            let names = try FileManager.default.contentsOfDirectory(atPath: options.logDirectory).sorted()
+            let files = names.filter { $0.hasSuffix(".log") }.map {
+                URL(fileURLWithPath: options.logDirectory + "/" + $0)
+            }
+            return try files.filter { try Data(contentsOf: $0).contains { $0 != 0 } }
+        }
+    }
+
+    /// A daemon from its start to its end.
+    /// - Returns: what it found.
+    @discardableResult
+    private func life(_ body: (any StoreEngine) throws -> Void) throws -> StoredState {
+        let opened = try options.open()
+        try body(opened.engine)
+        return opened.state
+    }
+
+    private func stop(_ engine: any StoreEngine) { engine.finish() }
+
+    private func keep(_ name: String, _ value: UInt8, _ engine: any StoreEngine) throws {
+        _ = try engine.commit([.write([.keep(name, [value])])]).get()
+    }
+
+    @Test("Q8: what a start has not found does not come back, though the next writes what lay before it once more")
+    func nothingComesBack() throws {
+        try life { engine in
+            try keep("place", 1, engine)
+            stop(engine)
+        }
+        let file = try #require(files.last)
+        var bytes = Data()
+        try life { engine in
+            let before = try Data(contentsOf: file)
+            try keep("place", 2, engine)
+            let after = try Data(contentsOf: file)
+            try keep("lost", 3, engine)
+            // The power goes: what was written first is lost, and what was written behind it is not.
+            bytes = try Data(contentsOf: file)
+            for place in after.indices where after[place] != before[place] { bytes[place] = before[place] }
+        }
+        try bytes.write(to: file)
+        let then = try life { engine in try keep("place", 2, engine) }
+        #expect(then.kept == ["place": [1]])
+        let later = try life { _ in }
+        #expect(later.kept == ["place": [2]])
+    }
+
+    @Test(
+        "Q1: a start takes back at once that the daemon stopped there, and has that on the disk",
+        arguments: [false, true])
+    func takenBackAtOnce(wasKilledBefore: Bool) throws {
+        // What a start writes anew ends with a foundation.
+        if wasKilledBefore { try life { engine in try keep("place", 1, engine) } }
+        try life(stop)
+        let file = try #require(files.last)
+        let closed = try Data(contentsOf: file)
+        try life { _ in
+            let resumed = try Data(contentsOf: file)
+            #expect(resumed != closed)
+        }
+        try closed.write(to: file)
+        disk.failsToSync = true
+        #expect(throws: StoreFault.self) { try life { _ in } }
+    }
+
+    @Test("Q10: stops and starts do not make the log longer")
+    func noLonger() throws {
+        try life(stop)
+        let file = try #require(files.last)
+        let closed = try Data(contentsOf: file)
+        for _ in 0..<5 {
+            try life(stop)
+            #expect(try Data(contentsOf: file) == closed)
+        }
+    }
+
+    @Test(
+        "Q8: a file that reads as if nobody had used it is gone for good behind a start: the disk may know it as the newest segment"
+    )
+    func removals() throws {
+        try life(stop)
+        let file = URL(fileURLWithPath: options.logDirectory + "/000099.log")
+        try Data(repeating: 0, count: 4_096).write(to: file)
+        try life { _ in
+            #expect(!FileManager.default.fileExists(atPath: file.path))
+            #expect(!disk.hasUncertainRemovals)
+        }
+    }
+}

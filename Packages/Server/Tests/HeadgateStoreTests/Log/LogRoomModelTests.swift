@@ -1,0 +1,139 @@
+import Foundation
+import HeadgateCore
+import HeadgateSeeds
+import Testing
+
+@testable import HeadgateStore
+
+/// A log on a disk that is full again and again, whose daemon dies there, behind dispatchers that come along as they like. They say what they have settled as
+/// `Settlements` does: what could not be written is said again with more.
+@Suite("A log on a disk that is full")
+struct LogRoomModelTests {
+    @Test(
+        "Q8: whatever is on a disk that is full, once all is settled that is written down, and events are taken again",
+        arguments: Seeds.first(6))
+    func anyHistory(seed: Seed) throws {
+        let history = try History(seed)
+        for _ in 0..<3 {
+            try history.fill()
+            try history.die()
+            try history.settleAll()
+            history.expectRoom()
+        }
+        try history.expectAll()
+    }
+}
+
+private final class History {
+    private var random: SeededRandom
+    private let seed: Seed
+    private let disk = FaultyDisk()
+    private var options: StoreOptions
+    private var engine: LogEngine!
+    /// What each of the dispatchers has settled.
+    private var settled: [DispatcherNumber: SequenceNumber] = [1: 0, 2: 0]
+    private var last: SequenceNumber = 0
+
+    init(_ seed: Seed) throws {
+        (self.seed, random) = (seed, SeededRandom(seed: seed))
+        options = StoreOptions(
+            directory: NSTemporaryDirectory() + "/headgate-room-" + UUID().uuidString,
+            durability: random.oneIn(2) ? .full : .normal)
+        let segment = (64 << 10) << Int.random(in: 0...1, using: &random)
+        (options.segmentSize, options.blockSize, options.disk) = (segment, 4 << 10, disk)
+        options.leastPacked = random.oneIn(2) ? 1_000 : .max
+        options.mostUnfiledIDBytes = 1_000
+        // Often there is no room beside whole segments, not even for a small file.
+        let rest = random.oneIn(2) ? 100 : Int.random(in: 0..<segment, using: &random)
+        disk.room = Int.random(in: 4...8, using: &random) * segment + rest
+        engine = try #require(try options.open().engine as? LogEngine)
+        for number in settled.keys {
+            #expect(carryOut(.write([.dispatcher(.at(0, number: number, id: "d\(number)"))])))
+        }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: options.directory)
+    }
+
+    /// Does a job, and the chores behind it.
+    /// - Returns: false where there was no room.
+    private func carryOut(_ job: StoreJob) -> Bool {
+        engine.resumeChores()
+        let result = engine.commit([job])
+        for _ in 0..<200 where engine.hasChores { engine.doSomeChores() }
+        switch result {
+        case .success: return true
+        case .failure(let fault):
+            guard case .noRoom = fault else {
+                Issue.record("\(fault), \(seed)")
+                return false
+            }
+            return false
+        }
+    }
+
+    private func append(_ count: Int, size: Int) -> Bool {
+        let next = last + SequenceNumber(count)
+        let ids = RecentIDs(
+            lastSequenceNumber: next, receivedStamp: 1, count: count, bytes: [UInt8](repeating: 7, count: 32 * count))
+        let group = Groups.of(last + 1...next, size: size, newRoutes: last == 0 ? [1: [1, 2]] : [:], recentIDs: ids)
+        guard carryOut(.append(group)) else { return false }
+        (last, engine.lastAppended) = (next, next)
+        return true
+    }
+
+    private func settle(_ number: DispatcherNumber, through position: SequenceNumber) -> Bool {
+        settled[number] = position
+        let trimmed = settled.values.min() ?? 0
+        return carryOut(.write([.settled(number, Settled(through: position)), .trim(through: trimmed)]))
+    }
+
+    /// Events come until there is no room, and some of them are settled meanwhile.
+    func fill() throws {
+        while append(Int.random(in: 1...20, using: &random), size: Int.random(in: 0...1_500, using: &random)) {
+            // The other is held, so that the disk gets full.
+            if random.oneIn(10) { _ = settle(1, through: Int64.random(in: (settled[1] ?? 0)...last, using: &random)) }
+        }
+        #expect(last > 0)
+    }
+
+    /// The daemon is killed, once or more often, and the next one starts.
+    func die() throws {
+        for _ in 0..<Int.random(in: 0...3, using: &random) {
+            engine = nil
+            engine = try #require(try options.open().engine as? LogEngine)
+            #expect(engine.lastAppended >= last, "\(seed)")
+            engine.lastAppended = last
+        }
+    }
+
+    /// All is settled bit by bit; the last of it has to be written down.
+    func settleAll() throws {
+        while let (number, position) = settled.filter({ $0.value < last }).randomElement(using: &random) {
+            if random.oneIn(40) { try die() }
+            _ = settle(number, through: min(last, position + Int64.random(in: 1...5, using: &random)))
+        }
+        for number in settled.keys {
+            #expect(settle(number, through: last) || settle(number, through: last), "\(seed)")
+        }
+    }
+
+    func expectRoom() {
+        for _ in 0..<10 { #expect(append(3, size: 300), "\(seed)") }
+    }
+
+    /// What is not settled is there, and nothing else waits.
+    func expectAll() throws {
+        engine.finish()
+        engine = nil
+        let opened = try options.open()
+        var (place, found): (SequenceNumber, [SequenceNumber]) = (settled.values.min() ?? 0, [])
+        while case .success(let chunk?) = opened.engine.read(after: place) {
+            found += chunk.map(\.sequenceNumber).filter { $0 > place }
+            place = chunk.lastSequenceNumber
+        }
+        #expect(found == Array((last - 29)...last), "\(seed)")
+        #expect(opened.state.unsettled.values.joined().allSatisfy { $0.tally.events == 30 }, "\(seed)")
+    }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("The room that a log takes")
+struct LogRoomTests {
+    let scene = StoreScene(.log, durability: .normal)
+
+    /// With segments of 64 KiB, 64 MiB are as eight of them.
+    private static let segment = 64 << 10
+
+    @Test("Q10: behind a held dispatcher with a narrow route the disk holds twice of what is live, and little more")
+    func narrowRoute() throws {
+        (scene.options.segmentSize, scene.options.blockSize) = (Self.segment, 4 << 10)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "archive")))
+        var live = 0
+        for first in stride(from: SequenceNumber(1), to: 8_000, by: 10) {
+            // One event in forty is for the dispatcher that is held, and the other has settled all.
+            let events = (first..<first + 10).map { (number: $0, route: RouteNumber($0 % 40 == 0 ? 1 : 2)) }
+            let group = Groups.of(events, size: 400, newRoutes: first == 1 ? [1: [1, 2], 2: [2]] : [:])
+            live += group.tallies[1]?.bytes ?? 0
+            #expect(scene.append(group) == nil)
+            scene.write(.settled(2, Settled(through: first + 9)))
+        }
+        for _ in 0..<40 { scene.write() }
+        #expect(scene.store.diskBytes <= 2 * live + 8 * Self.segment, "\(scene.store.diskBytes) for \(live)")
+        #expect(try scene.numbers().filter { $0 % 40 == 0 } == Array(stride(from: 40, through: 8_000, by: 40)))
+        #expect(try scene.reopen().unsettled[1]?[1]?.events == 200)
+    }
+
+    @Test("Q10: what is settled by all takes no room, and the files that held it are used again")
+    func settled() throws {
+        (scene.options.segmentSize, scene.options.blockSize) = (Self.segment, 4 << 10)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        for number in 1...2_000 as ClosedRange<SequenceNumber> {
+            scene.append(Groups.of(number...number, size: 1_000, newRoutes: number == 1 ? [1: [1]] : [:]))
+            scene.write(.settled(1, Settled(through: number)))
+        }
+        for _ in 0..<10 { scene.write() }
+        #expect(scene.store.diskBytes <= 5 * Self.segment, "\(scene.store.diskBytes)")
+    }
+
+    @Test("Q10: segments are looked at when something was settled, and not for events alone")
+    func looksWhenSettled() throws {
+        let engine = try scene.options.open().engine
+        _ = engine.commit([.append(Groups.of(1...1, newRoutes: [1: [1]]))])
+        for _ in 0..<1_000 where engine.hasChores { engine.doSomeChores() }
+        for number in 2...300 as ClosedRange<SequenceNumber> {
+            _ = engine.commit([.append(Groups.of(number...number))])
+        }
+        #expect(!engine.hasChores)
+        for number in 1...64 as ClosedRange<SequenceNumber> {
+            _ = engine.commit([.write([.settled(1, Settled(through: number))])])
+        }
+        #expect(engine.hasChores)
+    }
+
+    @Test(
+        "Q8: on a disk that is full what is settled finds room, in as many words as it takes, and with room again events do",
+        arguments: [(1, 1 << 12), (25, .max)] as [(Int, Int)])
+    func full(batch: Int, leastPacked: Int) throws {
+        guard SmallDisk.isPossible else { return }
+        let disk = try SmallDisk()
+        let scene = StoreScene(.log, in: disk.path)
+        (scene.options.segmentSize, scene.options.blockSize) = (256 << 10, 4 << 10)
+        scene.options.leastPacked = leastPacked
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        var (last, fault): (SequenceNumber, StoreFault?) = (0, nil)
+        while fault == nil, last < 100_000 {
+            let next = last + SequenceNumber(batch)
+            fault = scene.append(Groups.of(last + 1...next, size: 4_000 / batch, newRoutes: last == 0 ? [1: [1]] : [:]))
+            if fault == nil { last = next }
+        }
+        guard case .noRoom = fault else { return #expect(Bool(false), "\(String(describing: fault))") }
+        #expect(last > 200)
+        #expect(try scene.numbers() == Array(1...last))
+        // What cannot be written is said again with what is settled next. It may not have to be, but at the end it must be written.
+        for number in 1...last { scene.write(.settled(1, Settled(through: number))) }
+        for _ in 0..<5 { scene.write() }
+        #expect(scene.write(.settled(1, Settled(through: last))) == nil)
+        for number in last + 1...last + 100 { #expect(scene.append(Groups.of(number...number, size: 4_000)) == nil) }
+        #expect(try scene.reopen().lastSequenceNumber == last + 100)
+        #expect(try scene.numbers(after: last) == Array(last + 1...last + 100))
+    }
+
+    @Test("Q8: the last room of a full disk is not given to events: what is settled has to be written there")
+    func lastRoom() throws {
+        guard SmallDisk.isPossible else { return }
+        let disk = try SmallDisk()
+        let scene = StoreScene(.log, in: disk.path)
+        (scene.options.segmentSize, scene.options.leastPacked) = (512 << 10, .max)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        var last: SequenceNumber = 0
+        while scene.append(Groups.of(last + 1...last + 1, size: 4_000, newRoutes: last == 0 ? [1: [1]] : [:])) == nil {
+            last += 1
+        }
+        // Another program takes what is left.
+        try? Data(repeating: 0, count: 2 << 20).write(to: URL(fileURLWithPath: disk.path + "/other"))
+        var refused = 0
+        for number in 1...last where scene.write(.settled(1, Settled(through: number))) != nil { refused += 1 }
+        #expect(refused == 0)
+    }
+
+    // MARK: A start without room
+
+    /// A log on a disk that is full, of a daemon that was killed.
+    private func killedWhenFull() throws -> (disk: FaultyDisk, last: SequenceNumber, segment: UInt64) {
+        let disk = FaultyDisk()
+        (scene.options.disk, scene.options.segmentSize, scene.options.durability) = (disk, Self.segment, .full)
+        disk.room = 3 * Self.segment + 100
+        let engine = try #require(try scene.options.open().engine as? LogEngine)
+        _ = engine.commit([.write([.dispatcher(.at(0))])])
+        var last: SequenceNumber = 0
+        while case .success = engine.commit([
+            .append(
+                Groups.of(last + 1...last + 1, size: 1_000, newRoutes: last == 0 ? [1: [1]] : [:]))
+        ]) {
+            last += 1
+            for _ in 0..<200 where engine.hasChores { engine.doSomeChores() }
+        }
+        #expect(last > 100)
+        return (disk, last, engine.log.front.segment.number)
+    }
+
+    @Test(
+        "Q8: a daemon that was killed on a full disk starts again, goes on where it was, and with room in the next segment"
+    )
+    func startsWhenFull() throws {
+        let (disk, last, segment) = try killedWhenFull()
+        for _ in 0..<2 {
+            let opened = try scene.options.open()
+            #expect((opened.engine as? LogEngine)?.log.front.segment.number == segment)
+            #expect(opened.state.lastSequenceNumber == last)
+            #expect(opened.state.unsettled[1]?[1]?.events == Int(last))
+        }
+        disk.room = .max
+        try scene.open()
+        #expect(try scene.numbers() == Array(1...last))
+        for number in last + 1...last + 100 { #expect(scene.append(Groups.of(number...number, size: 1_000)) == nil) }
+        #expect(try scene.reopen().lastSequenceNumber == last + 100)
+        #expect(try scene.numbers() == Array(1...last + 100))
+    }
+
+    @Test("Q8: where a start goes on in a segment, nothing that lies behind it is ever taken for what comes")
+    func nothingBehind() throws {
+        let (_, last, _) = try killedWhenFull()
+        let (file, end, path) = try {
+            let log = try #require(try scene.options.open().engine as? LogEngine).log
+            return (log.front.segment.file, log.front.end, log.files.path(log.front.segment.file.number))
+        }()
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try handle.seek(toOffset: UInt64(end + 100))
+        try handle.write(contentsOf: Data(repeating: 7, count: file.size - end - 100))
+        try handle.close()
+        let again = try #require(try scene.options.open().engine as? LogEngine)
+        #expect(again.log.front.end == end && again.lastAppended == last)
+        let rest = try #require(FileManager.default.contents(atPath: path)).dropFirst(end)
+        #expect(rest.allSatisfy { $0 == 0 })
+    }
+
+    @Test("Q8: a start without room takes that of a file that nobody has used yet")
+    func removesBlank() throws {
+        let (disk, last, segment) = try killedWhenFull()
+        let path = scene.options.logDirectory + "/000099.log"
+        try Data(repeating: 0, count: Self.segment).write(to: URL(fileURLWithPath: path))
+        disk.room += Self.segment
+        let engine = try #require(try scene.options.open().engine as? LogEngine)
+        #expect(engine.log.front.segment.number > segment && engine.log.front.segment.file.number == 100)
+        #expect(engine.lastAppended == last && !FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test("Q8: files of starts that were cut off before there was a log are removed")
+    func interruptedFounding() throws {
+        (scene.options.segmentSize, scene.options.disk) = (Self.segment, FaultyDisk())
+        try FileManager.default.createDirectory(atPath: scene.options.logDirectory, withIntermediateDirectories: true)
+        for number in 1...5 {
+            let path = scene.options.logDirectory + "/00000\(number).log"
+            try Data(repeating: 0, count: Self.segment).write(to: URL(fileURLWithPath: path))
+        }
+        _ = try scene.options.open()
+        // One is the segment, and two are ready for the next.
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.options.logDirectory).count <= 3)
+    }
+}

@@ -1,0 +1,157 @@
+import HeadgateCoreTesting
+import HeadgateSeeds
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("What of a segment counts")
+struct LogScanTests {
+    /// Frames of these contents, as they lie behind each other in a segment.
+    private func segment(
+        _ contents: [String], certain: [Int] = [], number: UInt64 = 7, version: LogVersion = .newest
+    ) -> [UInt8] {
+        var writer = LogWriter()
+        var previous: UInt64 = 1
+        for (index, content) in contents.enumerated() {
+            let place = LogPlace(segment: number, offset: LogHeader.size + writer.bytes.count)
+            let sure = index < certain.count ? certain[index] : 0
+            previous = writer.frame(.changes, at: place, certain: sure, previous: previous, version: version) {
+                $0.put(content)
+            }
+        }
+        return writer.bytes
+    }
+
+    private func survey(_ bytes: [UInt8], number: UInt64 = 7) -> (survey: LogSurvey, contents: [String]) {
+        bytes.withUnsafeBytes { bytes in
+            let scan = LogScan(bytes, from: LogPlace(segment: number, offset: LogHeader.size), behind: 1)
+            let survey = LogSurvey(scan, from: LogHeader.size)
+            let contents = survey.frames.map { frame, offset in
+                var reader = LogReader(scan.content(of: frame, at: offset))
+                return (try? reader.takeText()) ?? "?"
+            }
+            return (survey, contents)
+        }
+    }
+
+    /// Where frames of such contents begin.
+    private func offsets(_ contents: [String]) -> [Int] {
+        contents.reduce(into: [LogHeader.size]) { $0.append($0[$0.count - 1] + LogFrame.size(of: 4 + $1.utf8.count)) }
+    }
+
+    @Test("Q8: all frames count that lie one behind the other, and zeros end them")
+    func whole() {
+        let (survey, contents) = survey(segment(["one", "two", "three"]) + [UInt8](repeating: 0, count: 200))
+        #expect(contents == ["one", "two", "three"])
+        #expect(survey.end == offsets(["one", "two", "three"])[3] && survey.damaged.isEmpty)
+    }
+
+    @Test("Q5: what was not synced ends at its first hole, wherever in a frame that is", arguments: 0..<56)
+    func lost(_ place: Int) {
+        var bytes = segment(["one", "two", "three"])
+        let start = offsets(["one"])[1] - LogHeader.size
+        bytes[start + place] ^= 0x10
+        let (survey, contents) = survey(bytes)
+        // The last byte that is changed here is no part of the frame, but of the room behind it.
+        let isChanged = place < LogFrame.headerSize + 4 + "two".utf8.count
+        #expect(contents == (isChanged ? ["one"] : ["one", "two", "three"]))
+        #expect(survey.damaged.isEmpty)
+    }
+
+    @Test("Q8: a hole in what was on the disk beyond doubt is damage, and what lies behind counts", arguments: 0..<55)
+    func damaged(_ place: Int) {
+        let places = offsets(["one", "two"])
+        var bytes = segment(["one", "two", "three"], certain: [0, 0, places[2]])
+        bytes[places[1] - LogHeader.size + place] ^= 0x10
+        let (survey, contents) = survey(bytes)
+        #expect(contents == ["one", "three"])
+        #expect(survey.damaged == [places[1]..<places[2]])
+    }
+
+    @Test("Q5: what an earlier use of the file left, or an attempt that failed, is no frame")
+    func stale() {
+        let old = segment(["a", "b", "c"], number: 6)
+        let new = segment(["one"])
+        #expect(survey(new + old[new.count...]).contents == ["one"])
+        // Of the same segment, at its own place, but behind another frame than the one that was written at last.
+        let failed = segment(["ene", "two"])
+        #expect(survey(new + failed[new.count...]).contents == ["one"])
+    }
+
+    @Test("Q11, Q8: frames of each version are read, and one that has changed is none", arguments: LogVersion.allCases)
+    func versions(version: LogVersion) {
+        let bytes = segment(["one", "two"], version: version)
+        #expect(survey(bytes).contents == ["one", "two"])
+        // Behind the header of the second, and its mark.
+        for place in [0, LogFrame.headerSize + 5] {
+            var changed = bytes
+            changed[LogFrame.size(of: 7) + place] ^= 1
+            #expect(survey(changed).contents == ["one"], "\(place)")
+        }
+    }
+
+    @Test("Q8: frames are found behind whatever lies between them", arguments: 1...40 as ClosedRange<UInt64>)
+    func found(seed: UInt64) {
+        var random = SeededRandom(seed: Seed(seed))
+        // Garbage is rich in what frames begin with.
+        let letters: [UInt8] = [0, 0, 0, 0x48, 0x66] + segment(["x"]).prefix(4)
+        var (bytes, wanted) = ([UInt8](), [Int]())
+        for _ in 0..<20 {
+            bytes += (0..<8 * Int.random(in: 0...9, using: &random)).map { _ in letters.randomElement(using: &random)! }
+            guard Bool.random(using: &random) else { continue }
+            let place = LogPlace(segment: 7, offset: LogHeader.size + bytes.count)
+            let version = LogVersion.allCases.randomElement(using: &random)!
+            var writer = LogWriter()
+            _ = writer.frame(.changes, at: place, certain: 0, previous: 1, version: version) { $0.put("content") }
+            wanted.append(place.offset)
+            bytes += writer.bytes
+        }
+        let found = bytes.withUnsafeBytes { bytes in
+            var scan = LogScan(bytes, from: LogPlace(segment: 7, offset: LogHeader.size), behind: nil)
+            var (found, end) = ([Int](), LogHeader.size)
+            while let next = scan.next() {
+                switch next {
+                case .hole(let range):
+                    #expect(range.lowerBound == end, "seed \(seed)")
+                    end = range.upperBound
+                case .frame(let frame, let offset):
+                    #expect(offset == end, "seed \(seed)")
+                    end = offset + frame.size
+                    found.append(offset)
+                }
+            }
+            #expect(end == LogHeader.size + bytes.count, "seed \(seed)")
+            return found
+        }
+        // The frame behind another one does not follow it, and is a hole of its own.
+        let behindAnother = Set(zip(wanted, wanted.dropFirst()).filter { $0 + LogFrame.size(of: 11) == $1 }.map(\.1))
+        #expect(found.allSatisfy(wanted.contains), "seed \(seed)")
+        #expect(Set(wanted).subtracting(found).isSubset(of: behindAnother), "seed \(seed)")
+    }
+
+    @Test("Q11: the marks of all versions begin alike, so that a frame is looked for by one byte")
+    func marks() {
+        for version in LogVersion.allCases {
+            #expect(version.mark & 0xFF == UInt32(LogVersion.firstByte))
+            #expect(LogVersion(mark: version.mark) == version)
+        }
+        #expect(LogVersion(mark: 0) == nil)
+    }
+
+    @Test("Q11: a header tells what it is, and a newer one is told apart from none")
+    func header() {
+        let header = LogHeader(use: .front, number: 3, previous: 2, previousEnd: 640, version: .newest)
+        var bytes = header.bytes
+        #expect(bytes.count == LogHeader.size)
+        #expect(bytes.withUnsafeBytes(LogHeader.read) == .header(header))
+        for place in 12..<LogHeader.size where !(40..<56).contains(place) {
+            var changed = bytes
+            changed[place] ^= 1
+            #expect(changed.withUnsafeBytes(LogHeader.read) == .none, "\(place)")
+        }
+        bytes[8] = 4
+        #expect(bytes.withUnsafeBytes(LogHeader.read) == .newer(4))
+        bytes[8] = 0
+        #expect(bytes.withUnsafeBytes(LogHeader.read) == .none)
+    }
+}

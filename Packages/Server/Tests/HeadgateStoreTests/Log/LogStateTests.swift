@@ -1,0 +1,160 @@
+import HeadgateCore
+import HeadgateData
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("What a log keeps beside the events")
+struct LogStateTests {
+    private let stretch = LogStretch(
+        first: 5, last: 9, tallies: [1: Tally(events: 2, bytes: 40), 2: Tally(events: 3, bytes: 60)], ages: GroupAges())
+
+    private func state(_ settled: [DispatcherNumber: Settled]) -> LogState {
+        var state = LogState()
+        for (number, settled) in settled {
+            state.dispatchers[number] = StoredDispatcher(number: number, id: "d\(number)", settled: settled)
+        }
+        state.routes = [1: [1], 2: [1, 2]]
+        return state
+    }
+
+    private func letter(_ number: SequenceNumber, dispatcher: DispatcherNumber = 1, bytes: Int = 10) -> DeadLetter {
+        DeadLetter(
+            dispatcher: dispatcher, sequenceNumber: number, reason: .maxAttempts, status: 503, answer: "no",
+            attempts: 3, firstFailedAt: Timestamp(milliseconds: 1), diedAt: Timestamp(milliseconds: 2),
+            record: [UInt8](repeating: 7, count: bytes))
+    }
+
+    @Test("Q11: a state that is written and read is the same")
+    func roundTrip() throws {
+        var state = state([1: Settled(through: 4, and: [6...7]), 2: Settled(through: 9)])
+        let changes: [LogChange] = [
+            .asked(.deadLetter(letter(5))), .asked(.deadLetter(letter(6, dispatcher: 2))),
+            .asked(.keep("name", [1, 2])), .asked(.trim(through: 4)),
+            .damaged(LogPlace(segment: 3, offset: 64), lost: [1: Tally(events: 1, bytes: 20)]),
+        ]
+        state.apply(changes, in: LogPlace(segment: 3, offset: 640))
+        var extras = LogExtras()
+        extras.recentIDs = RecentIDs(lastSequenceNumber: 9, receivedStamp: 44, count: 2, bytes: [1, 2, 3])
+        state.apply(stretch)
+        state.apply(extras)
+        state.segments = [
+            LogSegmentEntry(
+                number: 3, file: LogFile(number: 1, size: 4_096), summary: 900, end: 1_000,
+                events: LogEvents(first: 5, last: 9))
+        ]
+        var writer = LogWriter()
+        writer.put(state)
+        let read = try writer.bytes.lend { (bytes) throws(LogReader.Unsound) in
+            var reader = LogReader(bytes)
+            return try reader.takeState()
+        }
+        var again = LogWriter()
+        again.put(read)
+        #expect(again.bytes == writer.bytes)
+        #expect(read.letters == state.letters && read.dispatchers == state.dispatchers)
+        #expect(read.segments == state.segments && read.damaged == state.damaged)
+        #expect(read.lastSequenceNumber == 9)
+    }
+
+    @Test("Q8: a number that no log comes to is damage, wherever it stands", arguments: [Int64.max, .min, -1])
+    func impossibleNumbers(_ number: Int64) throws {
+        let changes: [LogChange] = [
+            .asked(.trim(through: number)), .asked(.forgetIDs(through: number)), .asked(.deadLetter(letter(number))),
+            .asked(.settled(1, Settled(through: number))),
+        ]
+        for change in changes {
+            var writer = LogWriter()
+            change.write(to: &writer)
+            #expect(throws: LogReader.Unsound.self) {
+                try writer.bytes.lend { (bytes) throws(LogReader.Unsound) in
+                    var reader = LogReader(bytes)
+                    _ = try LogChange(&reader)
+                }
+            }
+        }
+    }
+
+    @Test("Q8: a state with a number that no log comes to is none")
+    func impossibleState() throws {
+        let far = SequenceNumber.max
+        var states = [LogState](repeating: state([1: Settled(through: 4)]), count: 6)
+        states[0].lastSequenceNumber = far
+        states[1].trimmedThrough = far
+        states[2] = state([1: Settled(through: far)])
+        states[3].ids = LogIDs(
+            recent: [RecentIDs(lastSequenceNumber: far, receivedStamp: 0, count: 1, bytes: [1])])
+        states[4].ids.forget(through: far)
+        states[5].segments = [
+            LogSegmentEntry(
+                number: 3, file: LogFile(number: 1, size: 4_096), summary: 0, end: 1_000,
+                events: LogEvents(first: 5, last: far))
+        ]
+        for state in states {
+            var writer = LogWriter()
+            writer.put(state)
+            #expect(throws: LogReader.Unsound.self) {
+                try writer.bytes.lend { (bytes) throws(LogReader.Unsound) in
+                    var reader = LogReader(bytes)
+                    _ = try reader.takeState()
+                }
+            }
+        }
+    }
+
+    @Test("P1: what a group relies on is kept with it, and of what is known already only since when it is gone")
+    func groundwork() {
+        var state = state([1: Settled(through: 4), 2: Settled(through: 4)])
+        state.dispatchers[1]?.orphanedSince = 3
+        var extras = LogExtras()
+        extras.groundwork.dispatchers = [
+            StoredDispatcher(number: 1, id: "d1", settled: Settled(through: 0)),
+            StoredDispatcher(number: 3, id: "d3", settled: Settled(through: 2), orphanedSince: 6),
+        ]
+        state.apply(stretch)
+        state.apply(extras)
+        #expect((1...3).map { state.dispatchers[$0]?.position } == [4, 4, 2])
+        #expect((1...3).map { state.dispatchers[$0]?.orphanedSince } == [nil, nil, 6])
+    }
+
+    @Test("Q11: no beginning of a state is taken for one")
+    func cut() {
+        var writer = LogWriter()
+        writer.put(state([1: Settled(through: 4)]))
+        for count in 0..<writer.bytes.count {
+            let state = Array(writer.bytes[..<count]).lend { bytes in
+                var reader = LogReader(bytes)
+                return try? reader.takeState()
+            }
+            #expect(state == nil, "\(count)")
+        }
+    }
+
+    @Test("Q10: events of a route are needed as long as one of its dispatchers has not settled all of them")
+    func needed() {
+        #expect(state([1: Settled(through: 9), 2: Settled(through: 4)]).neededBytes(of: stretch) == 60 + 3 * 48)
+        #expect(state([1: Settled(through: 4, and: [5...9]), 2: Settled(through: 9)]).neededBytes(of: stretch) == 0)
+        #expect(state([1: Settled(through: 4, and: [5...8]), 2: Settled(through: 9)]).neededBytes(of: stretch) > 0)
+        #expect(state([:]).neededBytes(of: stretch) == 0)
+        var trimmed = state([1: Settled(through: 0), 2: Settled(through: 0)])
+        trimmed.trimmedThrough = 9
+        #expect(trimmed.neededBytes(of: stretch) == 0)
+    }
+
+    @Test("D10: letters stay within their bounds, the oldest go, and no number is given twice")
+    func letters() {
+        var index = LetterIndex()
+        for number in 1...5 {
+            index.add(
+                letter(SequenceNumber(number)), at: LetterPlace(frame: LogPlace(segment: 1, offset: 64), index: number))
+        }
+        #expect(index.limit(to: LetterBounds(count: 3, bytes: 1_000)) == [1: 2])
+        #expect(index.entries.map(\.number) == [3, 4, 5])
+        index.add(
+            letter(6, bytes: 995), at: LetterPlace(frame: LogPlace(segment: 1, offset: 64), index: 6))
+        #expect(index.limit(to: LetterBounds(count: 3, bytes: 1_000)) == [1: 3])
+        #expect(index.entries.map(\.number) == [6] && index.bytes == 995)
+        index.remove { _ in true }
+        #expect(index.newest == 6 && index.bytes == 0)
+    }
+}

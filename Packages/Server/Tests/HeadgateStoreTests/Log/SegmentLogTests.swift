@@ -1,0 +1,443 @@
+import Foundation
+import HeadgateCore
+import HeadgateTransport
+import Testing
+
+@testable import HeadgateStore
+
+/// What a log gives up and copies, wherever the segment that is written to ends just then.
+@Suite("The segments of a log")
+struct SegmentLogTests {
+    /// As many small changes as go into one segment and more.
+    private static let fills = 0..<40
+
+    @Test("Q10: no file is used for two segments, wherever one ends while those are given up that nobody needs")
+    func madeRoom() throws {
+        for fill in SegmentLogTests.fills {
+            let scene = try LogScene()
+            try scene.track(1...60)
+            try scene.change(.settled(1, Settled(through: 60)))
+            try scene.fill(fill)
+            try scene.log.makeRoom()
+            try scene.track(61...120)
+            try scene.check([1: Array(61...120)], "\(fill)")
+        }
+    }
+
+    @Test("Q10, P1: what was copied is there, wherever a segment ends while the copy is told of")
+    func copied() throws {
+        for fill in SegmentLogTests.fills {
+            let scene = try LogScene()
+            try scene.trackForTwo(1...60)
+            try scene.fill(fill)
+            let copy = try #require(try LogCopy(scene.log))
+            while try copy.step() {}
+            try scene.check([2: [10, 20, 30, 40, 50, 60]], "\(fill)")
+            #expect(try scene.letters == [10], "\(fill)")
+            try scene.track(61...120)
+            try scene.check([1: Array(61...120), 2: [10, 20, 30, 40, 50, 60]], "\(fill)")
+        }
+    }
+
+    @Test("Q8: an event that is found damaged while its segment is copied is put aside and counted, once")
+    func copiedWithDamage() throws {
+        for fill in [0, 20] {
+            let scene = try LogScene()
+            try scene.trackForTwo(1...60)
+            try scene.fill(fill)
+            try scene.rot("event-20")
+            let copy = try #require(try LogCopy(scene.log))
+            while try copy.step() {}
+            #expect(scene.log.counts.copied > 0)
+            #expect(scene.log.takeQuarantined() == 1)
+            let aside = try scene.disk.list(scene.log.options.logDirectory + "/damaged")
+            #expect(aside.count == 1)
+            try scene.check([2: [10, 30, 40, 50, 60]], "\(fill)")
+            #expect(try scene.letters == [10])
+            #expect(scene.log.takeQuarantined() == 0)
+        }
+    }
+
+    @Test(
+        "Q8, D10: a dead letter that is found damaged while its segment is copied is counted, and is a letter no more")
+    func copiedWithDamagedLetter() throws {
+        let scene = try LogScene()
+        try scene.change(.deadLetter(.sample(9)))
+        try scene.trackForTwo(1...60)
+        // The text of the answer in the first letter's frame.
+        try scene.rot("busy")
+        let copy = try #require(try LogCopy(scene.log))
+        while try copy.step() {}
+        #expect(scene.log.takeQuarantined() == 1)
+        #expect(scene.log.state.letters.entries.map(\.sequenceNumber) == [10])
+        try scene.check([2: [10, 20, 30, 40, 50, 60]], "")
+        #expect(try scene.letters == [10])
+    }
+
+    @Test("Q10, P1: a copy is of no use where all that it was made of is not needed any more, and in nobody's way")
+    func copiedInVain() throws {
+        for fill in SegmentLogTests.fills {
+            var steps = 0
+            for last in [Int.max, 0] {
+                let scene = try LogScene()
+                try scene.trackForTwo(1...60, letter: nil)
+                try scene.beginSegment()
+                try scene.track(61...70, size: 900)
+                try scene.fill(fill)
+                let copy = try #require(try LogCopy(scene.log))
+                if last == .max {
+                    while try copy.step() { steps += 1 }
+                    continue
+                }
+                for _ in 0..<steps { #expect(try copy.step()) }
+                try scene.change(.settled(2, Settled(through: 60)))
+                #expect(try !copy.step())
+                try scene.check([1: Array(61...70), 2: []], "\(fill)")
+                try scene.track(71...90)
+                try scene.check([1: Array(61...90), 2: []], "\(fill)")
+            }
+        }
+    }
+
+    @Test(
+        "Q8, P1: nothing is lost where it could not be said that a copy stands for its sources, and was said",
+        arguments: [false, true])
+    func toldAllTheSame(goesOn: Bool) throws {
+        for fill in SegmentLogTests.fills {
+            let scene = try LogScene()
+            try scene.trackForTwo(1...60)
+            try scene.fill(fill)
+            let copy = try #require(try LogCopy(scene.log))
+            scene.disk.liesAbout = scene.log.files.path(scene.log.front.segment.file.number)
+            do { while try copy.step() {} } catch { copy.giveUp() }
+            scene.disk.liesAbout = nil
+            // Another process finds what there is now.
+            if !goesOn { try scene.reopen() }
+            try scene.track(61...120)
+            #expect(try scene.letters == [10], "\(fill)")
+            try scene.check([1: Array(61...120), 2: [10, 20, 30, 40, 50, 60]], "\(fill)")
+        }
+    }
+
+    @Test("Q4, Q8: what nobody needs waits for nobody after a restart, and is not missed where it is gone")
+    func trimmed() throws {
+        let scene = try LogScene()
+        try scene.track(1...5)
+        try scene.change(.settled(2, Settled(through: 0, and: [4...4])), .trim(through: 3))
+        let state = try scene.options.open().state
+        #expect(state.dispatchers.map(\.settled) == [Settled(through: 3), Settled(through: 4)])
+        #expect(state.unsettled[1]?[1]?.events == 2)
+    }
+
+    @Test("Q6: a segment leaves the system's memory when the next is begun, and none before that")
+    func leavesCache() throws {
+        let scene = try LogScene()
+        try scene.track(1...3)
+        #expect(scene.disk.leftCache == [])
+        for _ in 0..<3 { try scene.beginSegment() }
+        let sealed = scene.log.segments.dropLast().map { scene.log.files.path($0.file.number) }
+        #expect(sealed.count >= 1 && scene.disk.leftCache.count == 3)
+        #expect(Set(scene.disk.leftCache).isSuperset(of: sealed))
+        #expect(!scene.disk.leftCache.contains(scene.log.files.path(scene.log.front.segment.file.number)))
+    }
+
+    @Test("Q5, Q8: with normal what was written is synced while more is, and is certain then")
+    func syncsAhead() throws {
+        let scene = try LogScene()
+        #expect(!scene.log.front.isSyncDue)
+        var end = 0
+        for number in 1...12 as ClosedRange<SequenceNumber> where !scene.log.front.isSyncDue {
+            try scene.track(number...number)
+            end = scene.log.front.end
+        }
+        #expect(scene.log.front.isSyncDue)
+        try scene.log.syncAhead()
+        #expect(!scene.log.front.isSyncDue && scene.log.front.certain < end)
+        try scene.log.syncAhead()
+        #expect(scene.log.front.certain == end)
+    }
+
+    @Test("Q8, P1: where a sync that was begun fails, what is not certain is written anew")
+    func syncAheadFails() throws {
+        let scene = try LogScene()
+        try scene.track(1...3)
+        try scene.log.syncAhead()
+        try scene.track(4...4)
+        scene.disk.failsToSync = true
+        #expect(throws: DiskFault.self) { try scene.log.syncAhead() }
+        scene.disk.failsToSync = false
+        #expect(scene.log.isBroken)
+        try scene.track(5...8)
+        #expect(scene.log.counts.recovered == 1)
+        try scene.check([1: Array(1...8), 2: []], "")
+    }
+
+    @Test(
+        "Q10: with normal a file that is made ready has its room and is not written to, with full it is filled",
+        arguments: [true, false])
+    func ready(isFilled: Bool) throws {
+        let (writes, scene) = (Guarded(0), try LogScene())
+        let disk = FaultyDisk(onWrite: { writes.withLock { $0 += 1 } })
+        var options = scene.options
+        (options.disk, options.segmentSize, options.durability) = (disk, 1 << 20, isFilled ? .full : .normal)
+        let files = LogFiles(options)
+        _ = try files.list()
+        while files.isShort { try files.makeReady() }
+        let file = try files.take(atLeast: 1 << 20)
+        #expect(writes.withLock { $0 > 0 } == isFilled)
+        var status = stat()
+        #expect(stat(files.path(file.number), &status) == 0)
+        #expect(status.st_size == 1 << 20 && status.st_blocks * 512 >= 1 << 20)
+    }
+
+    @Test(
+        "Q7, Q6: many ids get a file of their own before the next segment is begun, and are known once after a restart")
+    func idsAhead() throws {
+        let scene = try LogScene()
+        scene.options.mostUnfiledIDBytes = 33
+        try scene.reopen()
+        try scene.track(1...3, remembersIDs: true)
+        #expect(!scene.log.areIDsDue)
+        try scene.track(4...4, remembersIDs: true)
+        #expect(scene.log.areIDsDue)
+        while scene.log.areIDsDue { try scene.log.fileIDs() }
+        #expect(scene.log.state.ids.recent == [] && scene.log.state.ids.files.count == 1)
+        let file = try #require(scene.log.state.ids.files.first).file
+        // A daemon that is killed now has them from the segment.
+        try scene.reopen()
+        #expect(scene.log.state.ids.recent.map(\.lastSequenceNumber) == [1, 2, 3, 4])
+        #expect(scene.log.state.ids.files.count == 0 && !scene.log.files.isThere(file.number))
+        // The next segment says that there is a file, and has one for the rest.
+        try scene.log.fileIDs()
+        try scene.track(5...5, remembersIDs: true)
+        try scene.beginSegment()
+        try scene.reopen()
+        #expect(scene.log.state.ids.files.map(\.last) == [4, 5])
+        #expect(scene.log.state.ids.recent == [])
+    }
+
+    @Test(
+        "Q7: a file of many ids is written bit by bit; what comes meanwhile is not in it, and is known as well",
+        arguments: [false, true])
+    func idsBitByBit(isEnded: Bool) throws {
+        let scene = try LogScene()
+        (scene.options.segmentSize, scene.options.mostUnfiledIDBytes) = (8 << 20, 36 << 10)
+        scene.options.leastPacked = .max
+        try scene.reopen()
+        var last: SequenceNumber = 0
+        func trackOne() throws {
+            last += 1
+            try scene.track(last...last, size: 20, remembersIDs: true)
+        }
+        // One begins with the sizes of the segment that was there.
+        try scene.track(1...1, size: 8_192)
+        last = 1
+        while !scene.log.areIDsDue, last < 10_000 { try trackOne() }
+        var steps = 0
+        while scene.log.areIDsDue, isEnded || steps < 2 {
+            steps += 1
+            try scene.log.fileIDs()
+            try trackOne()
+        }
+        // The beginning, two pieces of 64 KiB, and the end.
+        #expect(steps == (isEnded ? 4 : 2))
+        #expect(scene.log.state.ids.files.count == (isEnded ? 1 : 0))
+        #expect(!isEnded || scene.log.state.ids.recent.count == steps)
+        // What has no room in this segment has the next one begun.
+        last += 1
+        try scene.track(last...last, size: 8 << 20, remembersIDs: true)
+        try scene.reopen()
+        let filed = try scene.log.state.ids.files.flatMap { try scene.ids(in: $0) }
+        let known = filed + scene.log.state.ids.recent.map(\.lastSequenceNumber)
+        #expect(Set(2...last).subtracting(known) == [] && known.count == Int(last) - 1)
+    }
+
+    @Test("Q7, P1: what was a file of ids that are forgotten is not removed once its number is another's")
+    func forgottenIDs() throws {
+        let scene = try LogScene()
+        scene.options.mostUnfiledIDBytes = 1
+        try scene.reopen()
+        try scene.track(1...60, remembersIDs: true)
+        try scene.change(.settled(1, Settled(through: 60)), .forgetIDs(through: 60))
+        try scene.log.makeRoom()
+        try scene.reopen()
+        try scene.track(61...120)
+        try scene.check([1: Array(61...120)], "")
+    }
+
+    @Test("Q8: a copy that is under way at a recovery comes to nothing, and its file is gone")
+    func recovered() throws {
+        let scene = try LogScene(.full)
+        try scene.trackForTwo(1...60)
+        let before = Set(try scene.names)
+        let copy = try #require(try LogCopy(scene.log))
+        #expect(try copy.step())
+        let name = try #require(try scene.names.first { !before.contains($0) })
+        scene.disk.failsToSync = true
+        #expect(throws: DiskFault.self) { try scene.track(61...61) }
+        scene.disk.failsToSync = false
+        try scene.track(61...90)
+        #expect(try !scene.names.contains(name))
+        #expect(try !copy.step())
+        try scene.check([1: Array(61...90), 2: [10, 20, 30, 40, 50, 60]], "")
+    }
+
+    @Test("Q8: what was begun and did not come to be is never taken for what has its number later")
+    func begunInVain() throws {
+        let scene = try LogScene(.full)
+        // What is written first fills its block of 4 KiB.
+        scene.options.segmentSize = 64 << 10
+        try scene.reopen()
+        let begun = scene.log.counts.begun
+        var last: SequenceNumber = 0
+        while scene.log.counts.begun == begun {
+            last += 1
+            try scene.track(last...last)
+        }
+        let (number, path) = (scene.log.front.segment.number, scene.log.files.path(scene.log.front.segment.file.number))
+        try scene.track(last + 1...last + 20)
+        // Its header never came to the disk.
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.write(contentsOf: Data(repeating: 0, count: LogHeader.size))
+        try file.close()
+        for _ in 0..<2 {
+            try scene.reopen()
+            #expect(scene.log.front.segment.number >= number)
+            try scene.check([1: Array(1..<last)], "")
+        }
+    }
+}
+
+/// A log of small segments in a temporary directory.
+private final class LogScene {
+    let disk = FaultyDisk()
+    var options: StoreOptions
+    private(set) var log: SegmentLog
+
+    init(_ durability: Durability = .normal) throws {
+        options = StoreOptions(
+            directory: NSTemporaryDirectory() + "/headgate-log-" + UUID().uuidString, durability: durability)
+        (options.segmentSize, options.blockSize, options.disk) = (4_096, 512, disk)
+        try disk.makeDirectory(options.logDirectory)
+        log = try LogScene.open(options)
+        try change(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "held")))
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: options.directory)
+    }
+
+    private static func open(_ options: StoreOptions) throws -> SegmentLog {
+        var recovery = LogRecovery(options)
+        let recovered = try recovery.run()
+        #expect(recovered.warnings == [])
+        return SegmentLog(recovered, options: options)
+    }
+
+    func reopen() throws {
+        log = try LogScene.open(options)
+    }
+
+    var names: [String] { get throws { try disk.list(options.logDirectory) } }
+
+    // MARK: Writing
+
+    private func write(_ entry: LogEntry) throws {
+        #expect(try log.write([entry]) == 1)
+    }
+
+    func change(_ changes: StoreChange...) throws {
+        try write(.changes(changes.map { .asked($0) }))
+    }
+
+    func track(
+        _ numbers: ClosedRange<SequenceNumber>, size: Int = 200, remembersIDs: Bool = false,
+        route: (SequenceNumber) -> RouteNumber = { _ in 1 }
+    ) throws {
+        for number in numbers {
+            let ids = RecentIDs(lastSequenceNumber: number, receivedStamp: 1, count: 1, bytes: [1])
+            try write(
+                .group(
+                    Groups.of(
+                        [(number, route(number))], size: size, newRoutes: [1: [1], 2: [2]],
+                        recentIDs: remembersIDs ? ids : nil)))
+        }
+    }
+
+    /// Every tenth event is for a dispatcher that is held; the other has settled its own.
+    /// - Parameter letter: an event about which there is a dead letter.
+    func trackForTwo(_ numbers: ClosedRange<SequenceNumber>, letter: SequenceNumber? = 10) throws {
+        if let letter { try change(.deadLetter(.sample(letter))) }
+        try track(numbers) { $0 % 10 == 0 ? 2 : 1 }
+        try change(.settled(1, Settled(through: numbers.upperBound)))
+    }
+
+    func fill(_ count: Int) throws {
+        for _ in 0..<count { try change(.keep("name", Array(repeating: 0, count: 40))) }
+    }
+
+    /// What comes now is in another segment than what came before.
+    func beginSegment() throws {
+        let count = log.counts.begun
+        while log.counts.begun == count { try fill(1) }
+    }
+
+    /// Damages the first file that holds a text, at the text's last byte.
+    func rot(_ text: String) throws {
+        for name in try names.sorted() where name.hasSuffix(".log") {
+            let url = URL(fileURLWithPath: options.logDirectory + "/" + name)
+            var bytes = try Data(contentsOf: url)
+            guard let place = bytes.range(of: Data(text.utf8)) else { continue }
+            bytes[place.upperBound - 1] ^= 1
+            let file = try FileHandle(forUpdating: url)
+            try file.write(contentsOf: bytes)
+            return try file.close()
+        }
+        Issue.record("no file holds \(text)")
+    }
+
+    // MARK: Looking
+
+    /// The events whose ids are in a file.
+    func ids(in filed: LogIDs.Filed) throws -> [SequenceNumber] {
+        let frame = try #require(try log.segment(filed.segment, filed.file).frame(at: LogHeader.size))
+        let ids = try frame.content.withUnsafeBytes { try LogIDs.read($0, frame.kind) }
+        return ids.map(\.lastSequenceNumber)
+    }
+
+    var letters: [SequenceNumber] {
+        get throws { try log.state.letters.entries.compactMap { try log.letter($0)?.sequenceNumber } }
+    }
+
+    /// The log has what dispatchers have not settled, in order, in files that are each one segment's; and so it has for
+    /// another process.
+    func check(_ expected: [DispatcherNumber: [SequenceNumber]], _ comment: Comment) throws {
+        try look(expected, comment)
+        try reopen()
+        try look(expected, comment)
+    }
+
+    private func look(_ expected: [DispatcherNumber: [SequenceNumber]], _ comment: Comment) throws {
+        let files = log.segments.map(\.file.number)
+        #expect(Set(files).count == files.count, comment)
+        let blocks = log.segments.flatMap(\.index.blocks).map(\.stretch.first)
+        #expect(blocks == blocks.sorted(), comment)
+        for (number, events) in expected {
+            let settled = try #require(log.state.dispatchers[number]).settled
+            #expect(try self.events(route: RouteNumber(number)).filter { !settled.contains($0) } == events, comment)
+        }
+    }
+
+    private func events(route: RouteNumber) throws -> [SequenceNumber] {
+        var found: [SequenceNumber] = []
+        for segment in log.segments {
+            for block in segment.index.blocks {
+                try segment.visitGroups(block) { group in
+                    found += (group.chunk ?? Chunk(bytes: [], lastSequenceNumber: 0)).filter { $0.route == route }.map(
+                        \.sequenceNumber)
+                }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,81 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("SQLite event store: what has become too old")
+struct StoreAgedTests {
+    let scene = StoreScene()
+
+    private func group(_ numbers: ClosedRange<SequenceNumber>, received: Int64, lives: Int64? = nil) -> AppendGroup {
+        Groups.of(numbers, received: received, timeToLive: lives.map { .milliseconds($0) })
+    }
+
+    private func aged(_ stretch: AgedStretch) -> [SequenceNumber] {
+        var stretch = stretch
+        var numbers: [SequenceNumber] = []
+        while case .success(let chunk?) = scene.answer({ scene.store.readAged(stretch, then: $0) }) {
+            numbers += chunk.map(\.sequenceNumber)
+            stretch.after = chunk.lastSequenceNumber
+        }
+        return numbers
+    }
+
+    private func stretch(
+        _ after: SequenceNumber = 0, _ through: SequenceNumber = 100, received: Int64 = .min, ended: Int64 = .min,
+        earlier: AgeLimit? = nil
+    ) -> AgedStretch {
+        AgedStretch(
+            after: after, through: through, limit: AgeLimit(receivedBy: received, endedBy: ended), earlier: earlier)
+    }
+
+    @Test("Q4, Q6: gives the groups in which a time to live is over, and no others, also after a restart")
+    func timesToLive() throws {
+        try scene.open()
+        scene.append(group(1...3, received: 1_000, lives: 100))
+        scene.append(group(4...6, received: 1_000))
+        scene.append(group(7...9, received: 1_050, lives: 10_000))
+        scene.append(group(10...12, received: 1_060, lives: 50))
+        for _ in 1...2 {
+            #expect(aged(stretch(ended: 1_099)) == [])
+            #expect(aged(stretch(ended: 1_100)) == [1, 2, 3])
+            #expect(aged(stretch(ended: 1_110)) == [1, 2, 3, 10, 11, 12])
+            #expect(aged(stretch(ended: 20_000)) == [1, 2, 3, 7, 8, 9, 10, 11, 12])
+            let earlier = AgeLimit(receivedBy: .min, endedBy: 1_110)
+            #expect(aged(stretch(ended: 20_000, earlier: earlier)) == [7, 8, 9])
+            _ = try scene.reopen()
+        }
+    }
+
+    @Test("Q4: gives the groups that were received too long ago")
+    func ages() throws {
+        try scene.open()
+        for number in 1...5 as ClosedRange<SequenceNumber> {
+            scene.append(group(number...number, received: number * 10))
+        }
+        #expect(aged(stretch(received: 30)) == [1, 2, 3])
+        #expect(aged(stretch(received: 50, earlier: AgeLimit(receivedBy: 30, endedBy: 0))) == [4, 5])
+    }
+
+    @Test("Q4: a stretch may begin and end inside a group")
+    func insideGroups() throws {
+        try scene.open()
+        for first in [1, 5, 9] as [SequenceNumber] { scene.append(group(first...first + 3, received: 10)) }
+        #expect(aged(stretch(4, 4, received: 10)) == [])
+        #expect(aged(stretch(4, 5, received: 10)) == [5, 6, 7, 8])
+        #expect(aged(stretch(6, 8, received: 10)) == [5, 6, 7, 8])
+        #expect(aged(stretch(6, 9, received: 10)) == Array(5...12))
+    }
+
+    @Test("Q6, Q8: events that are not too old are not read, and a damaged group does not hold up the others")
+    func damaged() throws {
+        try scene.open()
+        scene.append(group(1...1, received: 10))
+        scene.append(group(2...2, received: 10, lives: 5))
+        scene.append(group(3...3, received: 10, lives: 5))
+        try scene.sql("UPDATE chunks SET records = x'00' WHERE last_seq < 3")
+        #expect(aged(stretch(ended: 20)) == [3])
+        #expect(try scene.sql("SELECT count(*) FROM quarantined") == 1)
+        #expect(try scene.sql("SELECT last_seq FROM quarantined") == 2)
+    }
+}

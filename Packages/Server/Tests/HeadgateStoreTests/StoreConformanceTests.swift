@@ -1,0 +1,34 @@
+import Foundation
+import HeadgateCore
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("Event store on disk: what every store has to do")
+struct StoreConformanceTests {
+    @Test("Q1: a store does what every store has to", arguments: EventStoreConformance.checks, StoreKind.allCases)
+    func conforms(_ check: EventStoreConformance.Check, _ kind: StoreKind) throws {
+        try run(check, StoreScene(kind, durability: .normal))
+    }
+
+    @Test("Q1, Q11: so does a log that packs whatever it can", arguments: EventStoreConformance.checks)
+    func packs(_ check: EventStoreConformance.Check) throws {
+        let scene = StoreScene(.log, durability: .normal)
+        scene.options.leastPacked = 1
+        try run(check, scene)
+    }
+
+    private func run(_ check: EventStoreConformance.Check, _ scene: StoreScene) throws {
+        (scene.options.segmentSize, scene.options.blockSize, scene.options.mostUnfiledIDBytes) = (
+            64 << 10, 4 << 10, 256
+        )
+        try check.run(
+            StoreBench(
+                open: {
+                    let state = try scene.open()
+                    return (scene.store, state)
+                }, work: scene.work,
+                clear: { try FileManager.default.removeItem(atPath: scene.directory) }))
+    }
+}

@@ -1,0 +1,109 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("SQLite event store: what it writes and counts")
+struct StoreFormatTests {
+    @Test("Q8: every changed bit, moved row and shortened record changes the checksum")
+    func checksum() {
+        let records = (0..<100).map { UInt8($0) }
+        let sum = checksum(7, [1, 2, 3], records)
+        for bit in 0..<800 {
+            var changed = records
+            changed[bit / 8] ^= 1 << (bit % 8)
+            #expect(checksum(7, [1, 2, 3], changed) != sum)
+        }
+        for length in 0..<100 { #expect(checksum(7, [1, 2, 3], Array(records.prefix(length))) != sum) }
+        #expect(checksum(8, [1, 2, 3], records) != sum)
+        #expect(checksum(7, [1, 2], [3] + records) != sum)
+        #expect(checksum(7, [1, 2, 3], records) == sum)
+    }
+
+    @Test("Q8: the checksum is the same on every machine and in every version")
+    func checksumIsFixed() {
+        #expect(checksum(1, Array("tallies".utf8), Array("the records of a group".utf8)) == 4_169_340_228_737_438_717)
+    }
+
+    private func checksum(_ number: SequenceNumber, _ tallies: [UInt8], _ records: [UInt8]) -> Int64 {
+        tallies.withUnsafeBytes { tallies in
+            records.withUnsafeBytes { ChunkChecksum.of(number, tallies: tallies, records: $0) }
+        }
+    }
+
+    @Test(
+        "Q6: tallies come back as they were written",
+        arguments: [
+            [:], [1: Tally(events: 3, bytes: 900)],
+            [7: Tally(events: 1, bytes: 1), .max: Tally(events: 0, bytes: 1 << 33)],
+        ] as [RouteTallies])
+    func tallies(_ tallies: RouteTallies) {
+        let decoded = TallyBlob.encode(tallies).withUnsafeBytes { TallyBlob.decode($0) }
+        #expect(decoded == tallies)
+    }
+
+    @Test("Q8: tallies that cannot be are not taken", arguments: [1, 19, 21])
+    func impossibleTallies(_ length: Int) {
+        let short = [UInt8](repeating: 0, count: length)
+        #expect(short.withUnsafeBytes { TallyBlob.decode($0) } == nil)
+        let huge = [UInt8](repeating: 0xff, count: 20)
+        #expect(huge.withUnsafeBytes { TallyBlob.decode($0) } == nil)
+    }
+
+    @Test(
+        "Q2: ranges come back as they were written",
+        arguments: [
+            [], [7...7], [7...9, 11...11, 100...1_000_000_000, 1_000_000_002...1 << 60],
+        ] as [[ClosedRange<SequenceNumber>]])
+    func ranges(_ ranges: [ClosedRange<SequenceNumber>]) {
+        let settled = Settled(through: 5, and: ranges)
+        #expect(settled.ranges == ranges)
+        let bytes = RangeBlob.encode(settled)
+        #expect(decode(bytes, behind: 5) == settled)
+        for length in bytes.indices {
+            #expect(settled.ranges.starts(with: decode(Array(bytes.prefix(length)), behind: 5).ranges))
+        }
+    }
+
+    @Test("Q2: ranges that cannot be are not taken: they could make an event seem delivered")
+    func impossibleRanges() {
+        let sound = RangeBlob.encode(Settled(through: 5, and: [7...9]))
+        #expect(decode(sound, behind: 5, through: 8) == Settled(through: 5))
+        for bytes in [[0, 1], [1, 0], [0x80], [1], Array(repeating: 0xff, count: 40)] as [[UInt8]] {
+            #expect(decode(bytes, behind: 5) == Settled(through: 5))
+            #expect(decode(sound + bytes, behind: 5).ranges == [7...9])
+        }
+        let huge = Array(repeating: UInt8(0xff), count: 8) + [0x7f]
+        #expect(decode(huge + huge, behind: 5) == Settled(through: 5))
+    }
+
+    private func decode(
+        _ bytes: [UInt8], behind position: SequenceNumber, through newest: SequenceNumber = .max
+    ) -> Settled {
+        bytes.withUnsafeBytes { RangeBlob.decode($0, behind: position, through: newest) }
+    }
+
+    @Test("Q6: once past every position, older groups are not looked at")
+    func countEnds() {
+        var count = BacklogCount(dispatchers: [.at(5), .at(9, number: 2)], routes: [1: [1, 2]])
+        for first in [9, 7, 5] as [SequenceNumber] {
+            #expect(!count.isComplete)
+            let tallies: RouteTallies = [1: Tally(events: 2, bytes: 20)]
+            count.add(GroupSummary(first: first, last: first + 1, tallies: tallies)) { _ in
+                [1: Tally(events: 1, bytes: 10)]
+            }
+        }
+        #expect(count.isComplete)
+        #expect(count.unsettled == [1: [1: Tally(events: 5, bytes: 50)], 2: [1: Tally(events: 1, bytes: 10)]])
+    }
+
+    @Test("Q5: a mailbox gives out all in order, and rings once")
+    func mailbox() {
+        let mailbox = Mailbox<Int>()
+        #expect(mailbox.put([1, 2]))
+        #expect(!mailbox.put([3]))
+        #expect(mailbox.takeAll(waiting: true) == [1, 2, 3])
+        #expect(mailbox.takeAll(waiting: false) == [])
+        #expect(mailbox.put([4]))
+    }
+}

@@ -1,0 +1,109 @@
+import HeadgateSeeds
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateStore
+
+/// Jobs that come together are committed together; what each of them is told must not show it.
+@Suite("SQLite event store: many jobs at once")
+struct StoreJobOrderTests {
+    @Test(
+        "Q2, D10: each job sees what was asked for before it and no more, also where some fail",
+        arguments: 1...12 as ClosedRange<UInt64>)
+    func inOrder(seed: UInt64) throws {
+        var run = try JobRun(seed: seed)
+        for _ in 1...25 { run.turn() }
+        run.checkReading()
+    }
+}
+
+/// Random jobs, and what each of them has to be told when they are done one by one.
+private struct JobRun {
+    private let scene = StoreScene(durability: .normal)
+    private let database: StoreDatabase
+    private let seed: UInt64
+    private var random: SeededRandom
+    private var lastNumber: SequenceNumber = 0
+    /// The numbers that are stored, and those of the letters.
+    private var stored: [SequenceNumber] = []
+    private var letters: [SequenceNumber] = []
+    /// Where groups end, stored or not.
+    private var ends: [SequenceNumber] = [0]
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        random = SeededRandom(seed: Seed(seed))
+        database = try StoreDatabase.open(scene.options).0
+        // Some groups and some letters cannot be stored.
+        try database.connection.execute(
+            """
+            CREATE TRIGGER no_group BEFORE INSERT ON chunks WHEN NEW.last_seq % 5 = 0
+            BEGIN SELECT RAISE(ABORT, 'no'); END;
+            CREATE TRIGGER no_letter BEFORE INSERT ON dead_letters WHEN NEW.seq % 5 = 0
+            BEGIN SELECT RAISE(ABORT, 'no'); END;
+            """)
+    }
+
+    mutating func turn() {
+        var jobs: [StoreJob] = []
+        var wanted: [String] = []
+        for _ in 0..<Int.random(in: 1...8, using: &random) {
+            let (job, outcome) = next()
+            jobs.append(job)
+            wanted.append(outcome)
+        }
+        var told: [String] = []
+        database.carryOut(jobs) { told += $0.compactMap(JobRun.text) }
+        #expect(told == wanted, "seed \(seed)")
+    }
+
+    private mutating func next() -> (StoreJob, String) {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<4:
+            let first = lastNumber + 1
+            lastNumber += SequenceNumber.random(in: 1...3, using: &random)
+            let isStored = !lastNumber.isMultiple(of: 5)
+            if isStored { stored += first...lastNumber }
+            ends.append(lastNumber)
+            return (.append(Groups.of(first...lastNumber)), isStored ? "done" : "failed")
+        case 4..<6:
+            lastNumber += 1
+            let isStored = !lastNumber.isMultiple(of: 5)
+            if isStored { letters.append(lastNumber) }
+            return (.write([.deadLetter(.sample(lastNumber))]), isStored ? "done" : "failed")
+        case 6:
+            let place = SequenceNumber.random(in: 0...lastNumber, using: &random)
+            let survey = EventSurvey(
+                countingAfter: place, before: [lastNumber + 1], settled: Settled(through: 0), sweep: Sweep())
+            return (.survey(survey), "\(stored.filter { $0 > place }.count) counted")
+        case 7:
+            // From the end of a group: what is read may begin with the rest of the one that a place lies in.
+            let place = ends.randomElement(using: &random) ?? 0
+            return (.read(after: place), "\(stored.filter { $0 > place })")
+        case 8:
+            return (.readLetters(LetterQuery(limit: 1_000)), "letters \(letters)")
+        default:
+            let count = min(letters.count, Int.random(in: 1...3, using: &random))
+            letters.removeFirst(count)
+            return (.purgeLetters(LetterQuery(limit: max(1, count))), "purged \(count)")
+        }
+    }
+
+    func checkReading() {
+        let chunk = try? database.chunks.read(after: 0, through: .max).get()
+        #expect(chunk.map { $0.map(\.sequenceNumber) } ?? [] == stored, "seed \(seed)")
+    }
+
+    /// Nil for what is told beside the jobs.
+    private static func text(_ outcome: StoreOutcome) -> String? {
+        switch outcome {
+        case .lettersKept: nil
+        case .done(let fault): fault == nil ? "done" : "failed"
+        case .read(.success(let chunk)): "\(chunk.map { $0.map(\.sequenceNumber) } ?? [])"
+        case .letters(.success(let page)): "letters \(page.letters.map(\.letter.sequenceNumber))"
+        case .purged(.success(let count)): "purged \(count)"
+        case .surveyed(.success(let survey)): "\(survey.counts.values.reduce(0, +)) counted"
+        case .read, .surveyed, .letters, .purged, .quarantined, .renewed, .lettersDropped, .size, .closed: "unexpected"
+        }
+    }
+}

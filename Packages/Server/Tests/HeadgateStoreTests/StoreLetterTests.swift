@@ -1,0 +1,94 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("SQLite event store: dead letters")
+struct StoreLetterTests {
+    let scene = StoreScene()
+
+    private func read(_ query: LetterQuery) throws -> LetterPage {
+        try scene.answer { scene.store.readLetters(query, then: $0) }.get()
+    }
+
+    private func purge(_ query: LetterQuery) throws -> Int {
+        try scene.answer { scene.store.purgeLetters(query, then: $0) }.get()
+    }
+
+    /// Puts letters of dispatchers 1 and 2 aside, in turn.
+    private func bury(_ numbers: ClosedRange<SequenceNumber>) {
+        for number in numbers {
+            let record = Groups.of(number...number).chunk.bytes
+            scene.write(.deadLetter(.sample(number, dispatcher: number % 2 == 1 ? 1 : 2, record: record)))
+        }
+    }
+
+    @Test("D10: a purge means what was put aside before it was asked for, though all is carried out at once")
+    func purgeInOrder() throws {
+        let (database, _) = try StoreDatabase.open(scene.options)
+        var purged: [Int] = []
+        let all = LetterQuery(limit: 9)
+        database.carryOut([
+            .write([.deadLetter(.sample(1))]), .purgeLetters(all), .write([.deadLetter(.sample(2))]), .readLetters(all),
+            .write([.deadLetter(.sample(3))]),
+        ]) { news in
+            for case .purged(let result) in news { purged.append((try? result.get()) ?? -1) }
+            for case .letters(let result) in news {
+                #expect((try? result.get())?.letters.map(\.letter.sequenceNumber) == [2])
+            }
+        }
+        #expect(purged == [1])
+        #expect(try database.letters.read(all).get().letters.map(\.letter.sequenceNumber) == [2, 3])
+    }
+
+    @Test("D10: a letter goes in the commit that puts its event into the queue, and stays when that fails")
+    func requeued() throws {
+        try scene.open()
+        bury(1...3)
+        let group = Groups.of(4...5, newRoutes: [1: [1]])
+        #expect(scene.append(group.with(requeued: [1, 3])) == nil)
+        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [2])
+        // The same group again cannot be.
+        #expect(scene.append(group.with(requeued: [2])) != nil)
+        #expect(try scene.reopen().lastSequenceNumber == 5)
+        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [2])
+    }
+
+    @Test("Q8: of a letter with a damaged record the rest is told, and it can be purged")
+    func damaged() throws {
+        try scene.open()
+        bury(1...2)
+        scene.close()
+        try scene.sql("UPDATE dead_letters SET record = zeroblob(length(record)) WHERE letter = 1")
+        try scene.open()
+        let page = try read(LetterQuery(limit: 9))
+        #expect(page.letters.map(\.letter.reason) == [.maxAttempts, .maxAttempts])
+        #expect(page.letters.map { $0.letter.event == nil } == [true, false])
+        #expect(try purge(LetterQuery(letters: [1], limit: 9)) == 1)
+    }
+
+    @Test("D10: the store tells how many letters it keeps, also after a start")
+    func kept() throws {
+        try scene.open()
+        bury(1...3)
+        let each = scene.store.letters.bytes / 3
+        #expect(scene.store.letters == Tally(events: 3, bytes: 3 * each) && each > 0)
+        #expect(try purge(LetterQuery(limit: 2)) == 2)
+        #expect(scene.store.letters == Tally(events: 1, bytes: each))
+        bury(4...5)
+        scene.write(.limitLetters(LetterBounds(count: 2)))
+        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [4, 5])
+        #expect(scene.store.letters == Tally(events: 2, bytes: 2 * each))
+        #expect(try scene.reopen().letters == Tally(events: 2, bytes: 2 * each))
+        #expect(scene.store.letters == Tally(events: 2, bytes: 2 * each))
+    }
+
+    @Test("D10: a store that is not open says so")
+    func closed() throws {
+        try scene.open()
+        scene.close()
+        #expect(throws: StoreFault.self) { try read(LetterQuery(limit: 1)) }
+        #expect(throws: StoreFault.self) { try purge(LetterQuery(limit: 1)) }
+    }
+}

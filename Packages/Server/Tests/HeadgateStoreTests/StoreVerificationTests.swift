@@ -1,0 +1,69 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("Event store on disk: verification")
+struct StoreVerificationTests {
+    let scene = StoreScene()
+
+    /// Three groups for a dispatcher that has settled none, and a letter; the store is closed.
+    private func fill(_ kind: StoreKind) throws {
+        scene.options.kind = kind
+        try scene.open()
+        scene.append(Groups.of(1...3, newRoutes: [1: [1]]))
+        scene.write(.dispatcher(.at(0)), .deadLetter(.sample(1, record: Groups.of(1...1).chunk.bytes)))
+        scene.append(Groups.of(4...5))
+        scene.append(Groups.of(6...9))
+        scene.close()
+    }
+
+    private func verify() throws -> (lines: [String], isSound: Bool) {
+        try StoreVerification(directory: scene.directory).run()
+    }
+
+    /// The files of the directory, with what they hold.
+    private func content() throws -> [String: Data] {
+        let names = try FileManager.default.subpathsOfDirectory(atPath: scene.directory)
+        return names.reduce(into: [:]) { $0[$1] = FileManager.default.contents(atPath: scene.directory + "/" + $1) }
+    }
+
+    @Test("Q8: it tells what a directory holds, and changes nothing of it", arguments: StoreKind.allCases)
+    func sound(_ kind: StoreKind) throws {
+        try fill(kind)
+        let before = try content()
+        let (lines, isSound) = try verify()
+        #expect(isSound && lines.last == "nothing is damaged")
+        #expect(lines[0].hasPrefix("\(scene.directory): an event store of kind \(kind.rawValue), "))
+        #expect(lines[1] == "events: 9, the last number given is 9")
+        #expect(lines[2].hasPrefix("  collect: 9 wait, ") && lines.contains("dead letters: 1"))
+        #expect(try content() == before)
+    }
+
+    @Test("Q8: it tells what is damaged, and changes nothing of it", arguments: StoreKind.allCases)
+    func damaged(_ kind: StoreKind) throws {
+        try fill(kind)
+        let path = scene.directory + (kind == .log ? "/log/000001.log" : "/events.db")
+        var bytes = try #require(FileManager.default.contents(atPath: path))
+        let place = try #require(bytes.range(of: Data("event-5".utf8)))
+        bytes[place.lowerBound + 6] = UInt8(ascii: "8")
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let before = try content()
+        let (lines, isSound) = try verify()
+        #expect(!isSound && lines[1] == "events: 7, the last number given is 9")
+        #expect(lines.contains { $0.hasPrefix("damaged: ") }, "\(lines)")
+        #expect(try content() == before)
+    }
+
+    @Test("Q9: a store that is used, and a directory without one, are told as such")
+    func refused() throws {
+        #expect(throws: StoreFault.failed("there is no event store in \(scene.directory)")) { try verify() }
+        scene.options.kind = .log
+        try scene.open()
+        #expect(throws: StoreFault.inUse("\(scene.directory) is used by another headgated (pid \(getpid()))")) {
+            try verify()
+        }
+        scene.close()
+    }
+}

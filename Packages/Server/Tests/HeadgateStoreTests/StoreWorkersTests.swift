@@ -1,0 +1,415 @@
+import Foundation
+import HeadgateCore
+import HeadgateTransport
+import Testing
+
+@testable import HeadgateStore
+
+/// Which thread carries out what a store on an event loop is asked for.
+@Suite(.timeLimit(.minutes(5))) struct StoreWorkersTests {
+    @Test("Q5: behind some quick answers the loop's own thread commits, and hands back what is left to do")
+    func inPlace() async throws {
+        let scene = try Scene()
+        scene.append(1...200)
+        #expect(scene.syncs.syncedOnLoop > 0)
+        #expect(scene.numbers() == Array(1...200))
+        await scene.end()
+    }
+
+    @Test("Q5: before it has answered quickly some times, a disk is waited for by the store's thread")
+    func notYet() async throws {
+        let scene = try Scene()
+        scene.append(1...8)
+        #expect(scene.syncs.syncedOnLoop == 0)
+        await scene.end()
+    }
+
+    @Test("Q5: much at once is for the store's thread, so that the loop takes in the next meanwhile")
+    func much() async throws {
+        let scene = try Scene()
+        scene.append(1...50)
+        let before = scene.syncs.syncedOnLoop
+        scene.append(51...60, size: 20_000)
+        #expect(scene.syncs.syncedOnLoop == before)
+        await scene.end()
+    }
+
+    @Test("Q5: what is much is committed while the turn goes on in which it came")
+    func withinATurn() async throws {
+        let scene = try Scene()
+        #expect(scene.isCommittedWithinTurn(Groups.of(1...4, size: 20_000)))
+        await scene.end()
+    }
+
+    @Test("Q5: a disk that hangs while the loop waits for it holds up nobody else, and jobs stay in their order")
+    func hangs() async throws {
+        let scene = try Scene()
+        scene.append(1...200)
+        scene.syncs.hangs.withLock { $0 = true }
+        let answers = Guarded<[SequenceNumber]>([])
+        for number in 201...205 as ClosedRange<SequenceNumber> {
+            scene.submitAppend(number...number) { answers.withLock { $0.append(number) } }
+            // All else on the loop goes on, however often.
+            for _ in 1...3 { scene.onLoop { _ in } }
+        }
+        #expect(answers.withLock { $0 }.isEmpty)
+        scene.syncs.hangs.withLock { $0 = false }
+        answers.wait(until: { $0.count == 5 })
+        #expect(answers.withLock { $0 } == [201, 202, 203, 204, 205])
+        scene.append(206...300)
+        #expect(scene.numbers() == Array(1...300))
+        await scene.end()
+    }
+
+    @Test("Q5: with normal the loop's own thread writes, also what is much, since nobody waits for the disk")
+    func atOnce() async throws {
+        let scene = try Scene(durability: .normal)
+        scene.append(1...50)
+        let before = scene.syncs.writtenOnLoop
+        scene.append(51...54, size: 20_000)
+        #expect(scene.syncs.writtenOnLoop > before)
+        #expect(scene.numbers() == Array(1...54))
+        await scene.end()
+    }
+
+    @Test("Q5: with normal what takes more than to write it is the store's thread's, and events stay in their order")
+    func takesMore() async throws {
+        let scene = try Scene(durability: .normal, segmentSize: 64 << 10)
+        scene.append(1...50)
+        let before = scene.syncs.syncedOnLoop
+        // Each segment has room for some, and its end is synced.
+        scene.submitAppends(51...1_000, size: 900)
+        // Nobody needs them: segments are given up.
+        let left = scene.numbers()
+        #expect(left == Array((left.first ?? 1)...1_000))
+        #expect(scene.syncs.syncedOnLoop == before)
+        #expect(scene.syncs.syncedElsewhere > 10)
+        #expect(scene.syncs.writtenOnLoop > 10)
+        await scene.end()
+    }
+
+    @Test("Q5: with normal what the store's thread leaves to the loop is written before what is asked for later")
+    func left() async throws {
+        let scene = try Scene()
+        let order = scene.orderOfLeft()
+        #expect(order.isLeft)
+        #expect(order.written == Array(1...(try #require(order.written.last))))
+        await scene.end()
+    }
+
+    @Test("Q9: the data directory is free when the store has closed, whichever threads worked for it")
+    func closes() async throws {
+        let scene = try Scene()
+        scene.append(1...100)
+        await scene.end(removing: false)
+        let again = try Scene(in: scene.directory)
+        #expect(again.numbers() == Array(1...100))
+        await again.end()
+    }
+}
+
+/// A store on a loop with a thread of its own, and a disk of which the test says when it answers.
+private final class Scene: Sendable {
+    let directory: String
+    let syncs: SyncWatch
+    private let loop: EventLoop
+    private let store: Guarded<Box>
+
+    /// The store, which lives on the loop.
+    // Unchecked: looked into on the loop only.
+    private struct Box: @unchecked Sendable {
+        var store: DiskEventStore?
+    }
+
+    init(
+        in directory: String = NSTemporaryDirectory() + "/headgate-workers-" + UUID().uuidString,
+        durability: Durability = .full, segmentSize: Int? = nil
+    ) throws {
+        self.directory = directory
+        loop = try EventLoop.onNewThread(named: "test")
+        syncs = SyncWatch(loop)
+        store = Guarded(Box())
+        var options = DiskEventStore.Options(directory: directory, durability: durability)
+        options.disk = FaultyDisk(onSync: syncs.synced, onWrite: syncs.written)
+        if let segmentSize { options.segmentSize = segmentSize }
+        // However busy the machine is, this disk counts as quick.
+        let now = ContinuousClock.now
+        options.clock = { now }
+        onLoop { [loop, store, options] _ in
+            let opened = DiskEventStore(options: options, loop: loop)
+            #expect(throws: Never.self) { try opened.open() }
+            store.withLock { $0.store = opened }
+        }
+    }
+
+    /// Runs something on the loop, and waits for it.
+    func onLoop(_ body: @escaping @Sendable (DiskEventStore?) -> Void) {
+        let isDone = Guarded(false)
+        loop.submit { [store] in
+            body(store.withLock { $0 }.store)
+            isDone.withLock { $0 = true }
+        }
+        isDone.wait(until: { $0 })
+    }
+
+    func submitAppend(
+        _ numbers: ClosedRange<SequenceNumber>, size: Int = 40, then: @escaping @Sendable () -> Void
+    ) {
+        onLoop { store in
+            store?.append(Groups.of(numbers, size: size)) { fault in
+                #expect(fault == nil)
+                then()
+            }
+        }
+    }
+
+    /// Appends events, each alone where they are small, and waits for each.
+    func append(_ numbers: ClosedRange<SequenceNumber>, size: Int = 40) {
+        let groups = size > 1_000 ? [numbers] : numbers.map { $0...$0 }
+        for group in groups {
+            let isDone = Guarded(false)
+            submitAppend(group, size: size) { isDone.withLock { $0 = true } }
+            isDone.wait(until: { $0 })
+        }
+    }
+
+    /// Appends events, each alone and some of them in one turn, without waiting for one before the next; then for all.
+    func submitAppends(_ numbers: ClosedRange<SequenceNumber>, size: Int) {
+        let answers = Guarded(0)
+        var first = numbers.lowerBound
+        while first <= numbers.upperBound {
+            let some = first...min(numbers.upperBound, first + first % 5)
+            loop.submit { [store] in
+                for number in some {
+                    store.withLock { $0 }.store?.append(Groups.of(number...number, size: size)) { fault in
+                        #expect(fault == nil)
+                        answers.withLock { $0 += 1 }
+                    }
+                }
+            }
+            first = some.upperBound + 1
+        }
+        answers.wait(until: { $0 == numbers.count })
+    }
+
+    /// Asks workers of their own for a commit, and waits for it in the same turn of the loop.
+    func isCommittedWithinTurn(_ group: AppendGroup) -> Bool {
+        let (isCommitted, hasRung) = (Guarded(false), Guarded(false))
+        var options = DiskEventStore.Options(directory: directory + "/alone")
+        options.disk = FaultyDisk()
+        onLoop { [loop, options] _ in
+            let workers = StoreWorkers(options: options, loop: loop) { hasRung.withLock { $0 = true } }
+            #expect(throws: Never.self) { _ = try workers.start() }
+            workers.put(.append(group))
+            var isDone = false
+            // Without a commit nothing rings, and the wait is over after its time.
+            while !isDone, hasRung.withLock(when: { $0 }, atMost: 30_000, { $0 }) {
+                hasRung.withLock { $0 = false }
+                isDone = workers.takeOutcomes().contains { if case .done(nil) = $0 { true } else { false } }
+            }
+            isCommitted.withLock { $0 = isDone }
+            workers.put(.close)
+        }
+        return isCommitted.withLock { $0 }
+    }
+
+    /// Has the store's thread leave an event to the loop, in a turn in which another event comes. The workers are the test's own.
+    /// - Returns: the numbers of all events in the order in which they were written, and false if none was left to the loop.
+    func orderOfLeft() -> (isLeft: Bool, written: [SequenceNumber]) {
+        let bench = WorkersBench(loop, directory + "/left")
+        onLoop { _ in bench.start() }
+        // The disk counts as quick after some answers, and chores keep the engine with the store's thread for some time.
+        for _ in 1...20 {
+            onLoop { _ in bench.put() }
+            bench.waitUntilCommitted()
+        }
+        for _ in 1...50 where !bench.isLeft {
+            // Too much for the loop's thread. While the other is at it, another event is asked for.
+            onLoop { _ in bench.putHeld(size: 200_000) }
+            bench.waitUntilHeld()
+            bench.put()
+            onLoop { _ in bench.putBehindLeft() }
+            bench.waitUntilCommitted()
+        }
+        while bench.hasMoreToRead { onLoop { _ in bench.readMore() } }
+        onLoop { _ in bench.close() }
+        bench.waitUntilClosed()
+        return (bench.isLeft, bench.written)
+    }
+
+    /// The numbers of all events.
+    func numbers() -> [SequenceNumber] {
+        var numbers: [SequenceNumber] = []
+        while true {
+            let place = numbers.last ?? 0
+            let answer = Guarded<[SequenceNumber]?>(nil)
+            onLoop { store in
+                store?.read(after: place) { result in
+                    let chunk = (try? result.get()) ?? nil
+                    answer.withLock { $0 = chunk?.map(\.sequenceNumber).filter { $0 > place } ?? [] }
+                }
+            }
+            answer.wait(until: { $0 != nil })
+            let found = answer.withLock { $0 } ?? []
+            if found.isEmpty { return numbers }
+            numbers += found
+        }
+    }
+
+    func end(removing: Bool = true) async {
+        let isClosed = Guarded(false)
+        onLoop { store in store?.close { isClosed.withLock { $0 = true } } }
+        isClosed.wait(until: { $0 })
+        onLoop { [store] _ in store.withLock { $0.store = nil } }
+        loop.stop()
+        await loop.waitUntilClosed()
+        if removing { try? FileManager.default.removeItem(atPath: directory) }
+    }
+}
+
+/// Workers without a store before them: the test asks for events, and sees the outcomes.
+///
+/// `@unchecked`: what is not guarded is touched on the loop, or by the test while nothing runs there.
+private final class WorkersBench: @unchecked Sendable {
+    private(set) var isLeft = false
+    private(set) var written: [SequenceNumber] = []
+    private let loop: EventLoop
+    private let directory: String
+    private lazy var workers = StoreWorkers(options: options, loop: loop) { [weak self] in self?.rang() }
+    /// The store's thread stays in its next write while this is not `.free`.
+    private let hold = Guarded(Hold.free)
+    /// The number of times that the workers said that there is something to take.
+    private let rings = Guarded(0)
+    /// Events that were asked for and are not committed.
+    private let open = Guarded(0)
+    private let isReading = Guarded(false)
+    private let isClosed = Guarded(false)
+    private var last: SequenceNumber = 0
+    /// The event behind which reading goes on; nil at the end.
+    private var place: SequenceNumber? = 0
+
+    private enum Hold: Sendable { case free, wanted, held }
+
+    init(_ loop: EventLoop, _ directory: String) {
+        (self.loop, self.directory) = (loop, directory)
+    }
+
+    private var options: DiskEventStore.Options {
+        var options = DiskEventStore.Options(directory: directory, durability: .normal)
+        options.disk = FaultyDisk(onWrite: { [loop, hold] in
+            guard !loop.isCurrent else { return }
+            hold.withLock { if $0 == .wanted { $0 = .held } }
+            hold.wait(until: { $0 == .free })
+        })
+        let now = ContinuousClock.now
+        options.clock = { now }
+        return options
+    }
+
+    private func rang() {
+        rings.withLock { $0 += 1 }
+        loop.submit { [weak self] in self?.take() }
+    }
+
+    private func take() {
+        for outcome in workers.takeOutcomes() {
+            switch outcome {
+            case .done(let fault):
+                #expect(fault == nil)
+                open.withLock { $0 -= 1 }
+            case .read(let result):
+                let chunk = (try? result.get()) ?? nil
+                written += chunk?.map(\.sequenceNumber) ?? []
+                place = chunk?.lastSequenceNumber
+                isReading.withLock { $0 = false }
+            case .closed: isClosed.withLock { $0 = true }
+            case .surveyed, .letters, .purged, .quarantined, .renewed, .lettersDropped, .lettersKept, .size: break
+            }
+        }
+    }
+
+    // MARK: Asking
+
+    func start() {
+        workers.onOutcomes = { [weak self] in self?.take() }
+        #expect(throws: Never.self) { _ = try workers.start() }
+    }
+
+    func put(size: Int = 40) {
+        last += 1
+        open.withLock { $0 += 1 }
+        workers.put(.append(Groups.of(last...last, size: size, newRoutes: last == 1 ? [1: [1]] : [:])))
+    }
+
+    /// Asks for an event in whose writing the store's thread stays until ``putBehindLeft()``.
+    func putHeld(size: Int) {
+        hold.withLock { $0 = .wanted }
+        put(size: size)
+    }
+
+    /// Lets the store's thread go on. Asks for another event when that thread has left one to the loop.
+    func putBehindLeft() {
+        hold.withLock { $0 = .free }
+        while open.withLock({ $0 > 0 }) {
+            let seen = rings.withLock { $0 }
+            if workers.isSomethingLeft {
+                isLeft = true
+                return put()
+            }
+            take()
+            guard open.withLock({ $0 > 0 }), !workers.isSomethingLeft else { continue }
+            rings.wait(until: { $0 > seen })
+        }
+    }
+
+    var hasMoreToRead: Bool {
+        isReading.wait(until: { !$0 })
+        return place != nil
+    }
+
+    func readMore() {
+        guard let place else { return }
+        isReading.withLock { $0 = true }
+        workers.put(.read(after: place))
+    }
+
+    func close() { workers.put(.close) }
+
+    // MARK: Waiting
+
+    func waitUntilHeld() { hold.wait(until: { $0 == .held }) }
+
+    func waitUntilCommitted() { open.wait(until: { $0 == 0 }) }
+
+    func waitUntilClosed() { isClosed.wait(until: { $0 }) }
+}
+
+/// Tells of syncs and writes whether the loop's thread did them, and has syncs hang when a test says so.
+private final class SyncWatch: Sendable {
+    let hangs = Guarded(false)
+    private let onLoop = Guarded(0)
+    private let elsewhere = Guarded(0)
+    private let writes = Guarded(0)
+    private let loop: EventLoop
+
+    init(_ loop: EventLoop) {
+        self.loop = loop
+    }
+
+    /// How often something was synced by the thread that had the loop.
+    var syncedOnLoop: Int { onLoop.withLock { $0 } }
+
+    var syncedElsewhere: Int { elsewhere.withLock { $0 } }
+
+    /// How often the thread that had the loop wrote something.
+    var writtenOnLoop: Int { writes.withLock { $0 } }
+
+    func written() {
+        if loop.isCurrent { writes.withLock { $0 += 1 } }
+    }
+
+    func synced() {
+        (loop.isCurrent ? onLoop : elsewhere).withLock { $0 += 1 }
+        hangs.wait(until: { !$0 })
+    }
+}

@@ -1,0 +1,116 @@
+import Glibc
+
+@testable import HeadgateStore
+
+/// The system's disk, with calls that fail when a test says so. Nothing has to survive a power failure, so nothing is synced.
+///
+/// `@unchecked`: faults are set by a test's one thread, before others work with the disk.
+final class FaultyDisk: Disk, @unchecked Sendable {
+    /// What is written to this file is written, and counts as failed.
+    var liesAbout: String?
+    /// Files of which nothing is needed in memory any more, in order.
+    fileprivate(set) var leftCache: [String] = []
+    /// Whether syncing fails.
+    var failsToSync = false
+    /// Whether removing a file fails.
+    var failsToRemove = false
+    /// Whether something was removed that may come back when the power goes.
+    private(set) var hasUncertainRemovals = false
+    /// Bytes that all files may have together, and have.
+    var room = Int.max
+    var taken: Int { sizes.values.reduce(0, +) }
+    private var sizes: [String: Int] = [:]
+    private let disk = SystemDisk()
+    private let onSync: @Sendable () -> Void
+    fileprivate let onWrite: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - onSync: called, by whichever thread it is, where something would be synced.
+    ///   - onWrite: called by whoever writes something.
+    init(onSync: @escaping @Sendable () -> Void = {}, onWrite: @escaping @Sendable () -> Void = {}) {
+        (self.onSync, self.onWrite) = (onSync, onWrite)
+    }
+
+    /// A file reaches so far, if there is room for that.
+    fileprivate func reach(_ end: Int, _ path: String) throws(DiskFault) {
+        let more = end - (sizes[path] ?? disk.size(of: path))
+        guard more > 0 else { return }
+        guard taken + more <= room else { throw DiskFault(code: ENOSPC) }
+        sizes[path] = end
+    }
+
+    fileprivate func synced() throws(DiskFault) {
+        if failsToSync { throw DiskFault(code: 5) }
+        onSync()
+    }
+
+    var sqliteName: String? { nil }
+
+    func makeDirectory(_ path: String) throws(DiskFault) { try disk.makeDirectory(path) }
+
+    func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
+        let file = try disk.open(path, creating: creating)
+        sizes[path] = try file.size()
+        return FaultyFile(file, path, on: self)
+    }
+
+    func exists(_ path: String) -> Bool { disk.exists(path) }
+    func size(of path: String) -> Int { disk.size(of: path) }
+    func list(_ directory: String) throws(DiskFault) -> [String] { try disk.list(directory) }
+    func rename(_ path: String, to new: String) throws(DiskFault) { try disk.rename(path, to: new) }
+    func remove(_ path: String) throws(DiskFault) {
+        if failsToRemove { throw DiskFault(code: 5) }
+        try disk.remove(path)
+        sizes[path] = nil
+        hasUncertainRemovals = true
+    }
+    func syncDirectory(_ path: String) throws(DiskFault) { hasUncertainRemovals = false }
+}
+
+private final class FaultyFile: DiskFile {
+    private let file: any DiskFile
+    private let path: String
+    private let disk: FaultyDisk
+
+    init(_ file: any DiskFile, _ path: String, on disk: FaultyDisk) {
+        (self.file, self.path, self.disk) = (file, path, disk)
+    }
+
+    func size() throws(DiskFault) -> Int { try file.size() }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
+        try file.read(into: buffer, at: offset)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        try disk.reach(offset + bytes.count, path)
+        try file.write(bytes, at: offset)
+        disk.onWrite()
+        if disk.liesAbout == path { throw DiskFault(code: 5) }
+    }
+
+    func resize(to count: Int) throws(DiskFault) { try file.resize(to: count) }
+    func preallocate(_ count: Int) throws(DiskFault) {
+        try disk.reach(count, path)
+        try file.preallocate(count)
+    }
+
+    func sync() throws(DiskFault) { try disk.synced() }
+
+    private var hasBegun = false
+
+    func beginSync() -> Bool {
+        hasBegun = true
+        return true
+    }
+
+    func endSync() throws(DiskFault) {
+        guard hasBegun else { return }
+        hasBegun = false
+        try disk.synced()
+    }
+
+    func leaveCache() { disk.leftCache.append(path) }
+
+    func lock() throws(DiskFault) -> Bool { try file.lock() }
+}

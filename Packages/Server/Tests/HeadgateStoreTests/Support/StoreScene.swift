@@ -1,0 +1,167 @@
+import Foundation
+import HeadgateCore
+
+@testable import HeadgateStore
+
+/// A store in a temporary directory, and a scheduler that is the test itself.
+final class StoreScene {
+    let directory: String
+    var options: DiskEventStore.Options
+    private let posted = Mailbox<@Sendable () -> Void>()
+    private(set) var store: DiskEventStore
+    /// Events that were reported as put aside.
+    private(set) var quarantined = 0
+    private(set) var droppedLetters: [DispatcherNumber: Int] = [:]
+
+    init(_ kind: StoreKind = .sqlite, durability: Durability = .full, in parent: String = NSTemporaryDirectory()) {
+        directory = parent + "/headgate-store-" + UUID().uuidString
+        options = DiskEventStore.Options(directory: directory, durability: durability)
+        options.kind = kind
+        store = DiskEventStore(options: options) { _ in }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    var databasePath: String { directory + "/events.db" }
+
+    /// Opens the store, with the options as they are now.
+    @discardableResult
+    func open() throws -> StoredState {
+        store = DiskEventStore(options: options) { [posted] in posted.put([$0]) }
+        store.onQuarantine = { [unowned self] in quarantined += $0 }
+        store.onLettersDropped = { [unowned self] in droppedLetters.merge($0, uniquingKeysWith: +) }
+        return try store.open()
+    }
+
+    func close() {
+        answer { then in store.close { then(()) } } as Void
+    }
+
+    func reopen() throws -> StoredState {
+        close()
+        return try open()
+    }
+
+    @discardableResult
+    func append(_ group: AppendGroup) -> StoreFault? {
+        answer { store.append(group, then: $0) }
+    }
+
+    @discardableResult
+    func write(_ changes: StoreChange...) -> StoreFault? {
+        answer { store.write(changes, then: $0) }
+    }
+
+    func read(after sequenceNumber: SequenceNumber) throws -> Chunk? {
+        try answer { store.read(after: sequenceNumber, then: $0) }.get()
+    }
+
+    /// The numbers of all events behind a place, read as a dispatcher would.
+    func numbers(after sequenceNumber: SequenceNumber = 0) throws -> [SequenceNumber] {
+        var place = sequenceNumber
+        var numbers: [SequenceNumber] = []
+        while let chunk = try read(after: place) {
+            numbers += chunk.map(\.sequenceNumber).filter { $0 > place }
+            place = chunk.lastSequenceNumber
+        }
+        return numbers
+    }
+
+    /// Asks for something and does the scheduler's work until the answer has come.
+    func answer<Answer>(_ ask: (@escaping (Answer) -> Void) -> Void) -> Answer {
+        var result: Answer?
+        ask { result = $0 }
+        while true {
+            if let result { return result }
+            work()
+        }
+    }
+
+    /// Does what the store has asked its scheduler for, and waits for that.
+    func work() {
+        for work in posted.takeAll(waiting: true) { work() }
+    }
+
+    /// Runs SQL on the file, from outside.
+    @discardableResult
+    func sql(_ text: String) throws -> Int64 {
+        try SQLiteConnection(path: databasePath).integer(text)
+    }
+}
+
+extension StoreScene {
+    /// Waits until the store has done what it leaves for idle moments, then closes and opens it: steps are taken after
+    /// each turn, so a bounded number of turns is enough.
+    func reopenWhenIdle(turns: Int = 40) throws -> StoredState {
+        for _ in 0..<turns { write() }
+        return try reopen()
+    }
+}
+
+/// A file system of a few MiB in memory, mounted for one test. Needs the rights to mount.
+final class SmallDisk {
+    let path = NSTemporaryDirectory() + "/headgate-disk-" + UUID().uuidString
+
+    /// Whether this process may mount at all.
+    static let isPossible: Bool = (try? SmallDisk()) != nil
+
+    private static let size = 2 << 20
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        guard mount("tmpfs", path, "tmpfs", 0, "size=\(SmallDisk.size)") == 0 else {
+            let code = errno
+            rmdir(path)
+            throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EPERM)
+        }
+    }
+
+    deinit {
+        // Files may still be open: the mount goes when they are closed.
+        umount2(path, Int32(MNT_DETACH))
+        rmdir(path)
+    }
+
+    private var filler: String { path + "/filler" }
+
+    /// Takes most of the room.
+    func fill() throws {
+        try Data(repeating: 0, count: SmallDisk.size - 900_000).write(to: URL(fileURLWithPath: filler))
+    }
+
+    func makeRoom() throws {
+        try FileManager.default.removeItem(atPath: filler)
+    }
+}
+
+/// Looks into SQLite's log, to see what was committed how.
+struct WriteAheadLog {
+    private let bytes: [UInt8]
+
+    init(path: String) throws {
+        bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    /// How many transactions the log holds: a frame that ends one says how large the database is then.
+    var commits: Int {
+        guard bytes.count > 32 else { return 0 }
+        let salt = bytes[16..<24]
+        let frameSize = 24 + bigEndian(at: 8)
+        return stride(from: 32, through: bytes.count - frameSize, by: frameSize).count { frame in
+            bytes[frame + 8..<frame + 16].elementsEqual(salt) && bigEndian(at: frame + 4) != 0
+        }
+    }
+
+    private func bigEndian(at offset: Int) -> Int {
+        bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+    }
+}
+
+extension StoreDatabase {
+    /// Opens a directory's database for a test alone.
+    static func open(_ options: StoreOptions) throws(StoreFault) -> (StoreDatabase, StoredState) {
+        try open(options, in: DataDirectory(options.directory), Founding())
+    }
+}

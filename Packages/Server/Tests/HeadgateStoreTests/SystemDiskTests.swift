@@ -1,0 +1,111 @@
+import Foundation
+import HeadgateSeeds
+import Testing
+
+@testable import HeadgateStore
+
+/// The machine's own file system, as a store uses it.
+@Suite struct SystemDiskTests {
+    /// A file of some size that holds no zeros, beside what it should hold.
+    private func withFile(size: Int, _ body: (any DiskFile, inout [UInt8]) throws -> Void) throws {
+        let path = FileManager.default.temporaryDirectory.path + "/headgate-disk-\(UUID().uuidString)"
+        let file = try SystemDisk().open(path, creating: true)
+        defer { try? SystemDisk().remove(path) }
+        var model = [UInt8](repeating: 0xEE, count: size)
+        try model.lend { try file.write($0, at: 0) }
+        try body(file, &model)
+        var found = [UInt8](repeating: 0, count: model.count + 1)
+        let count = try found.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        #expect(count == model.count)
+        #expect(Array(found.prefix(count)) == model)
+    }
+
+    @Test(
+        "Q5: what is appended, or written in between, is there with all before it",
+        arguments: Seeds.first(8))
+    func appends(_ seed: Seed) throws {
+        var random = SeededRandom(seed: seed)
+        try withFile(size: 1 << 20) { file, model in
+            var end = 64
+            while end < 900_000 {
+                let bytes = (0..<Int.random(in: 1...(random.next() % 8 == 0 ? 90_000 : 3_000), using: &random)).map {
+                    _ in
+                    UInt8.random(in: 1...255, using: &random)
+                }
+                if random.next() % 4 == 0 {
+                    try bytes.lend { try file.write($0, at: end) }
+                } else {
+                    try bytes.lend { try file.append($0, at: end) }
+                    // What stands behind may be zeros now: whoever appends does not ask for it.
+                    let blockEnd = min((end + bytes.count + 4_095) / 4_096 * 4_096, model.count)
+                    var rest = [UInt8](repeating: 0, count: blockEnd - end - bytes.count)
+                    _ = try rest.withUnsafeMutableBytes { try file.read(into: $0, at: end + bytes.count) }
+                    #expect(rest.allSatisfy { $0 == 0 } || rest.allSatisfy { $0 == 0xEE })
+                    model.replaceSubrange(end + bytes.count..<blockEnd, with: rest)
+                }
+                model.replaceSubrange(end..<end + bytes.count, with: bytes)
+                end += bytes.count
+            }
+        }
+    }
+
+    @Test("Q5: a sync that is begun ends, while more is written to the file and to others; there is one at a time")
+    func meanwhile() throws {
+        try withFile(size: 1 << 20) { file, model in
+            #expect(!file.isSyncing)
+            try file.endSync()
+            #expect(file.beginSync())
+            let bytes = [UInt8](repeating: 7, count: 100)
+            try bytes.lend { try file.write($0, at: 50) }
+            model.replaceSubrange(50..<150, with: bytes)
+            #expect(!file.beginSync())
+            while file.isSyncing {}
+            try file.endSync()
+            #expect(file.beginSync())
+            try file.endSync()
+            #expect(!file.isSyncing)
+        }
+    }
+
+    @Test("Q5: a file may be closed while a sync of it is under way, and another can be synced then")
+    func closedMeanwhile() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/headgate-disk-\(UUID().uuidString)"
+        let disk = SystemDisk()
+        defer { try? disk.remove(path) }
+        for _ in 0..<3 {
+            let file = try disk.open(path, creating: true)
+            #expect(file.beginSync())
+        }
+    }
+
+    @Test("Q5: what cannot be synced is not begun")
+    func nothingToSync() throws {
+        let sync = BackgroundSync()
+        #expect(!sync.begin(-1))
+        #expect(!sync.isUnderWay(on: -1))
+        #expect(throws: Never.self) { try sync.end(on: -1) }
+    }
+
+    @Test("Q10: a file whose end is within a block is not lengthened by what is appended there")
+    func endWithinABlock() throws {
+        try withFile(size: 10_000) { file, model in
+            let bytes = [UInt8](repeating: 7, count: 100)
+            try bytes.lend { try file.append($0, at: 9_000) }
+            model.replaceSubrange(9_000..<9_100, with: bytes)
+        }
+    }
+
+    @Test("Q5, Q10: what is appended to a file that was shrunk neither lengthens it nor brings back what was cut off")
+    func shrunk() throws {
+        try withFile(size: 1 << 20) { file, model in
+            let bytes = [UInt8](repeating: 7, count: 100)
+            try bytes.lend { try file.append($0, at: 9_000) }
+            try file.resize(to: 9_000)
+            try file.resize(to: 10_000)
+            try bytes.lend { try file.append($0, at: 9_100) }
+            let zeros = [UInt8](repeating: 0, count: 100)
+            model.replaceSubrange(9_000..., with: zeros + bytes + zeros + zeros + zeros + zeros + zeros)
+            model += [UInt8](repeating: 0, count: 300)
+        }
+    }
+}
