@@ -1,27 +1,27 @@
 import HeadgateData
 
-/// What clients have said of one barrier of theirs, and what of it is beyond doubt (Behaviour B29).
+/// The model of one client barrier: the settings that clients sent, and how far they are certain (Behaviour B29).
 final class BarrierAccount {
     let id: String
     private(set) var setting: Setting?
     private(set) weak var owner: SimulatedClient?
-    /// Whether the setting is what the daemon has: nobody else may have changed it since.
+    /// True if the daemon certainly has `setting`: no other client may have changed it since.
     private var isKnown = true
     private var asks: [Ask] = []
     private var moment = 0
 
-    /// What holds for the dispatchers in its scopes.
+    /// The settings of the barrier.
     struct Setting {
-        /// Nil stands for all dispatchers.
+        /// The dispatchers in scope, or nil for all.
         var scopes: [String]?
         var isClosed: Bool
-        /// By dispatcher, where something else was said of it.
+        /// Exceptions from `isClosed`, by dispatcher.
         var exceptions: [String: Bool] = [:]
         var isFlushable: Bool
-        /// What becomes of it when its owner is gone.
+        /// The behaviour when the owner disconnects.
         var leaving: String
 
-        /// Whether it stays closed then, also across a restart of the daemon.
+        /// True if the barrier stays closed without its owner, even across a restart of the daemon.
         var staysClosed: Bool { leaving == "close" || leaving == "keep" }
 
         func closes(_ dispatcher: String) -> Bool {
@@ -34,7 +34,8 @@ final class BarrierAccount {
         let client: SimulatedClient
         fileprivate let begin: Int
         fileprivate var end: Int?
-        /// Whether the barrier belonged beyond doubt to whoever asked, or to somebody else.
+        /// True if the barrier certainly belonged to the requesting client; `isForeign` is true if it certainly
+        /// belonged to another.
         fileprivate let isOwners: Bool
         fileprivate let isForeign: Bool
 
@@ -47,21 +48,21 @@ final class BarrierAccount {
         self.id = id
     }
 
-    /// Whether it holds a dispatcher beyond doubt. What is asked and not answered may have been done.
+    /// True if the barrier certainly blocks a dispatcher. An unanswered request may already have been carried out.
     func closes(_ dispatcher: String) -> Bool {
         guard isKnown, let setting, asks.allSatisfy({ $0.end != nil }) else { return false }
         return setting.closes(dispatcher) && (owner?.isTalking == true || setting.staysClosed)
     }
 
-    /// Whether it stands beyond doubt, and belongs to nobody.
+    /// True if the barrier certainly exists, without an owner.
     var certainlyStands: Bool { isKnown && setting?.staysClosed == true && owner == nil }
 
-    /// Counts what is said of it, as long as all of that is beyond doubt; nil when it is not.
+    /// The number of the last change, or nil if the state of the barrier is uncertain.
     var certainty: Int? {
         isKnown && setting != nil && owner?.isTalking == true && asks.allSatisfy({ $0.end != nil }) ? moment : nil
     }
 
-    /// What is wrong with how a list shows it, if anything is (Behaviour B10).
+    /// Returns the difference between a listed barrier and the model, or nil if they agree (Behaviour B10).
     func complaint(about shown: DataObject) -> String? {
         guard let setting else { return nil }
         if shown.get(key: "flushable") != setting.isFlushable { return "flushable or not" }
@@ -75,7 +76,7 @@ final class BarrierAccount {
 
     func asked(by client: SimulatedClient) -> Ask {
         moment += 1
-        // What is asked before of a barrier that stays is answered once it is stored, perhaps behind the answer to this.
+        // Earlier requests about a kept barrier are answered when they are stored, possibly after this request.
         let isCertain = isKnown && setting != nil && asks.allSatisfy { $0.end != nil }
         let ask = Ask(
             client, begin: moment, isOwners: isCertain && owner === client,
@@ -84,9 +85,9 @@ final class BarrierAccount {
         return ask
     }
 
-    /// It was done.
-    /// - Parameter change: what it did to the setting.
-    /// - Returns: whether it may have been.
+    /// Records that a request was carried out.
+    /// - Parameter change: The change that the request made to the settings.
+    /// - Returns: False if the request should have been refused.
     func done(_ ask: Ask, isForced: Bool, _ change: (inout Setting?) -> Void) -> Bool {
         let isAnothers = owner !== ask.client && owner?.isTalking == true
         let isWrong = ask.isForeign && !isForced && isAlone(ask) && isAnothers
@@ -97,22 +98,22 @@ final class BarrierAccount {
         return !isWrong
     }
 
-    /// It was refused.
-    /// - Returns: whether it may have been.
+    /// Records that a request was refused.
+    /// - Returns: False if the request should have been carried out.
     func refused(_ ask: Ask) -> Bool {
         let isWrong = ask.isOwners && isAlone(ask) && owner === ask.client
         end(ask)
         return !isWrong
     }
 
-    /// It was done, but could not be written down for the next start.
+    /// Records that a request was carried out but not stored for the next start.
     func unwritten(_ ask: Ask) {
         end(ask)
         isKnown = false
     }
 
-    /// The daemon is gone, and all connections with it.
-    /// - Parameter isKept: whether what was answered is beyond doubt what the next daemon finds (Behaviour B29).
+    /// Records that the daemon and all connections are gone.
+    /// - Parameter isKept: True if the next daemon certainly finds everything that was acknowledged (Behaviour B29).
     func lifeEnded(isKept: Bool) {
         isKnown = isKept && isKnown && setting?.staysClosed == true && asks.allSatisfy { $0.end != nil }
         (owner, asks) = (nil, [])
@@ -123,7 +124,7 @@ final class BarrierAccount {
         ask.end = moment
     }
 
-    /// Whether nobody else may have done anything to the barrier since this was asked.
+    /// True if no other client can have changed the barrier since this request.
     private func isAlone(_ ask: Ask) -> Bool {
         asks.allSatisfy { other in other.client === ask.client || other.end.map { $0 < ask.begin } ?? false }
     }

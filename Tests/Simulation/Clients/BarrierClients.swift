@@ -3,14 +3,14 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// Clients that have barriers of their own, and say whether they are in use (Behaviour B26, B29, F5).
+/// Clients that own barriers and announce an application status (Behaviour B26, B29, F5).
 final class BarrierClients: Actor {
     private let record: Record
     private let crowd: Crowd
     private var barriers: [BarrierAccount] = []
     private weak var service: Service?
     private var registered = 0
-    /// Whether what the daemon writes down is there at the next start, unless the power fails.
+    /// True if everything written survives a restart, except after a power failure.
     private let isDiskSound: Bool
     private var hasCalmed = false
     private var isCalm = false
@@ -23,7 +23,7 @@ final class BarrierClients: Actor {
         workSide.closing = { [unowned self, id = workSide.lane.id] in closing(id) }
     }
 
-    /// A barrier that holds a dispatcher beyond doubt, whatever is flushed.
+    /// Returns a barrier that certainly blocks a dispatcher even during a flush.
     func closing(_ dispatcher: String) -> String? {
         barriers.first { $0.closes(dispatcher) }?.id
     }
@@ -32,7 +32,7 @@ final class BarrierClients: Actor {
         (self.service, hasCalmed) = (service, false)
     }
 
-    /// What stays when its owner is gone survives a restart (Behaviour B29).
+    /// Barriers that stay without their owner survive a restart (Behaviour B29).
     func lifeEnded(_ end: LifeEnd) {
         for barrier in barriers { barrier.lifeEnded(isKept: isDiskSound && end != .powerless) }
         if barriers.contains(where: { $0.certainlyStands }) { record.count(.barrierKept) }
@@ -73,7 +73,7 @@ final class BarrierClients: Actor {
 
     private func word(_ isClosed: Bool) -> String { isClosed ? "closed" : "open" }
 
-    /// Mostly an owner changes what is its own.
+    /// Sets a barrier, mostly by its owner.
     private func set() {
         guard let (barrier, client) = barrierAndClient() else { return }
         let isClosed = record.oneIn(2)
@@ -122,14 +122,14 @@ final class BarrierClients: Actor {
                 case .refused("storage", _): barrier.unwritten(ask)
                 case .refused(let reason, _):
                     if reason == "conflict" { record.count(.barrierOfAnother) }
-                    // There may be no such dispatcher now.
+                    // The dispatcher may not exist now.
                     let isSo = barrier.refused(ask) || mayMiss && reason == "not_found"
                     record.expect(isSo, "\(client.number) may not \(verb) \(barrier.id), which is its own: \(reason)")
                 }
             })
     }
 
-    /// What is shown is what was said, where nothing was said in between.
+    /// Lists the barriers, and checks those that did not change meanwhile.
     private func list() {
         if let client = crowd.talking() { list(client) }
     }
@@ -147,19 +147,19 @@ final class BarrierClients: Actor {
         }
     }
 
-    /// Barriers that nobody owns.
+    /// Barriers without an owner.
     private var standing: [BarrierAccount] {
         let ids = Set(service?.gate.barrierSummaries.filter { $0.identity.owner == nil }.map(\.identity.id) ?? [])
         return barriers.filter { ids.contains($0.id) }
     }
 
-    /// An operator takes away what was left behind.
+    /// An operator removes an orphaned barrier.
     private func clear() {
         guard let client = crowd.talking(), !standing.isEmpty else { return }
         ask("unregister", record.pick(standing), client, #","force":true"#, isForced: true) { $0 = nil }
     }
 
-    /// An owner goes away.
+    /// Disconnects an owner.
     private func vanish() {
         let owners = barriers.compactMap(\.owner).filter { $0.isTalking && !$0.isOperator }
         guard !owners.isEmpty else { return }
@@ -174,13 +174,13 @@ final class BarrierClients: Actor {
         client.ask("application.status", #"{"status":"\#(status)"}"#, .other)
     }
 
-    // MARK: The end
+    // MARK: End of the run
 
     func calmDown() {
         isCalm = true
     }
 
-    /// The operator is there, and takes away what others have left behind: some of it may come only now.
+    /// Lets the operator remove all orphaned barriers, since new ones may appear until the end.
     func goOn() -> Bool {
         guard let client = crowd.operatorsOwn, client.isContent else { return false }
         if !hasCalmed {

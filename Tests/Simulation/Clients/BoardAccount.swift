@@ -1,25 +1,25 @@
 import HeadgateCore
 import HeadgateData
 
-/// What clients have activated, and what those who serve boards have read and said: the slow and obvious account of one life
-/// of the daemon (Behaviour A1–A8).
+/// The model of board activations in one life of the daemon: activations by clients, and the runs that serving clients
+/// read and answered (Behaviour A1–A8).
 final class BoardAccount {
     private let terms: BoardTerms
     private let record: Record
     private let scheduler: any Scheduler
     private(set) var activations: [Activation] = []
     private var runs: [Run] = []
-    /// Counts all that happens, so that of two things it is known which was first.
+    /// Counts all events, to determine the order of any two.
     private var moment = 0
 
-    /// Somebody's wish to have a board run.
+    /// An activation requested by a client.
     final class Activation {
         let call: BoardCall
-        /// The least time that its process has, in milliseconds.
+        /// The minimum time limit of the process, in milliseconds.
         let timeout: Int
         let askedAt: Instant
         let moment: Int
-        /// Whether somebody has served a board beyond doubt since it was asked for.
+        /// True if the board was certainly served at some time since the request.
         let isServed: (String) -> Bool
         /// True if the client that activates may run a barrier itself, so that this may be a circle (Behaviour A8).
         let mayRunBarrier: () -> Bool
@@ -33,7 +33,7 @@ final class BoardAccount {
         }
     }
 
-    /// What a process was asked.
+    /// A run that a process was asked for.
     final class Run {
         let client: SimulatedClient
         let request: Int
@@ -41,12 +41,12 @@ final class BoardAccount {
         let call: BoardCall
         let isBarrier: Bool
         let readAt: Instant
-        /// Whether its process hangs over it.
+        /// True if its process does not answer in time.
         var isHung = false
-        /// What it said; nil where it has not, or has said what is no answer.
+        /// The answer, or nil if there is none or an invalid one.
         fileprivate(set) var done: Bool?
         fileprivate(set) var isRefused = false
-        /// When the daemon has beyond doubt read the answer.
+        /// The moment at which the daemon had certainly read the answer.
         fileprivate var certain: Int?
 
         init?(_ params: DataObject, to client: SimulatedClient, request: Int, readAt: Instant) {
@@ -61,7 +61,7 @@ final class BoardAccount {
             (self.isBarrier, self.readAt) = (isBarrier, readAt)
         }
 
-        /// What it puts out, which no other does.
+        /// The output of the run, which is unique.
         fileprivate var output: String { "\(client.number):\(request)" }
     }
 
@@ -75,9 +75,10 @@ final class BoardAccount {
         (activations, runs) = ([], [])
     }
 
-    // MARK: Those who serve
+    // MARK: Serving clients
 
-    /// A process has read what it is to run: somebody wants it, and all before it is out of the way (Behaviour A2, A4, A7).
+    /// Checks a run that a process has read: it must be requested, and all barriers before it must have completed
+    /// (Behaviour A2, A4, A7).
     func read(_ run: Run) {
         moment += 1
         let former = runs.filter { $0.activation == run.activation }
@@ -97,7 +98,7 @@ final class BoardAccount {
         runs.append(run)
     }
 
-    /// Whether an activation leads to a run of a barrier.
+    /// True if an activation requires a run as a barrier.
     private func waits(_ activation: Activation, for run: Run) -> Bool {
         waits(activation.call, for: run.call)
     }
@@ -109,13 +110,14 @@ final class BoardAccount {
         }
     }
 
-    /// Whether a run may have completed a barrier for a call, when somebody waited for it already.
+    /// True if a run may have completed a barrier for a call that was waiting since `since`.
     private func completed(_ run: Run, as barrier: BoardTerms.Barrier, before call: BoardCall, since: Int) -> Bool {
         guard run.isBarrier, run.done == true, barrier.isShared(by: run.call, with: call) else { return false }
         return barrier.isSticky || run.certain.map { $0 > since } ?? true
     }
 
-    /// A process answers, and asks something else behind it: when that is answered, this was read.
+    /// Answers a run and sends another request after the answer. When that is answered, the daemon has read this
+    /// answer.
     func answer(_ run: Run, done: Bool?) {
         moment += 1
         run.done = done
@@ -134,13 +136,13 @@ final class BoardAccount {
         run.certain = moment
     }
 
-    // MARK: Those who activate
+    // MARK: Activating clients
 
     func asked(
         _ call: BoardCall, timeout: Int, isServed: @escaping (String) -> Bool, mayRunBarrier: @escaping () -> Bool
     ) -> Activation {
         moment += 1
-        // Nothing more is read of those whose connection is closed.
+        // The daemon reads nothing more from a closed connection.
         for run in runs where run.certain == nil && !run.client.connection.isOpen { run.certain = moment }
         let activation = Activation(
             call, timeout: timeout, askedAt: scheduler.now, moment: moment, isServed: isServed,
@@ -149,7 +151,7 @@ final class BoardAccount {
         return activation
     }
 
-    /// Somebody is told what came of an activation: it must be what somebody said who ran it.
+    /// Checks the result of an activation: it must be the answer of a process that ran the board.
     func completed(_ activation: Activation, _ result: DataObject) {
         let (done, output) = (result.get(key: "done", as: Bool.self), result.get(key: "output", as: String.self))
         let run = runs.first { $0.output == output && !$0.isBarrier }
@@ -158,7 +160,7 @@ final class BoardAccount {
         record.count(.boardRun)
     }
 
-    /// Somebody is told that nothing came of it, and why.
+    /// Checks the failure of an activation and its reason.
     func failed(_ activation: Activation, _ failure: BoardFailure) {
         switch (failure.reason, failure.cause) {
         case ("not_found", _):
@@ -185,23 +187,23 @@ final class BoardAccount {
         }
     }
 
-    /// Somebody has said no, or is too slow to be asked.
+    /// Checks a refusal: a process must have refused, or be too slow to be asked.
     private func expectRefusal(of activation: Activation, _ barrier: String?) {
         let board = barrier ?? activation.call.board
         let isSo = runs.contains { $0.call.board == board && $0.isRefused } || isServedSlowly(board)
         record.expect(isSo, "\(activation.call) is refused by \(board), where nobody said no")
     }
 
-    /// Whether somebody who serves a board has left something unread.
+    /// True if a process that serves the board has unread output.
     var isServedSlowly: (String) -> Bool = { _ in false }
 }
 
 extension BoardAccount.Run {
-    /// Whether it is a run of an activation that is called the same.
+    /// True if the run answers an activation with the same call.
     fileprivate func isOne(of run: BoardAccount.Run) -> Bool { !isBarrier && call == run.call }
 }
 
-/// Why an activation came to nothing.
+/// The reason why an activation failed.
 struct BoardFailure {
     let reason: String
     let barrier: String?

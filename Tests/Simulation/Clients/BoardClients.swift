@@ -11,19 +11,19 @@ final class BoardClients: Actor, Duty {
     private let terms: BoardTerms
     private let account: BoardAccount
     private var servings: [Serving] = []
-    /// What is to be answered.
+    /// Runs that are not answered yet.
     private var open: [BoardAccount.Run] = []
     private weak var service: Service?
     private var isCalm = false
 
-    /// One board of one client, served now or before.
+    /// A board served by a client, now or earlier.
     private final class Serving {
         let client: SimulatedClient
         let board: String
-        /// Whether the daemon has said that it serves, and it has not asked to end that since.
+        /// True if the daemon has confirmed the serving, and the client has not asked to end it since.
         var isCertain = false
         var serves: Bool { isCertain && client.isTalking }
-        /// How often it has asked to begin or to end.
+        /// The number of requests to begin or end.
         var asked = 0
 
         init(_ client: SimulatedClient, _ board: String) {
@@ -110,12 +110,12 @@ final class BoardClients: Actor, Duty {
         account.answer(run, done: record.pick([true, true, true, true, false, nil]))
     }
 
-    /// Over some its process hangs, longer than anybody waits.
+    /// True if the process answers now. Some runs hang for longer than any activation waits.
     private func mayAnswer(_ run: BoardAccount.Run) -> Bool {
         !run.isHung || scheduler.now > run.readAt + .milliseconds(600)
     }
 
-    /// A process goes away in the middle of a run.
+    /// Disconnects a process during a run.
     private func vanish() {
         let under = open.filter { $0.client.isTalking && !$0.client.isOperator }
         let shared = under.filter { run in
@@ -129,13 +129,13 @@ final class BoardClients: Actor, Duty {
         choices.isEmpty ? nil : record.pick(choices)
     }
 
-    // MARK: What those who serve are asked
+    // MARK: Requests to board processes
 
     let methods: Set = ["board.run", "board.barrier"]
 
     func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
         if method == "board.barrier" { return choose(params, id, client) }
-        // Others serve boards of their own.
+        // Other actors serve boards of their own.
         guard params["board"] != .string(KeyTerms.board), params["board"] != .string(SlowSyncs.board) else { return }
         let run = id.flatMap { BoardAccount.Run(params, to: client, request: $0, readAt: scheduler.now) }
         guard let run else { return record.expect(false, "\(client.number) is asked to run what is no board") }
@@ -151,13 +151,13 @@ final class BoardClients: Actor, Duty {
         if let id { client.answer(id, result: terms.choice) }
     }
 
-    // MARK: The end
+    // MARK: End of the run
 
     func calmDown() {
         isCalm = true
     }
 
-    /// Those who hang do so for ever, which must not be in anybody's way.
+    /// Answers all runs except those that hang, which must not block anything.
     func goOn() -> Bool {
         let due = open.filter { $0.client.isTalking && !$0.isHung }
         open = []

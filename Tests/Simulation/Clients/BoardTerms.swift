@@ -1,13 +1,13 @@
 import HeadgateData
 
-/// How a history's boards are served, and what its settings put before them (Behaviour A2, A3, A7).
+/// The boards of a history and their barriers and gateway (Behaviour A2, A3, A7).
 struct BoardTerms {
-    /// What stands before a board.
+    /// A barrier before a board.
     struct Barrier {
         let board: String
         let option: String
         let scope: String
-        /// In milliseconds.
+        /// The timeout in milliseconds.
         let timeout: Int
         var passesInTime = false
         var isSticky = false
@@ -26,13 +26,13 @@ struct BoardTerms {
             ]
         }
 
-        /// As `board.serve` takes it.
+        /// The barrier as a parameter of `board.serve`.
         var json: String {
             let more = (passesInTime ? #","on_timeout":"pass""# : "") + (isSticky ? #","sticky_ms":800"# : "")
             return #"{"board":"\#(board)","option":"\#(option)","scope":"\#(scope)","timeout_ms":\#(timeout)\#(more)}"#
         }
 
-        /// Whether a run of it may be the one that somebody waits for.
+        /// True if a run of the barrier may be shared with a call.
         func isShared(by run: BoardCall, with call: BoardCall) -> Bool {
             run.board == board && (scope == "global" || run.mainboard == call.mainboard)
                 && (option == "void" || run.input == call.input)
@@ -40,10 +40,10 @@ struct BoardTerms {
     }
 
     let names = ["plain", "guarded", "free", "door", "gate"]
-    /// What stands before all boards but `free` and itself; nil where nothing does.
+    /// The gateway before all boards except `free` and itself, or nil if there is none.
     let gateway: Barrier?
     private let door: Barrier
-    /// Whether `guarded` asks that no gateway stand before it.
+    /// True if `guarded` asks to bypass the gateway.
     private let bypasses: Bool
     /// True if the processes of `guarded` are asked for the barrier of each activation.
     private let isChosen: Bool
@@ -58,13 +58,13 @@ struct BoardTerms {
         isChosen = record.oneIn(3)
     }
 
-    /// As the configuration file has them.
+    /// The settings in the configuration file.
     var settings: DataObject {
         guard let gateway else { return [:] }
         return ["gateway": ["rules": ["*": .object(gateway.settings), "free": "exempt"]]]
     }
 
-    /// The params of `board.serve`.
+    /// Returns the params of `board.serve`.
     func serving(_ board: String) -> String {
         guard board == "guarded" else { return #"{"board":"\#(board)"}"# }
         let barrier = isChosen ? #""ask""# : door.json
@@ -77,14 +77,14 @@ struct BoardTerms {
     /// True if a board is run as a barrier before others.
     func isBarrier(_ board: String) -> Bool { board == door.board || board == gateway?.board }
 
-    /// What must complete before a board, in order.
+    /// Returns the barriers that must complete before a board, in order.
     func barriers(before board: String) -> [Barrier] {
         let isFree = board == "free" || board == "gate" || board == "guarded" && bypasses
         return (isFree ? [] : [gateway].compactMap(\.self)) + (board == "guarded" ? [door] : [])
     }
 }
 
-/// What a board is called with.
+/// The parameters of an activation.
 struct BoardCall: Equatable {
     let board: String
     let input: Int

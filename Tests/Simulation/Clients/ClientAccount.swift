@@ -1,23 +1,25 @@
 import HeadgateData
 
-/// What one client knows of what is counted of it (`client.list`): what it was told is certain, and what it was not told yet may be counted.
+/// The model of one client's counters in `client.list`. Answered requests are certain; unanswered ones may be counted
+/// already.
 struct ClientAccount {
     private static let names = ["received", "duplicates", "unrouted", "rejected", "failed"]
 
     private var certain: [String: Int] = [:]
     private var perhaps: [String: Int] = [:]
 
-    /// What is sent without an id may come to anything, and nobody is told.
+    /// The number of requests without an id. Their outcomes are unknown.
     private(set) var notifications = 0
 
-    /// An event is sent that is not answered.
+    /// Records an event sent as a notification.
     mutating func notified() {
         notifications += 1
     }
 
     /// - Parameters:
-    ///   - events: how many the request was to store.
-    ///   - isRuled: whether what no dispatcher wants may have been dropped before that was looked at, which is not counted as such.
+    ///   - events: The number of events in the request.
+    ///   - isRuled: True if events may have been dropped before they were checked for routes. Those are not counted as
+    ///     unrouted.
     mutating func answered(_ events: Int, _ result: DataObject, isRuled: Bool) {
         guard events > 0 else { return }
         certain["received", default: 0] += events
@@ -26,7 +28,7 @@ struct ClientAccount {
         if isRuled { perhaps["unrouted", default: 0] += unrouted } else { certain["unrouted", default: 0] += unrouted }
     }
 
-    /// In a batch of events a number, of one whether it is so.
+    /// Returns a count: a number for a batch of events, or 1 for a single event.
     private static func number(_ item: DataItem?) -> Int {
         item.map { Int(dataItem: $0) ?? 1 } ?? 0
     }
@@ -35,14 +37,14 @@ struct ClientAccount {
         certain["failed", default: 0] += 1
         guard ["queue_full", "event_too_large", "storage"].contains(reason) else { return }
         for name in ["received", "rejected"] { certain[name, default: 0] += events }
-        // What was there already fails with the group all the same.
+        // Events that were duplicates or unrouted fail together with their group.
         for name in ["duplicates", "unrouted"] where reason == "storage" { perhaps[name, default: 0] += events }
     }
 
     /// - Parameters:
-    ///   - owed: how many answers are still to come.
-    ///   - events: how many events these are about.
-    /// - Returns: what is told of the client, and cannot be.
+    ///   - owed: The number of outstanding answers.
+    ///   - events: The number of events in those requests.
+    /// - Returns: The name of a wrong counter, or nil if all are possible.
     func complaint(about entry: DataObject, owed: Int, _ events: Int) -> String? {
         let wrong = ClientAccount.names.first { name in
             let least = certain[name] ?? 0

@@ -2,21 +2,21 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// The clients: many at once, each with a connection of its own, which are lost with the daemon.
+/// The clients: several at once, each with its own connection, which is lost with the daemon.
 final class Crowd: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
     private let events: KnownEvents
     private var clients: [SimulatedClient] = []
-    /// What clients do for the daemon.
+    /// Handlers of requests and notifications from the daemon.
     var duties: [any Duty] = []
-    /// Who talks to the daemon beside them.
+    /// Programs that also talk to the daemon.
     weak var programs: Programs?
     private var connected = 0
     private var service: Service?
     private var isCalm = false
 
-    /// - Parameter hasFloods: whether they send much at once for one dispatcher alone.
+    /// - Parameter hasFloods: True if clients send many events at once for one dispatcher only.
     init(_ record: Record, _ scheduler: SimulatedScheduler, _ ledger: Ledger, hasFloods: Bool) {
         self.record = record
         self.scheduler = scheduler
@@ -24,7 +24,7 @@ final class Crowd: Actor {
         events.hasFloods = hasFloods
     }
 
-    // MARK: Lives
+    // MARK: Restarts
 
     func lifeBegan(_ service: Service) {
         self.service = service
@@ -37,15 +37,15 @@ final class Crowd: Actor {
         service = nil
     }
 
-    /// What ids were used is not known any more.
+    /// Forgets which ids were used.
     func forgetIDs() { events.places = [:] }
 
-    /// The operator's own connection, which is not lost by chance.
+    /// Connects the operator, whose connection is never lost at random.
     func connectOperator() -> SimulatedClient {
         connect(isOperator: true)
     }
 
-    /// That connection.
+    /// The operator's connection.
     var operatorsOwn: SimulatedClient? { clients.first(where: \.isOperator) }
 
     @discardableResult
@@ -70,7 +70,7 @@ final class Crowd: Actor {
         ]
     }
 
-    /// One of those who may send more; nil where there was none, and one connects.
+    /// Returns a client that may send more. If there is none, it connects one and returns nil.
     func talking() -> SimulatedClient? {
         let talking = clients.filter { $0.isTalking && !$0.isOperator }
         guard talking.isEmpty else { return record.pick(talking) }
@@ -78,7 +78,7 @@ final class Crowd: Actor {
         return nil
     }
 
-    /// One to which nothing is owed, and that reads; nil where there is none, and no room for one more.
+    /// Returns a client that has no outstanding answers and reads normally, or nil if there is none.
     func idle() -> SimulatedClient? {
         let idle = clients.filter { client in
             client.isTalking && client.isContent && !client.isOperator && !client.connection.hasNews
@@ -89,7 +89,7 @@ final class Crowd: Actor {
         return connect()
     }
 
-    /// The loop tells of one connection.
+    /// Lets the daemon read from or write to one connection.
     private func tell() {
         let ready = connections.filter(\.hasNews)
         guard !ready.isEmpty else { return }
@@ -113,13 +113,13 @@ final class Crowd: Actor {
         }
     }
 
-    /// Where there is no room, one who has nothing more to do leaves its place to somebody else.
+    /// Disconnects an idle client if the limit of connections is reached.
     func makeRoom() {
         guard let service, service.sessions.count >= Scene.mostConnections else { return }
         clients.first { $0.isTalking && $0.isContent && !$0.isOperator }?.finish()
     }
 
-    /// Somebody looks who is connected.
+    /// Checks the list of clients.
     private func callRoll() {
         if let idle = idle() { callRoll(idle) }
     }
@@ -134,19 +134,19 @@ final class Crowd: Actor {
 
     // MARK: Turns
 
-    /// Each reads what has come to it.
+    /// Lets every client read its input.
     func read() {
         for client in clients { client.read() }
         for client in clients where client.connection.isOpen {
             guard let goneAt = client.connection.peerGoneAt else { continue }
-            // Time passes in larger steps than the second that is promised.
+            // Time advances in larger steps than the promised second.
             let isDue = scheduler.now > goneAt + .seconds(3)
             record.expect(!isDue, "\(client.number) is long gone, and its connection still there")
         }
     }
 
-    /// The loop tells of every connection.
-    /// - Returns: whether there was something to tell.
+    /// Lets the daemon serve every connection that is ready.
+    /// - Returns: True if any was ready.
     func hear() -> Bool {
         let ready = connections.filter(\.hasNews)
         for connection in ready { connection.tell(most: 5_000) }
@@ -160,7 +160,7 @@ final class Crowd: Actor {
 
     func goOn() -> Bool { hear() }
 
-    /// A client that is lost or has finished is let go of, and one that stays owes nothing and is owed nothing.
+    /// True if lost and finished clients are gone, and the others have no outstanding answers.
     var isQuiet: Bool {
         clients.allSatisfy(\.isContent) && !connections.contains(where: \.hasNews)
             && service?.sessions.count == clients.count(where: \.isTalking) + (programs?.connections.count ?? 0)

@@ -1,18 +1,18 @@
 import HeadgateData
 
-/// What clients do for the daemon, when it asks them or tells them something.
+/// Handles requests and notifications that the daemon sends to clients.
 protocol Duty: AnyObject {
-    /// The messages of the daemon that it takes.
+    /// The methods that it handles.
     var methods: Set<String> { get }
-    /// A client has read such a message.
-    /// - Parameter id: nil for a notification, which nobody answers.
+    /// Called when a client has read such a message.
+    /// - Parameter id: Nil for a notification.
     func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient)
 }
 
-/// What a client's request came to.
+/// The answer to a client's request.
 enum Answer {
     case result(DataObject)
-    /// It was refused, for this reason, with this data.
+    /// Refused with a reason and data.
     case refused(String, DataObject)
 
     var isResult: Bool { if case .result = self { true } else { false } }

@@ -1,53 +1,53 @@
 import HeadgateCore
 import HeadgateData
 
-/// A dispatcher that waits for a board, which puts out what goes with each batch (Behaviour A9).
+/// A dispatcher with an activation barrier, whose output goes with each batch (Behaviour A9).
 struct KeyTerms {
     static let board = "key"
     let lane = "a"
-    /// In milliseconds; nil: what the board has put out is good until it is refused.
+    /// The validity of an output in milliseconds, or nil if it is valid until the destination refuses it.
     let sticky: Int?
 
     init(_ record: Record) {
         sticky = record.oneIn(2) ? nil : record.pick([500, 3_000])
     }
 
-    /// What the dispatcher's entry has for it.
+    /// The settings of the dispatcher for it.
     var entry: DataObject {
         var barrier: DataObject = ["board": .string(KeyTerms.board)]
         if let sticky { barrier["sticky_ms"] = .number(DataNumber(sticky)) }
         return ["activation_barrier": .object(barrier)]
     }
 
-    /// What the settings have beside: nothing else stands before that board.
+    /// Settings that exempt the board from the gateway.
     static let settings: DataObject = ["gateway": ["rules": ["key": "exempt"]]]
 }
 
-/// The account of the keys under which batches may go, in one life of the daemon.
+/// The model of the keys that batches may use in one life of the daemon.
 final class KeyAccount {
-    /// Whether a board stands before the dispatcher.
+    /// The state of the dispatcher's activation barrier.
     private enum Phase {
         case on, off
-        /// An operator has asked for the other.
+        /// A change was requested and not answered.
         case unclear
     }
 
     let terms: KeyTerms
     private let record: Record
     private var phase = Phase.on
-    /// What was given while another board stood there, or none.
+    /// Keys given for an earlier activation barrier, or for none.
     private var former: Set<String> = []
-    /// Events that were refused then.
+    /// Events refused with such a key.
     private var tainted: Set<SequenceNumber> = []
     private let scheduler: any Scheduler
     private var made = 0
-    /// Those that a process has given with a yes, the oldest first.
+    /// Keys given by a process, oldest first.
     private var given: [String] = []
-    /// Those that no batch may go under any more.
+    /// Keys that no further batch may use.
     private var over: Set<String> = []
-    /// When a batch went under each for the first time.
+    /// The time of the first batch with each key.
     private var firstUses: [String: Instant] = [:]
-    /// Events of which nothing was said since the destination did not know the key.
+    /// Events whose last outcome is a refused key.
     private var refused: Set<SequenceNumber> = []
 
     init(_ terms: KeyTerms, _ record: Record, _ scheduler: any Scheduler) {
@@ -62,10 +62,10 @@ final class KeyAccount {
 
     // MARK: The operator
 
-    /// Whether a board stands there, as far as was said last.
+    /// True if the dispatcher has an activation barrier, according to the last request.
     var isOn: Bool { phase != .off }
 
-    /// An operator asks that a board stand there, or none.
+    /// Records a request to add or remove the activation barrier.
     func asked() {
         if phase == .off { over.formUnion(given) }
         phase = .unclear
@@ -83,20 +83,20 @@ final class KeyAccount {
 
     // MARK: The board
 
-    /// A key that is like no other.
+    /// Returns a new unique key.
     func newKey() -> String {
         made += 1
         return "k\(made)"
     }
 
-    /// A process says yes.
+    /// Records a key that a process gives.
     func gives(_ key: String) {
         given.append(key)
     }
 
     // MARK: The destination
 
-    /// Whether some events may be given up for the next key that is not known.
+    /// True if another refused key may dead-letter some events.
     var hasRefused: Bool { !refused.isEmpty }
 
     func sent(_ batch: Batch) {
@@ -109,7 +109,7 @@ final class KeyAccount {
             return record.expect(false, "\(terms.lane) gets \(numbers) under a key that nobody gave")
         }
         record.expect(!over.contains(key), "\(terms.lane) gets \(numbers) under \(key), which is over")
-        // Who goes under a newer one never goes under an older one again.
+        // A dispatcher that has used a newer key never uses an older one again.
         over.formUnion(given.prefix { $0 != key })
         let first = firstUses[key] ?? scheduler.now
         if firstUses[key] == nil { record.count(.keyUsed) }
@@ -119,15 +119,15 @@ final class KeyAccount {
         record.expect(!isOver, "\(terms.lane) gets \(numbers) under \(key) for more than \(sticky) ms")
     }
 
-    /// Whether the destination may not know the key of a batch. What was sent under no key, or under one of another board, is given up
-    /// for that at once.
+    /// True if the destination may refuse the key of a batch. Events sent without a key, or with a key of an earlier
+    /// board, would be dead-lettered at once.
     func mayRefuse(_ batch: Batch) -> Bool {
         guard phase == .on, let key = batch.output.get(key: "token", as: String.self) else { return false }
         return !former.contains(key) && !batch.events.contains { tainted.contains($0.sequenceNumber) }
     }
 
-    /// The destination does not know the key of a batch: another is needed, and the events go once more before that counts.
-    /// - Returns: those that have done so, and are given up.
+    /// Records that the destination refused the key of a batch. A new key is required, and the events are sent again
+    /// without charge.
     func refused(_ batch: Batch) -> [SequenceNumber] {
         if let key = batch.output.get(key: "token", as: String.self) { over.insert(key) }
         let numbers = batch.events.map(\.sequenceNumber)
@@ -137,7 +137,7 @@ final class KeyAccount {
         return again
     }
 
-    /// The destination says something else of them.
+    /// Records another outcome for events.
     func answered(_ numbers: [SequenceNumber]) {
         refused.subtract(numbers)
     }

@@ -22,7 +22,7 @@ final class KeyClients: Actor, Duty {
         crowd.duties.append(self)
     }
 
-    /// Whether those who serve do so at once, and at once say what they have to say.
+    /// True if the processes serve and answer without delay.
     private var isQuick = false
 
     func lifeBegan(_ service: Service) {
@@ -40,7 +40,7 @@ final class KeyClients: Actor, Duty {
         return [
             Act(isServed ? 2 : isQuick ? 100 : 20, serve), Act(runs.isEmpty ? 0 : 60, answer), Act(1, leave),
             Act(side.hasWaiting ? 30 : 0, side.answerOne),
-            // Who was refused waits before another key is asked for.
+            // After a refusal the dispatcher waits before it asks for another key.
             Act(account.hasRefused ? 12 : 0) { [scheduler] in scheduler.advance(by: .seconds(2)) },
         ]
     }
@@ -59,14 +59,14 @@ final class KeyClients: Actor, Duty {
         if !there.isEmpty { record.pick(there).lose() }
     }
 
-    // MARK: What they are asked
+    // MARK: Requests to board processes
 
     let methods: Set = ["board.run"]
 
     func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
         guard params["board"] == .string(KeyTerms.board), let id else { return }
         record.note("\(client.number) is to give a key")
-        // What a group held that is put aside counts as waiting until it is missed.
+        // Events in a quarantined group count as pending until they are found missing.
         let mayWait = side.lane.hasHadSome || !side.lane.damaged().isEmpty
         record.expect(mayWait, "a key is asked for, and \(side.id) never had anything to send")
         runs.append((client, id))
@@ -91,7 +91,7 @@ final class KeyClients: Actor, Duty {
         run.client.answer(run.request, result: #"{"done":true,"output":{"token":"\#(key)"}}"#)
     }
 
-    // MARK: The end
+    // MARK: End of the run
 
     func calmDown() {
         isCalm = true
@@ -102,7 +102,7 @@ final class KeyClients: Actor, Duty {
         let due = runs
         runs = []
         for run in due { give(account.newKey(), run) }
-        // Who connects may be one too many, until time has passed.
+        // A connection may be refused because of the limit, until time has passed.
         if !serving.contains(where: \.isTalking) { serve() }
         return !due.isEmpty
     }

@@ -4,7 +4,7 @@ import HeadgateWire
 
 @testable import HeadgateClient
 
-/// A program with the Swift client, and the slow and obvious account of what it was given and what it has told.
+/// A program with the Swift client, and a model of its calls and their results.
 final class Program {
     private let name: String
     private let record: Record
@@ -13,25 +13,25 @@ final class Program {
     private let connection: ClientConnection
     let standing: StandingCalls
     private let mostUnanswered: Int
-    /// What was asked and is not told, by the number of the call.
+    /// Calls without a result, by number.
     private var asked: [CallNumber: Asked] = [:]
     private var tracked = 0
-    /// The call that it gives up just now, and whether it ends.
+    /// The call that is being cancelled, and true while the program closes its client.
     private var abandoned: CallNumber?
     private var isClosing = false
-    /// Counts its connections.
+    /// The number of connections so far.
     private var connects = 0
-    /// The call that was written last on the present connection; nil where nothing was.
+    /// The last call written on the present connection, or nil if there is none.
     private var lastWritten: CallNumber?
 
     private struct Asked {
-        /// The id of the event that is tracked.
+        /// The id of a tracked event.
         var event: String?
         let isRepeatable: Bool
-        /// When its caller stops waiting.
+        /// When the caller stops waiting.
         var deadline: Int64?
         var call: ClientConnection.Call?
-        /// As it was written first, how often it was, and on which connection last.
+        /// The line as first written, the number of writes, and the connection of the last write.
         var line: [UInt8]?
         var writings = 0
         var connect = 0
@@ -60,12 +60,12 @@ final class Program {
     }
 
     var connections: [SimulatedConnection] { loop.links.map(\.wire) }
-    /// Whether something that it was given is not settled.
+    /// True if a call is not finished.
     var isWaiting: Bool { !asked.isEmpty || standing.isWaiting }
 
     func takeTurn() { loop.takeTurn(most: record.pick([1, 20, 5_000])) }
 
-    // MARK: What it asks
+    // MARK: Calls
 
     func track() {
         tracked += 1
@@ -78,7 +78,7 @@ final class Program {
         }
     }
 
-    /// What all clients send.
+    /// The data that all clients send.
     private var data: DataObject {
         let more = ledger.rules == nil ? "" : RuleAccount.data(isNarrowed: false)
         let json = #"{"n":\#(record.number(0...99))\#(more)}"#
@@ -86,7 +86,7 @@ final class Program {
         return data
     }
 
-    /// What changes nothing is asked again on the next connection, and what may is not.
+    /// Makes another call. A call that changes nothing is repeated on the next connection; others are not.
     func askOtherwise() {
         let method = record.pick(["status", "flush"])
         record.note("\(name) asks for \(method)")
@@ -94,10 +94,10 @@ final class Program {
     }
 
     private func ask(_ new: Asked, _ make: (@escaping ClientConnection.Completion) -> ClientConnection.Call) {
-        // The next number is the call's.
+        // The next number is that of the call.
         let number = connection.reserve().number + 1
         asked[number] = new
-        // It may be written, and even end, before it is made.
+        // The call may be written, and even finish, before the function returns.
         let call = make { [unowned self] in told(number, $0) }
         asked[number]?.call = call
     }
@@ -115,7 +115,7 @@ final class Program {
         record.expect(asked.isEmpty, "\(name) ends, and is not told what became of \(asked.keys.sorted())")
     }
 
-    // MARK: What it is told
+    // MARK: Results
 
     private func told(_ number: CallNumber, _ result: Result<JSONView, any Error>) {
         guard let asked = asked.removeValue(forKey: number) else {
@@ -127,7 +127,8 @@ final class Program {
         }
     }
 
-    /// What it is told to be acknowledged is safe. Its ids are its own: only what it sent twice may be a duplicate.
+    /// Checks an acknowledgement: the event must be stored. The ids are the program's own, so only an event sent twice
+    /// may be a duplicate.
     private func acknowledged(_ asked: Asked, _ answer: JSONView) {
         let id = asked.event ?? ""
         guard let receipt = try? TrackReceipt(answer) else { return record.expect(false, "\(id) has no receipt") }
@@ -142,7 +143,7 @@ final class Program {
         record.expect(asked.writings > 1, "\(id) was sent once, and is a duplicate")
     }
 
-    /// The client gives up nothing by itself: it is given no patience that would end.
+    /// Checks a failure. The client never fails a call on its own here, since it has no patience limit.
     private func failed(_ number: CallNumber, _ asked: Asked, _ error: any Error) {
         record.note("\(name) is told of \(number) \(error)")
         let isOver = asked.deadline.map { $0 <= loop.monotonicNow } ?? false
@@ -165,7 +166,7 @@ final class Program {
         }
     }
 
-    // MARK: What it writes
+    // MARK: Output
 
     private static let methods: Set = ["hello", "track", "status", "flush"]
 
@@ -174,13 +175,14 @@ final class Program {
             guard case .object(let request)? = try? DataItem(parsing: Array(line)),
                 let number = request.get(key: "id", as: Int.self)
             else { return record.expect(false, "\(name) writes what is no request") }
-            // It answers as well, and asks for what stands.
+            // The program also answers requests, and renews its lasting calls.
             let method = request.get(key: "method", as: String.self)
             if let method, Program.methods.contains(method) { wrote(CallNumber(number), Array(line)) }
         }
     }
 
-    /// The greeting comes first; then what is not settled, in order, as it was written before (Behaviour Q7).
+    /// Checks the order on a connection: first the greeting, then all unfinished calls in order, each with the same
+    /// bytes as before (Behaviour Q7).
     private func wrote(_ number: CallNumber, _ line: [UInt8]) {
         record.note("\(name) writes \(number)")
         let isGreeting = number == ConnectionMachine<JSONView>.greetingNumber

@@ -3,23 +3,23 @@ import HeadgateTransport
 
 @testable import HeadgateClient
 
-/// What the Swift client of one program lives on: the history's clocks, and connections to the simulated daemon.
+/// The event loop of a program's Swift client: the simulated clocks, and connections to the simulated daemon.
 ///
-/// The program has its turns when the history says so, not with the daemon, which may be dead.
+/// The program runs when the history says so, independent of the daemon, which may be down.
 final class ProgramLoop: ClientLoop {
     private let scheduler: SimulatedScheduler
-    /// Has a daemon take a connection; false where there is none.
+    /// Lets a daemon accept a connection. Returns false if there is no daemon.
     private let accept: (SimulatedConnection) -> Bool
     private var timers: [ProgramTimer] = []
     private(set) var links: [ProgramLink] = []
-    /// Told of each link that is made.
+    /// Called with each new link.
     var connected: (ProgramLink) -> Void = { _ in }
 
     init(_ scheduler: SimulatedScheduler, accept: @escaping (SimulatedConnection) -> Bool) {
         (self.scheduler, self.accept) = (scheduler, accept)
     }
 
-    /// A connection and what reads from it hold each other.
+    /// A connection and its reader reference each other, so they are closed here.
     deinit {
         for link in links { link.close() }
     }
@@ -42,8 +42,8 @@ final class ProgramLoop: ClientLoop {
         return link
     }
 
-    /// What is due happens, and what has come is read.
-    /// - Parameter most: the most bytes that are read at once.
+    /// Fires due timers and reads available input.
+    /// - Parameter most: The maximum number of bytes per read.
     func takeTurn(most: Int) {
         for timer in timers { timer.fire(at: monotonicNow) }
         for link in links { link.takeTurn(most: most) }
@@ -73,11 +73,11 @@ final class ProgramTimer: ClientTimer {
 /// The program's end of a connection.
 final class ProgramLink: LinkConnection {
     let wire: SimulatedConnection
-    /// Told of what the program writes.
+    /// Called with the bytes that the program writes.
     var wrote: ([UInt8]) -> Void = { _ in }
     private var link: Link?
     private var unread: [UInt8] = []
-    /// Whether the program has closed it.
+    /// True if the program has closed the link.
     private(set) var isClosed = false
 
     init(_ wire: SimulatedConnection) {
@@ -92,7 +92,7 @@ final class ProgramLink: LinkConnection {
         wire.send(bytes)
     }
 
-    /// What has been written may still be read.
+    /// Closes the link. The daemon may still read what was written.
     func close() {
         guard !isClosed else { return }
         isClosed = true

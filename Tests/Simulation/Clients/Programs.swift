@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// Programs that use the Swift client, which keeps what they track until it is acknowledged, whatever becomes of the daemon.
+/// Programs with the Swift client, which keeps tracked events until they are acknowledged, even without a daemon.
 final class Programs: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
@@ -18,18 +18,18 @@ final class Programs: Actor {
         crowd.programs = self
     }
 
-    /// All that the daemon may have open for them.
+    /// All connections that the daemon may have open for programs.
     var connections: [SimulatedConnection] { programs.flatMap(\.connections).filter(\.isOpen) + leftBehind }
-    /// All that the daemon of this life has had.
+    /// All connections accepted by the present daemon.
     private(set) var accepted: [SimulatedConnection] = []
-    /// Those of programs that are gone.
+    /// Connections of programs that have ended.
     private var leftBehind: [SimulatedConnection] = []
 
     func lifeBegan(_ service: Service) {
         self.service = service
     }
 
-    /// Programs outlive the daemon, but not the machine's power.
+    /// Programs survive the end of the daemon, but not a power failure.
     func lifeEnded(_ end: LifeEnd) {
         service = nil
         for connection in connections { connection.forget() }
@@ -64,12 +64,12 @@ final class Programs: Actor {
         return program
     }
 
-    /// From now on they read so much.
+    /// Sets how many bytes the programs read from now on.
     private func read(_ room: Int) {
         for connection in connections { connection.room = room }
     }
 
-    /// A program ends in order.
+    /// A program closes its client and ends.
     private func leave() {
         guard !programs.isEmpty, record.oneIn(3) else { return }
         record.count(.programGone)
@@ -78,7 +78,7 @@ final class Programs: Actor {
         leftBehind = (leftBehind + program.connections).filter(\.isOpen)
     }
 
-    // MARK: The end
+    // MARK: End of the run
 
     func calmDown() {
         isCalm = true
@@ -103,6 +103,6 @@ final class Programs: Actor {
         return false
     }
 
-    /// All that they were given is settled.
+    /// True if all calls are finished.
     var isQuiet: Bool { !programs.contains(where: \.isWaiting) }
 }

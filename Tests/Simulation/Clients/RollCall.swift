@@ -1,9 +1,9 @@
 import HeadgateCore
 import HeadgateData
 
-/// A look at who is connected (`client.list`): each connection is told once, and as it is at the moment in which that is asked.
+/// A check of `client.list`: each connection is listed once, with its state at the time of the call.
 final class RollCall {
-    /// What must be told of one client.
+    /// The expected entry of a client.
     private struct Expected {
         let client: SimulatedClient
         let account: ClientAccount
@@ -17,16 +17,16 @@ final class RollCall {
     private let record: Record
     private let asker: SimulatedClient
     private var expected: [String: Expected] = [:]
-    /// The sessions of which no more is known: those of programs, and of clients that are gone.
+    /// Sessions without a model: those of programs and of clients that are gone.
     private var others: Set<String> = []
-    /// Whether it was answered at once.
+    /// True if the call was answered at once.
     private var isPresent = false
 
     init(_ record: Record, _ asker: SimulatedClient) {
         (self.record, self.asker) = (record, asker)
     }
 
-    /// - Parameter asker: one to which nothing is owed, and that reads.
+    /// - Parameter asker: A client without outstanding answers that reads normally.
     func begin(_ clients: [SimulatedClient], _ others: [SimulatedConnection], at now: Instant) {
         asker.ask("client.list", "{}") { [self] in take($0) }
         for client in clients where !client.isGone {
@@ -44,7 +44,7 @@ final class RollCall {
     }
 
     private func take(_ result: DataObject?) {
-        // Where the daemon did not come to it at once things were otherwise.
+        // If the call was not answered at once, the state has changed since.
         guard isPresent else { return }
         guard let entries = result?.getArray(key: "clients", of: DataObject.self) else {
             return record.expect(false, "\(asker.number) is not told who is connected")
@@ -74,7 +74,7 @@ final class RollCall {
             ?? expected.account.complaint(about: entry, owed: expected.owed, expected.events)
     }
 
-    /// Who is not read is told so where it has asked too much, and for no longer than it is there.
+    /// Checks the reason and duration for which a client is not read.
     private func stopped(_ entry: DataObject, _ unanswered: Int, _ expected: Expected) -> String? {
         let stop = entry.get(key: "stopped", as: DataObject.self)
         let isFull = unanswered >= Scene.mostUnanswered

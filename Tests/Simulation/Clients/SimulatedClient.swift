@@ -4,12 +4,12 @@ import HeadgateWire
 
 @testable import HeadgateServer
 
-/// What all clients together know of their events.
+/// The knowledge that all clients share about their events.
 final class KnownEvents {
-    /// The places that ids were acknowledged with.
+    /// The sequence numbers that ids were acknowledged with.
     var places: [String: SequenceNumber] = [:]
     var purged = 0
-    /// Whether some purge's count was not told, or not exactly.
+    /// True if the count of a purge is unknown or not exact.
     var isPurgeUncertain = false
     let ledger: Ledger
     private var last = 0
@@ -18,13 +18,13 @@ final class KnownEvents {
         self.ledger = ledger
     }
 
-    /// What was told and counted begins anew.
+    /// Resets the counts for a new life of the daemon.
     func lifeBegan() {
         (purged, isPurgeUncertain) = (0, false)
         places = places.filter { ledger.safe.contains($0.value) }
     }
 
-    /// An id that is new, or was used before.
+    /// Returns a new id, or one that was used before.
     func id(_ record: Record) -> String {
         if last > 0, record.oneIn(5) { return "e\(record.number(1...last))" }
         last += 1
@@ -33,7 +33,7 @@ final class KnownEvents {
 
     private var flushes = 0
 
-    /// Whether clients send much at once for one dispatcher alone.
+    /// True if clients send many events at once for one dispatcher only.
     var hasFloods = false
 
     func flush() -> String {
@@ -42,22 +42,22 @@ final class KnownEvents {
     }
 }
 
-/// One client: it sends what chance says, and checks each answer.
+/// A client that sends random requests and checks each answer.
 final class SimulatedClient {
-    /// What a request is about.
+    /// The subject of a request.
     enum Request {
-        /// What is not in a batch is acknowledged in order.
+        /// Tracks with `isOrdered` are acknowledged in order; those in a batch are not.
         case track(String, isOrdered: Bool)
         case trackMany(Int)
         case purge
         case awaitedFlush
         case way(FarSide, isPaused: Bool)
         case told((Answer) -> Void)
-        /// Whoever asks looks at the result; nil when it was refused.
+        /// Calls the closure with the result, or nil if the request was refused.
         case looked((DataObject?) -> Void)
         case other
 
-        /// How many events it is to store.
+        /// The number of events in the request.
         var events: Int {
             switch self {
             case .track: 1
@@ -73,18 +73,18 @@ final class SimulatedClient {
     private(set) var isGone = false
     private(set) var owed: [Int: Request] = [:]
     private var owedNulls = 0
-    /// Whether it was one too many.
+    /// True if the connection exceeded the limit.
     private var isRefused = false
-    /// What it knows of what is counted of it.
+    /// The model of the client's counters.
     private(set) var account = ClientAccount()
     private var lastID = 0
     private var lastAcknowledged = 0
     private var partial: [UInt8] = []
     private let record: Record
     private let events: KnownEvents
-    /// Whether it is never lost by chance.
+    /// True if the client is never lost at random.
     let isOperator: Bool
-    /// Who takes what the daemon asks or tells it.
+    /// Handlers of the daemon's requests and notifications.
     var duties: [any Duty] = []
 
     init(
@@ -97,16 +97,16 @@ final class SimulatedClient {
         self.isOperator = isOperator
     }
 
-    /// Whether it may send more.
+    /// True if the client may send more.
     var isTalking: Bool { !isGone && !hasFinished && connection.isOpen }
-    /// Whether all that it asked is answered.
+    /// True if there are no outstanding answers.
     var isContent: Bool { isGone || owed.isEmpty && owedNulls == 0 }
 
-    /// How many answers are to come, and how many events they are about.
+    /// The number of outstanding answers, and of the events in those requests.
     var owedAnswers: Int { owed.count + owedNulls }
     var owedEvents: Int { owed.values.reduce(0) { $0 + $1.events } }
 
-    /// Whose pause is all that it waits for.
+    /// The side whose pause is the only outstanding answer.
     var pausing: FarSide? {
         guard owed.count == 1, owedNulls == 0, case .way(let side, isPaused: true)? = owed.values.first else {
             return nil
@@ -134,7 +134,7 @@ final class SimulatedClient {
         connection.forget()
     }
 
-    /// Nothing will be answered any more.
+    /// Drops all outstanding answers, which will not arrive any more.
     private func forget() {
         isGone = true
         for request in owed.values { if case .purge = request { events.isPurgeUncertain = true } }
@@ -155,10 +155,10 @@ final class SimulatedClient {
         send(message(#""method":"track","params":{\#(event(id))}"#, .track(id, isOrdered: true)))
     }
 
-    /// Sends some events at once.
+    /// Sends several events at once.
     func trackMany(_ count: Int) { send(many((0..<count).map { _ in event(events.id(record)) })) }
 
-    /// Sends some events at once that take much room, and of which no ids are remembered.
+    /// Sends several large events at once, without ids.
     func trackMuch(_ count: Int) {
         send(many((0..<count).map { _ in event(nil, filling: record.letters(record.number(100...600))) }))
     }
@@ -187,7 +187,7 @@ final class SimulatedClient {
         }
     }
 
-    /// What only one dispatcher wants fills segments of which the others need little.
+    /// Sends large events for one dispatcher only, which fill segments that the other dispatchers hardly need.
     private func flood() {
         let list = (0..<record.number(2...5)).map { _ in
             let filling = String(repeating: "p", count: record.number(100...600))
@@ -210,7 +210,8 @@ final class SimulatedClient {
             return many((0..<record.number(1...6)).map { _ in event(events.id(record)) })
         case 8:
             let waits = record.oneIn(2)
-            // Who works, and waits without end for what only its own work ends, may fill its account and be stuck for good.
+            // A worker that waits for its own work could exceed its account and block forever, so its flush has a time
+            // limit.
             let timeout = record.pick([waits ? 60_000 : 0, 10, 3_000])
             let params = #"{"flush":"\#(events.flush())","wait":\#(waits),"timeout_ms":\#(timeout)}"#
             return message(#""method":"flush","params":\#(params)"#, waits ? .awaitedFlush : .other)
@@ -220,8 +221,8 @@ final class SimulatedClient {
     }
 
     /// - Parameters:
-    ///   - choices: what it may say of the dispatchers that it is for.
-    ///   - filling: letters that mean nothing.
+    ///   - choices: The possible members that select dispatchers.
+    ///   - filling: Letters that enlarge the event.
     private func event(
         _ id: String?, narrowed choices: [String] = ["", "", #","dispatchers":["a"]"#], filling: String = ""
     ) -> String {
@@ -253,7 +254,7 @@ final class SimulatedClient {
 
     // MARK: Answers
 
-    /// Reads what has come, and sees whether the daemon has closed.
+    /// Reads input, and checks for the end of the connection.
     func read() {
         guard !isGone else { return }
         partial += connection.take()
@@ -306,13 +307,13 @@ final class SimulatedClient {
         settle(id, request, result)
     }
 
-    /// The daemon asks or tells something.
+    /// Passes a request or notification of the daemon to its handler.
     private func takeCall(_ method: String, _ call: DataObject, _ id: Int?) {
         guard case .object(let params)? = call["params"] else { return record.expect(false, "\(method) has no params") }
         for duty in duties where duty.methods.contains(method) { duty.came(method, params, id: id, to: self) }
     }
 
-    /// What is no message is refused without an id, and so is a connection too many.
+    /// Takes an answer without an id: for an invalid message, or for a connection over the limit.
     private func takeWithoutID(_ answer: DataObject) {
         isRefused = reason(of: answer) == "limit"
         guard !isRefused else { return }
@@ -329,7 +330,7 @@ final class SimulatedClient {
         answer.get(key: "error", as: DataObject.self)?.get(key: "data")
     }
 
-    /// What a purge dropped, and what a pause closed, holds also where it could not be written down.
+    /// Takes a refusal. A purge or a pause takes effect even if it could not be stored.
     private func refused(_ request: Request, _ answer: DataObject) {
         if case .told(let tell) = request { tell(.refused(reason(of: answer) ?? "error", data(of: answer) ?? [:])) }
         if case .purge = request { events.isPurgeUncertain = true }
@@ -337,7 +338,7 @@ final class SimulatedClient {
         if case .looked(let look) = request { look(nil) }
     }
 
-    /// A way is closed beyond doubt, unless it was asked meanwhile to open it.
+    /// Records that a dispatcher is certainly paused, unless a resume is outstanding.
     private func closed(_ side: FarSide, isKept: Bool) {
         let isAsked = owed.values.contains { if case .way(let other, false) = $0 { other === side } else { false } }
         guard !isAsked, !side.isRemoved else { return }
@@ -375,13 +376,13 @@ final class SimulatedClient {
         result[name].flatMap(Int.init(dataItem:)).map { SequenceNumber($0) }
     }
 
-    /// Nothing is acknowledged before it is safe.
+    /// Checks that an acknowledged event is stored.
     private func isSafe(_ place: SequenceNumber?) {
         let isSafe = place.map(events.ledger.maySayAcknowledged) ?? false
         record.expect(isSafe, "\(number) has \(String(describing: place)) acknowledged, which is not safe")
     }
 
-    /// An id has one place.
+    /// Checks that an id always has the same sequence number.
     private func acknowledged(_ event: String, _ result: DataObject) {
         if result["unrouted"] != nil { return unrouted() }
         let place = place(result, "seq")
@@ -391,7 +392,7 @@ final class SimulatedClient {
         if result["duplicate"] != nil { record.count(.duplicate) }
     }
 
-    /// Nobody wants an event only when all dispatchers are removed (Behaviour P3).
+    /// Checks that an unrouted event is possible: all dispatchers may have been removed (Behaviour P3).
     private func unrouted() {
         record.expect(events.ledger.mayBeUnrouted, "an event is wanted by nobody")
     }

@@ -3,24 +3,24 @@ import HeadgateTransport
 
 @testable import HeadgateServer
 
-/// Both ends of a connection, and the wire between them. It keeps to what `Connection` does with a socket: it reads once an event,
-/// writes at the end of the turn, and tells the loss of the client also while it is paused.
+/// Both ends of a simulated connection. It behaves like `Connection` with a socket: it reads once per event, writes at
+/// the end of the turn, and reports the loss of the client even while reading is paused.
 final class SimulatedConnection: SessionConnection {
     let peer = PeerCredentials(pid: 7, uid: 0, gid: 0, groups: [])
     private(set) var isOpen = true
     private(set) var lastOutputProgress: Int64
-    /// Whether the daemon closed it at once, not after its output.
+    /// True if the daemon closed the connection without flushing its output.
     private(set) var isCutOff = false
-    /// How many more bytes the client's end takes.
+    /// The number of bytes that the client still accepts.
     var room = Int.max
-    /// The most output that was ever kept for the client.
+    /// The largest amount of pending output so far.
     private(set) var mostOutput = 0
-    /// Told of what the daemon writes, and whether the client has not taken all that was written before.
+    /// Called with the daemon's output, and true if earlier output is still unsent.
     var wrote: (([UInt8], Bool) -> Void)?
 
-    /// When it was made.
+    /// When the connection was created.
     let begin: Instant
-    /// Whether the daemon reads no further for now.
+    /// True while the daemon does not read.
     private(set) var isPaused = false
 
     private let scheduler: SimulatedScheduler
@@ -28,14 +28,14 @@ final class SimulatedConnection: SessionConnection {
     private var isReading = false
     private var endsAfterFlush = false
     private var isPeerGone = false
-    /// When the daemon was told that the client is gone.
+    /// When the daemon was notified that the client is gone.
     private(set) var peerGoneAt: Instant?
     private var hasReachedEnd = false
     private var isBlocked = false
     private var isFlushScheduled = false
     private var output: [UInt8] = []
 
-    // The client's end.
+    // State of the client's end.
     private var underWay: [UInt8] = []
     private var taken: [UInt8] = []
     private var isFinished = false
@@ -47,7 +47,7 @@ final class SimulatedConnection: SessionConnection {
         lastOutputProgress = scheduler.now.nanoseconds
     }
 
-    /// As the daemon names it; nil where it has none.
+    /// The daemon's name for the session, or nil if there is none.
     var sessionName: String? { session?.name }
 
     // MARK: The client's end
@@ -67,7 +67,7 @@ final class SimulatedConnection: SessionConnection {
         session = nil
     }
 
-    /// The client is gone. What it sent may still be read.
+    /// The client is gone. The daemon may still read what the client sent.
     func lose() {
         isLost = true
         taken = []
@@ -80,14 +80,14 @@ final class SimulatedConnection: SessionConnection {
 
     // MARK: The wire
 
-    /// Whether the loop would tell the daemon something of it.
+    /// True if the loop has an event for the daemon.
     var hasNews: Bool {
         guard isOpen else { return false }
         if isBlocked, room > 0 { return true }
         return isExpectingInput ? !underWay.isEmpty || isFinished || isLost : isLost && !isPeerGone
     }
 
-    /// The loop tells what is ready: at most so many bytes at once.
+    /// Delivers ready events to the daemon, with at most `most` bytes per read.
     func tell(most: Int) {
         if isBlocked, room > 0 { flush() }
         guard isOpen else { return }

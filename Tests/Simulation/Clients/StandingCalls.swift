@@ -4,10 +4,10 @@ import HeadgateData
 @testable import HeadgateClient
 @testable import HeadgateServer
 
-/// What a program asks for that lasts as long as a connection: watches, barriers, boards and subscriptions. Its client asks for them
-/// again on each connection; what the program wants is at the daemon once, and what it has ended is not.
+/// A program's calls that last as long as a connection: watches, barriers, boards and subscriptions. The client renews
+/// them on each connection. At the end the daemon must have each of them once, and none that the program ended.
 final class StandingCalls {
-    /// A dispatcher that nobody sends anything to, so that to work for it is no work.
+    /// A dispatcher without events, whose workers have nothing to do.
     static let dispatcher = "v"
     static let settings: DataObject = [
         "load_rules": ["never": ["operator": "is_defined", "path": "data.never"]],
@@ -18,14 +18,14 @@ final class StandingCalls {
         case watch, barrier, board, subscription
     }
 
-    /// Something that the program wants, and whether it is told that it has it.
+    /// A lasting call, and true once it is granted.
     private final class Want {
         let kind: Kind
         var call: ClientConnection.Call?
         var isGranted = false
-        /// The state of a barrier, as it was said last.
+        /// The last state set for a barrier.
         var isClosed = false
-        /// Whether the program has ended it.
+        /// True if the program has ended the call.
         var isCancelled = false
 
         init(_ kind: Kind) {
@@ -37,7 +37,7 @@ final class StandingCalls {
     private let record: Record
     private let connection: ClientConnection
     private var wants: [Want] = []
-    /// What was asked, and is not answered.
+    /// The number of unanswered requests.
     private var asked = 0
     private let credit: Int
 
@@ -46,12 +46,12 @@ final class StandingCalls {
         credit = record.number(1...3)
     }
 
-    /// Whether something that it wants it has not, or has not ended yet.
+    /// True if a call is not granted, or not ended yet.
     var isWaiting: Bool { asked > 0 || wants.contains { !$0.isGranted } }
 
-    // MARK: What it does
+    // MARK: Actions
 
-    /// Wants something more, changes it, or ends it.
+    /// Begins, changes or ends a lasting call.
     func act() {
         let barrier = wants.first { $0.kind == .barrier }
         switch record.number(0...5) {
@@ -61,7 +61,7 @@ final class StandingCalls {
         }
     }
 
-    /// A program has one barrier, one board and one subscription, and some watches.
+    /// Begins a call: a program has one barrier, one board, one subscription, and up to three watches.
     private func begin(_ kind: Kind) {
         guard wants.count(where: { $0.kind == kind }) < (kind == .watch ? 3 : 1) else { return }
         record.note("\(name) begins with \(kind)")
@@ -82,7 +82,7 @@ final class StandingCalls {
 
     private var id: String { "of-" + name }
 
-    /// - Parameter isClosed: what its barrier is from now on.
+    /// - Parameter isClosed: The new state of the barrier.
     private func set(_ isClosed: Bool) {
         guard let barrier = wants.first(where: { $0.kind == .barrier }) else { return }
         barrier.isClosed = isClosed
@@ -107,12 +107,13 @@ final class StandingCalls {
         }
     }
 
-    /// Nothing holds a dispatcher. What it has opened before is not opened again: its client has to know.
+    /// Opens the barrier if it is closed. An opened barrier is not set again: the client must renew it with its last
+    /// state.
     func calmDown() {
         if wants.contains(where: \.isClosed) { set(false) }
     }
 
-    // MARK: What it is told
+    // MARK: Reports
 
     private func took(_ want: Want, _ report: StandingReport) {
         switch report {
@@ -163,9 +164,9 @@ final class StandingCalls {
         record.expect(want.isCancelled && error is CancellationError, "\(name) loses its \(want.kind): \(error)")
     }
 
-    // MARK: What is in force
+    // MARK: State at the daemon
 
-    /// What of it is at the daemon, once all is quiet.
+    /// Checks the lasting calls at the daemon after everything has ended.
     func check(_ service: Service) {
         let sessions = service.sessions.all.filter { $0.caller.client == name + "/1" }
         record.expect(wants.isEmpty || sessions.count == 1, "\(name) has \(sessions.count) connections")
@@ -182,6 +183,6 @@ final class StandingCalls {
         if !wants.isEmpty { record.count(.standingChecked) }
     }
 
-    /// How many batches it would take at once.
+    /// The number of batches that the program would take at once.
     var credits: Int { wants.contains { $0.kind == .subscription } ? credit : 0 }
 }

@@ -4,17 +4,17 @@ import HeadgateWire
 
 @testable import HeadgateServer
 
-/// What one watch has told its client, and what that comes to (Behaviour B10).
+/// The model of one watch: the notifications to its client, and the resulting state (Behaviour B10).
 final class WatchAccount {
     let client: SimulatedClient
     let topics: Set<WatchTopic>
-    /// As the daemon named it; nil before it did.
+    /// The daemon's id of the watch, or nil before the answer.
     var id: String?
-    /// Whether the client was answered that it ends.
+    /// True if the end of the watch was confirmed.
     var hasEnded = false
-    /// Topics of which it was told how things stood.
+    /// Topics whose initial state was sent.
     private var begun: Set<WatchTopic> = []
-    /// What it knows, and when it was last written something of a topic.
+    /// The state known to the client, and the time of the last notification for each topic.
     private(set) var known = WatchedState()
     private var lastWritten: [WatchTopic: Instant] = [:]
 
@@ -23,24 +23,24 @@ final class WatchAccount {
         self.topics = topics
     }
 
-    /// Whether the daemon has it.
+    /// True if the daemon has the watch.
     var isThere: Bool { id != nil && !hasEnded }
-    /// Whether its client may end it, and look what it knows by it.
+    /// True if its client may end the watch, and compare its state.
     var isOn: Bool { isThere && client.isTalking }
 
-    // MARK: What the daemon writes
+    // MARK: Written by the daemon
 
-    /// What changes often is told together: states at most every 5 ms.
-    /// - Returns: whether it may be told now.
+    /// Records a notification. Changes of states are combined, so that there is at most one notification in 5 ms.
+    /// - Returns: False if the notification came too early.
     func written(_ topic: WatchTopic, at now: Instant) -> Bool {
         defer { lastWritten[topic] = now }
         return lastWritten[topic].map { now >= $0 + .milliseconds(5) } ?? true
     }
 
-    // MARK: What the client reads
+    // MARK: Read by the client
 
-    /// - Parameter isWhole: whether all dispatchers have been there all the time, so that counters begin nowhere anew.
-    /// - Returns: what is wrong with what it is told, if anything is.
+    /// - Parameter isWhole: True if a dispatcher existed all the time, so that its counters never restart.
+    /// - Returns: A description of an error in the notification, or nil.
     func take(_ topic: WatchTopic, _ params: DataObject, isWhole: (String) -> Bool) -> String? {
         guard topics.contains(topic) else { return "what it did not ask for" }
         let isFirst = begun.insert(topic).inserted
@@ -55,7 +55,7 @@ final class WatchAccount {
         }
     }
 
-    /// Entries that changed, and ids of those that are gone.
+    /// Applies changed entries, and removes deleted ones.
     private func take(
         _ params: DataObject, _ isFirst: Bool, _ entries: WritableKeyPath<WatchedState, [String: DataObject]>,
         _ name: String
@@ -74,7 +74,7 @@ final class WatchAccount {
         return nil
     }
 
-    /// A counter that has become less, where none may.
+    /// Returns a counter that has decreased where that is not allowed.
     private func shrunk(_ former: [String: DataObject], _ isWhole: (String) -> Bool) -> String? {
         for (id, new) in known.dispatchers where isWhole(id) {
             let names = ["sent", "failed", "dead", "expired", "evicted"]
@@ -86,7 +86,7 @@ final class WatchAccount {
         return nil
     }
 
-    /// What became of events since the time before: there is always something.
+    /// Applies outcomes since the previous notification, which must not be empty.
     private func takeOutcomes(_ params: DataObject, _ isFirst: Bool, _ isWhole: (String) -> Bool) -> String? {
         guard let outcomes = params.getArray(key: "outcomes", of: DataObject.self) else { return "no outcomes" }
         if outcomes.isEmpty, !isFirst { return "no outcome" }
@@ -113,9 +113,9 @@ final class WatchAccount {
         return nil
     }
 
-    // MARK: What it should know
+    // MARK: Expected state
 
-    /// - Returns: something of which it knows otherwise than it is; nil when it knows all.
+    /// - Returns: A difference between the known and the actual state, or nil if there is none.
     func unknown(of present: WatchedState, isWhole: (String) -> Bool) -> String? {
         let differences = topics.sorted { $0.rawValue < $1.rawValue }.map { topic in
             switch topic {
@@ -136,22 +136,22 @@ final class WatchAccount {
     }
 }
 
-/// How things stand, of all that can be watched, as it is told on the wire.
+/// The actual state of everything that can be watched, in the wire format.
 struct WatchedState {
-    /// As `dispatcher.list` has them, but for how old an event is: that it grows older is no change.
+    /// Entries as in `dispatcher.list`, without the age of the oldest event, which is not a change.
     var dispatchers: [String: DataObject] = [:]
-    /// As `barrier.list` has them.
+    /// Entries as in `barrier.list`.
     var barriers: [String: DataObject] = [:]
     var outcomes: [String: Outcomes] = [:]
-    /// The names of the sessions, and those that clients gave themselves; nil where nothing is known of them.
+    /// The names of sessions and the names that clients chose, or nil if unknown.
     var sessions: [[String]]?
 
-    /// What became of events of one dispatcher.
+    /// The outcomes of one dispatcher's events.
     struct Outcomes: Equatable {
         var counts: [String: Int] = [:]
         var lastError: String?
 
-        /// Their names among the outcomes, and in the list of dispatchers.
+        /// Names of counts among the outcomes, and their names in the list of dispatchers.
         static let names = ["delivered": "sent", "dead": "dead", "expired": "expired", "evicted": "evicted"]
 
         static func numbers(_ outcome: DataObject) -> [(name: String, number: Int)] {
@@ -159,10 +159,10 @@ struct WatchedState {
         }
     }
 
-    /// Nothing is known.
+    /// Creates an unknown state.
     init() {}
 
-    /// How things stand at a service.
+    /// Creates the state of a service.
     init(_ service: Service) {
         var writer = JSONWriter()
         writer.beginObject()
@@ -183,7 +183,7 @@ struct WatchedState {
         sessions = service.sessions.all.sorted { $0.number < $1.number }.map { [$0.name, $0.caller.client ?? ""] }
     }
 
-    /// Of each dispatcher whether batches may go, and why they may or may not.
+    /// For each dispatcher, its state and the reasons for it.
     var ways: [String: [DataItem?]] {
         dispatchers.mapValues { entry in ["way", "blocked_by", "flushing"].map { entry[$0] } }
     }

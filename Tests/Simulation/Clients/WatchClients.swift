@@ -4,14 +4,15 @@ import HeadgateWire
 
 @testable import HeadgateServer
 
-/// Clients that watch, slowly or not, and go away (Behaviour B10): what they are told agrees with how things stand.
+/// Clients that watch, may be slow, and disconnect (Behaviour B10). Their notifications must agree with the actual
+/// state.
 final class WatchClients: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
     private unowned let crowd: Crowd
     private let ledger: Ledger
     private let nature: Nature
-    /// All watches that were asked for in this life.
+    /// All watches requested in this life.
     private var watches: [WatchAccount] = []
     private var service: Service?
     private var isCalm = false
@@ -33,7 +34,8 @@ final class WatchClients: Actor, Duty {
 
     var acts: [Act] {
         if isCalm { return [] }
-        // What only a barrier tells is soon told by something else as well.
+        // A change that only a barrier watch reports would soon be reported by other changes too, so it is compared
+        // quickly.
         let haste = nature.isUnseen && watches.contains { $0.isOn && $0.topics.contains(.barriers) } ? 80 : 4
         return [Act(5, watch), Act(3, end), Act(1, vanish), Act(3, beSlow), Act(haste, compare)]
     }
@@ -48,7 +50,7 @@ final class WatchClients: Actor, Duty {
 
     private func topic(_ number: Int) -> WatchTopic { WatchTopic.allCases[number] }
 
-    /// - Parameter topics: none is as good as all.
+    /// - Parameter topics: An empty set stands for all topics.
     private func watch(_ client: SimulatedClient, _ topics: Set<WatchTopic>) {
         let account = WatchAccount(client, topics.isEmpty ? Set(WatchTopic.allCases) : topics)
         watches.append(account)
@@ -71,7 +73,7 @@ final class WatchClients: Actor, Duty {
         }
     }
 
-    /// Mostly one of its own.
+    /// Ends a watch, mostly one of the client's own.
     private func end() {
         guard let watch = pick(), let client = record.oneIn(5) ? crowd.talking() : watch.client, let id = watch.id
         else { return }
@@ -87,14 +89,14 @@ final class WatchClients: Actor, Duty {
             })
     }
 
-    /// A watcher goes away.
+    /// Disconnects a watcher.
     private func vanish() {
         guard let watch = pick(), !watch.client.isOperator else { return }
         record.count(.watcherLost)
         if record.oneIn(3) { watch.client.finish() } else { watch.client.lose() }
     }
 
-    /// A watcher reads a little, and then nothing for a while.
+    /// Lets a watcher read only a little from now on.
     private func beSlow() {
         guard let watch = pick(), watch.client.connection.outputBytes == 0 else { return }
         record.count(.watcherSlow)
@@ -106,7 +108,7 @@ final class WatchClients: Actor, Duty {
         return on.isEmpty ? nil : record.pick(on)
     }
 
-    // MARK: What the daemon tells
+    // MARK: Notifications
 
     let methods: Set = ["changed"]
 
@@ -128,10 +130,11 @@ final class WatchClients: Actor, Duty {
         return nil
     }
 
-    /// Whether a dispatcher was there all the time, so that what is counted of it is all that there was.
+    /// True if a dispatcher existed all the time, so that its counters cover all outcomes.
     private func isWhole(_ dispatcher: String) -> Bool { !ledger.lane(dispatcher).isPatchy }
 
-    /// Who has not taken all gets no more, and in one moment nobody is told of a topic twice.
+    /// Checks that a client with unsent output gets no notification, and that no topic is sent twice at the same
+    /// moment.
     private func watchWrites(of client: SimulatedClient) {
         client.connection.wrote = { [unowned self, unowned client] bytes, isBlocked in
             for line in bytes.split(separator: UInt8(ascii: "\n")) {
@@ -154,9 +157,9 @@ final class WatchClients: Actor, Duty {
         record.expect(isTime, "\(client.number) is told of \(topic.rawValue) twice at once")
     }
 
-    // MARK: How things stand
+    // MARK: Checks of the state
 
-    /// Who reads knows soon how things stand, whatever happens around it.
+    /// Checks that a client that reads soon knows the actual state.
     private func compare() {
         guard let watch = pick(), watch.client.connection.room == .max, watch.client.connection.outputBytes == 0
         else { return }
@@ -167,7 +170,7 @@ final class WatchClients: Actor, Duty {
         if watch.isOn { record.count(.watcherKnows) }
     }
 
-    /// How the ways are it knows sooner: that is told within 5 ms, whatever is counted meanwhile.
+    /// Checks that the states of dispatchers are reported within 5 ms, whatever else is counted.
     private func expectToKnowWays(_ watch: WatchAccount) {
         for _ in 0..<3 {
             scheduler.advance(by: .milliseconds(5))
@@ -192,9 +195,9 @@ final class WatchClients: Actor, Duty {
         record.expect(false, "\(watch.client.number) is not told of \(unknown ?? "")")
     }
 
-    // MARK: The end
+    // MARK: End of the run
 
-    /// The operator watches what comes then.
+    /// Lets the operator watch everything until the end.
     func calmDown() {
         isCalm = true
         if let client = crowd.operatorsOwn { watch(client, []) }

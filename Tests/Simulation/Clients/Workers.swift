@@ -3,30 +3,30 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// Clients that work for a dispatcher (Behaviour K3): they subscribe, answer, hang and go away.
+/// Clients that work for a dispatcher (Behaviour K3): they subscribe, answer, hang and disconnect.
 final class Workers: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
     private unowned let crowd: Crowd
     private let side: WorkSide
-    /// Those who subscribed in this life.
+    /// Clients that subscribed in this life.
     private var workers: [Worker] = []
     private weak var service: Service?
     private var isCalm = false
-    /// Whether nobody works before all is calm: what waits for them keeps what all others have settled.
+    /// True if no worker subscribes before the end, so that its pending events keep settled events in the store.
     private let comeLate: Bool
 
     private final class Worker {
         let client: SimulatedClient
-        /// The most that it ever asked for.
+        /// The largest credit it asked for.
         var credit = 0
         var mostEvents = 0
-        /// Whether it wants batches, and whether it was answered that it gets none any more.
+        /// True if it wants batches; `hasLeft` is true if the end of its subscription was confirmed.
         var wants = false { didSet { changes += 1 } }
         var hasLeft = false
-        /// How often it has subscribed or unsubscribed.
+        /// The number of times it subscribed or unsubscribed.
         private(set) var changes = 0
-        /// What it has to answer.
+        /// Batches that it has to answer.
         var loans: [Loan] = []
 
         init(_ client: SimulatedClient) {
@@ -64,7 +64,7 @@ final class Workers: Actor, Duty {
 
     var acts: [Act] {
         guard !isCalm, !comeLate else { return [] }
-        // Where events grow too old, some do so on their way from one worker to another.
+        // If events expire in this history, some should expire while they pass from one worker to another.
         let isAgeing = side.lane.ages.mostAge != nil
         return [
             Act(isAgeing ? 8 : 4, subscribe), Act(12, answer), Act(1, unsubscribe), Act(1, vanish),
@@ -95,26 +95,26 @@ final class Workers: Actor, Duty {
         worker.client.ask("dispatcher.unsubscribe", #"{"id":"\#(side.lane.id)"}"#, .told(tell))
     }
 
-    /// It gets nothing more, unless it has subscribed again meanwhile, and nothing that it has read is waited for.
+    /// Checks a confirmed unsubscription: unless the worker subscribed again, none of its batches may still be awaited.
     private func left(_ worker: Worker, _ answer: Answer, after changes: Int) {
         guard answer.isResult else { return }
         for loan in worker.loans { loan.isForgotten = true }
         guard worker.changes == changes else { return }
         record.count(.workerLeft)
         worker.hasLeft = true
-        // From one who has finished nothing is waited for.
+        // The daemon does not wait for a client that has finished sending.
         let isWaited = worker.client.isTalking && worker.loans.contains(where: side.isWaited)
         record.expect(!isWaited, "\(worker.client.number) is let go, and has something in hand")
     }
 
-    /// A worker goes away in the middle of its work.
+    /// Disconnects a worker with unanswered batches.
     private func vanish() {
         guard let worker = pick({ !$0.loans.isEmpty && !$0.client.isOperator }) else { return }
         record.count(.workerLost)
         if record.oneIn(3) { worker.client.finish() } else { worker.client.lose() }
     }
 
-    /// A part of what a worker has in hand becomes too old, the worker goes away, and another gets the rest.
+    /// Lets part of a worker's batch expire and the worker disconnect, so that another worker gets the rest.
     private func outlive() {
         let waits = { [side] (worker: Worker) in worker.loans.lazy.compactMap(side.timeUntilPartIsOver).first }
         guard let worker = pick({ !$0.client.isOperator && waits($0) != nil }), let wait = waits(worker),
@@ -164,7 +164,7 @@ final class Workers: Actor, Duty {
         }
     }
 
-    /// An error has all tried again, and so has what is no answer of the protocol.
+    /// Answers with an error or an invalid result, so that all events are retried.
     private func refuse(_ loan: Loan, of client: SimulatedClient) {
         record.count(.workRefused)
         loan.answer = loan.ids.map { _ in .retry }
@@ -172,12 +172,12 @@ final class Workers: Actor, Duty {
         client.answer(loan.request, result: #"{"outcomes":{"nobody":"dead"}}"#)
     }
 
-    /// Over some a worker hangs, until the lease is over.
+    /// True if the worker answers now. Some workers hang until the lease has ended.
     private func mayAnswer(_ loan: Loan) -> Bool {
         !loan.isHung || scheduler.now > loan.readAt + side.terms.lease
     }
 
-    /// Those that are not named are delivered.
+    /// Answers with outcomes. An event that is not named is delivered.
     private func settle(_ loan: Loan, of client: SimulatedClient, _ words: [WorkerWord]) {
         loan.answer = words
         let named = zip(loan.ids, words).filter { $0.1 != .delivered || record.oneIn(2) }
@@ -185,7 +185,7 @@ final class Workers: Actor, Duty {
         client.answer(loan.request, result: named.isEmpty ? "{}" : #"{"outcomes":{\#(outcomes)}}"#)
     }
 
-    // MARK: The end
+    // MARK: End of the run
 
     func calmDown() {
         isCalm = true

@@ -1,19 +1,18 @@
 import HeadgateCore
 
-/// The account of the attempts that a dispatcher has charged to each event in one life, and of how long it has tried
-/// (Behaviour D9).
+/// The model of a dispatcher's charged attempts and retry times in one life (Behaviour D9).
 struct Charges {
     private var attempts: [SequenceNumber: Int] = [:]
-    /// When each was charged for the first time.
+    /// When each event was first charged.
     private var firsts: [SequenceNumber: Instant] = [:]
-    /// Those that may have been given up for their age: the daemon says so with their letters.
+    /// Events that may be dead-lettered for their age. The daemon reports that with their dead letters.
     private(set) var perhapsDead: Set<SequenceNumber> = []
-    /// Those of them that must have been.
+    /// Events that must be dead-lettered for their age.
     private var overdue: Set<SequenceNumber> = []
-    /// When the destination was heard at least, and at most: the model does not know how long the dispatcher waits.
+    /// Bounds of the time for which the destination was reachable: the model does not know the exact waits.
     private var least = HeardTime()
     private var most = HeardTime()
-    /// Whether the time that the model counts at least is beyond doubt: of attempts that overlap the daemon may count less.
+    /// True if the lower bound is certain: for overlapping attempts the daemon may count less.
     var isAlone: Bool
     private let patience: Patience
     private let lane: Lane
@@ -23,8 +22,8 @@ struct Charges {
         (self.lane, self.record, self.patience, self.isAlone) = (lane, record, patience, isAlone)
     }
 
-    /// What is sent tells the charged attempts, and one. A dispatcher that has left and come back begins to count anew, like one
-    /// after a restart; one that had not left yet does not.
+    /// Checks the attempt number of a sent event. A dispatcher that was removed and added again restarts its count, as
+    /// after a restart; one not removed yet does not.
     mutating func expect(_ event: Batch.Event) {
         let (number, told) = (event.sequenceNumber, event.attempt)
         let isOverdue = overdue.contains(number) && !lane.isPatchy
@@ -59,13 +58,13 @@ struct Charges {
 
     // MARK: Ages
 
-    /// The destination answered.
+    /// Records an answer of the destination.
     mutating func heard(from start: Instant, to end: Instant) {
         least.heard(from: start, to: end)
         most.heard(from: start, to: end)
     }
 
-    /// Its answer makes the dispatcher wait.
+    /// Records a wait that the answer causes.
     mutating func waits(from now: Instant, atLeast floor: Duration) {
         least.heard(from: now, to: now + floor)
         most.heard(from: now, to: now + max(floor, patience.longestWait))
@@ -81,7 +80,7 @@ struct Charges {
         if isAlone, least.between(first, now) >= mostAge { overdue.insert(number) }
     }
 
-    /// The daemon has given an event up for its age.
+    /// Records that the daemon dead-lettered an event for its age.
     func agedOut(_ number: SequenceNumber) {
         record.expect(perhapsDead.contains(number), "\(lane.id) gives \(number) up for its age, before that is over")
         record.count(overdue.contains(number) ? .triedTooLong : .triedForLong)

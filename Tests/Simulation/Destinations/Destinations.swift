@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// Where events go.
+/// Answers the batches at the simulated destinations.
 final class Destinations: Actor {
     private let record: Record
     private let sides: [FarSide]
@@ -53,6 +53,6 @@ final class Destinations: Actor {
 }
 
 extension EventCounts {
-    /// How many events were let go of, in all.
+    /// The number of evicted and expired events.
     var lost: Int { all[.evicted] + all[.expired] }
 }

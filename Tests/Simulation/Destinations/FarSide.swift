@@ -3,7 +3,7 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// Dispatchers whose destination is simulated: `"kind": "far"`.
+/// Dispatchers with a simulated destination: `"kind": "far"`.
 struct FarKind: DispatcherKind {
     struct Settings: Sendable, Equatable {
         var isRemote = false
@@ -29,56 +29,56 @@ struct FarKind: DispatcherKind {
     }
 }
 
-/// A destination that answers by chance, and the slow and obvious account of what must have become of each event there.
+/// A destination that answers at random, and a model of the outcome of each event.
 final class FarSide: Sender {
     let format = BatchFormat.jsonArray
     let lane: Lane
-    /// Whether the network is needed for it.
+    /// True if the destination requires the network.
     var isRemote: Bool { id == "b" }
-    /// Whether the way is closed beyond doubt: nothing may come.
+    /// True if the dispatcher is certainly paused, so that no batch may arrive.
     var isPaused = false { didSet { if !isPaused { isPauseKept = false } } }
-    /// Whether it stays closed over a restart (Behaviour B23).
+    /// True if the pause survives a restart (Behaviour B23).
     var isPauseKept = false
-    /// Whether an operator was told that the way is open, so that it is after a restart.
+    /// True if a resume was confirmed, so that the dispatcher is open after a restart.
     var isResumeKept = false
     var isOffline = false
-    /// Whether it refused its dispatcher, and nobody has had a hand in that since (Behaviour D7).
+    /// True if the destination refused its dispatcher, and nothing has released it since (Behaviour D7).
     var isHeld = false
-    /// Whether an operator may be having a hand in it.
+    /// True if an operator may be releasing it.
     var isOperated: () -> Bool = { false }
-    /// Whether it takes nothing for a while.
+    /// True while the destination accepts nothing.
     var isBusy = false
-    /// The barrier of a client that closes the way beyond doubt.
+    /// A client's barrier that certainly blocks the dispatcher.
     var closing: () -> String? = { nil }
-    /// Whether all is answered well from now on.
+    /// True if every batch succeeds from now on.
     var isWell = false
 
-    /// What its batches go under, where a board stands before it.
+    /// The model of the batch keys, if the dispatcher has an activation barrier.
     var key: KeyAccount?
-    /// Looks at what it is sent.
+    /// Called with each batch.
     var look: (Batch) -> Void = { _ in }
 
     private let record: Record
     private let scheduler: any Scheduler
     private var waiting: [(batch: Batch, begin: Instant, then: (SendResult) -> Void)] = []
-    /// What it said last, as a number.
+    /// The last random answer, as a number.
     private var lastWord = 0
-    /// Batches that are not answered before their time is over.
+    /// Batches that are not answered before their timeout.
     private var silent: Set<Int> = []
     private(set) var inFlight: Set<SequenceNumber> = []
-    /// All that it was sent in this life, in order.
+    /// All events sent in this life, in order.
     private(set) var sent: [SequenceNumber] = []
     private var charges: Charges
     private var numbers: [String: SequenceNumber] = [:]
     private var order: OrderCheck
     private var hasUniqueIDs = true
-    /// What its dispatcher's settings promise it, now and when a daemon begins.
+    /// The settings promised to the destination, now and at the start of a daemon.
     private(set) var terms: Terms
     private let firstTerms: Terms
     let patience: Patience
-    /// Whether it was asked to remove its dispatcher, or there is none yet, and whether that is beyond doubt.
+    /// True if the dispatcher was removed or does not exist yet; `isGone` is true if that is certain.
     var isRemoved: Bool {
-        // A pause ends with its dispatcher; of one that is there only later, at the latest when its queue is given up (Behaviour B23).
+        // A pause ends with its dispatcher, at the latest when the dispatcher's queue is dropped (Behaviour B23).
         didSet { if isRemoved { isPaused = false } }
     }
     var isGone: Bool
@@ -88,7 +88,7 @@ final class FarSide: Sender {
         var inFlight: Int
     }
 
-    /// Its dispatcher has other limits, or may have.
+    /// Sets other limits of the dispatcher, which may be in force.
     func setTerms(_ new: Terms) {
         if new.inFlight != terms.inFlight {
             order = OrderCheck(isWhole: false)
@@ -112,23 +112,23 @@ final class FarSide: Sender {
 
     var id: String { lane.id }
 
-    /// Ids may be used again for other events, while those before still wait.
+    /// Ids may be reused for other events while the earlier ones are still pending.
     func forgetIDs() { hasUniqueIDs = false }
 
-    /// What was on its way is answered to nobody, and attempts are forgotten (Behaviour D9).
+    /// Drops the batches in flight and the attempts, which end with the daemon (Behaviour D9).
     func lifeEnded(_ end: LifeEnd) {
         (waiting, silent, inFlight, sent) = ([], [], [], [])
         terms = firstTerms
         charges = Charges(lane, record, patience, isAlone: terms.inFlight == 1)
         (isRemoved, isGone, isHeld) = (lane.comesLater, lane.comesLater, false)
         order = OrderCheck(isWhole: terms.inFlight == 1)
-        // What was written last is not promised to be there after a power failure.
+        // The last writes may be lost in a power failure.
         if end == .powerless { numbers = [:] }
         if end == .powerless || !isPauseKept { isPaused = false }
         if end == .powerless { isResumeKept = false }
     }
 
-    /// How many events the dispatcher has let go of by itself in this life.
+    /// The number of events that the dispatcher expired or evicted in this life.
     var lost: () -> Int = { 0 }
 
     var hasWaiting: Bool { !waiting.isEmpty }
@@ -153,10 +153,10 @@ final class FarSide: Sender {
         _ = scheduler.schedule(at: scheduler.now + .seconds(3)) { [weak self] in self?.timeOut(batch.number) }
     }
 
-    /// Events of which it is not known whether they have ended: those that may have been given up, and what has rotted.
+    /// Events that may have ended: possibly dead-lettered for their age, or damaged.
     var unclear: Set<SequenceNumber> { charges.perhapsDead.union(lane.damaged()) }
 
-    /// Events that have not ended, where that is beyond doubt.
+    /// Events that have certainly not ended.
     private var unfinished: Set<SequenceNumber> {
         lost() == 0 ? lane.waiting.subtracting(unclear) : []
     }
@@ -178,7 +178,7 @@ final class FarSide: Sender {
         answer(place, .noAnswer(cause: "timed out"))
     }
 
-    /// Answers one batch, if there is any.
+    /// Answers one batch if there is any.
     func answerOne() {
         let places = waiting.indices.filter { isWell || !silent.contains(waiting[$0].batch.number) }
         guard !places.isEmpty else { return }
@@ -186,19 +186,19 @@ final class FarSide: Sender {
         answer(place, isWell ? .delivered : result(for: waiting[place].batch))
     }
 
-    /// Takes all that it was sent.
+    /// Delivers all batches.
     func take() {
         while !waiting.isEmpty { answer(0, .delivered) }
     }
 
-    /// Refuses for good all that it was sent.
+    /// Permanently refuses all batches.
     func refuse() {
         while !waiting.isEmpty { answer(0, .refused(.init(.never, cause: "HTTP 400", status: 400))) }
     }
 
     private func result(for batch: Batch) -> SendResult {
         if let key, !lane.isPatchy, key.mayRefuse(batch) {
-            // Between two 401s it may say something else.
+            // Other outcomes may come between two 401 answers.
             if key.hasRefused, record.oneIn(3) { return .each(batch.events.map { _ in outcome() }) }
             if record.oneIn(2) {
                 return .refused(.init(.never, cause: "HTTP 401", isUnauthorized: true, status: 401))
@@ -208,7 +208,7 @@ final class FarSide: Sender {
             return .refused(.init(.again, cause: "HTTP 500", retryAfter: .seconds(2), status: 500))
         }
         if isBusy { return .refused(.init(.again, cause: "HTTP 503", isCharged: false, status: 503)) }
-        // Often it says the same again.
+        // The answer is often the same as the last one.
         lastWord = record.oneIn(3) ? lastWord : record.number(0...15)
         switch lastWord {
         case 0...3: return .delivered
@@ -247,7 +247,7 @@ final class FarSide: Sender {
             isHeld = true
         }
         guard !isWell, record.oneIn(10) else { return }
-        // An answer that comes once more says nothing of what is on its way now.
+        // A repeated answer must not affect batches in flight.
         record.count(.answeredTwice)
         then(.delivered)
     }
@@ -293,7 +293,8 @@ final class FarSide: Sender {
 }
 
 extension SendResult {
-    /// True if the destination judged the events: that it is away or overloaded is no judgement (decision 27, D9).
+    /// True if the answer judges the events. That a destination is unavailable or overloaded is no judgement (decision
+    /// 27, D9).
     fileprivate var says: Bool {
         switch self {
         case .delivered: true
@@ -303,7 +304,7 @@ extension SendResult {
         }
     }
 
-    /// For how long the dispatcher waits at least, where what was said makes it wait.
+    /// The minimum wait that the answer causes, or nil if it causes none.
     fileprivate var wait: Duration? {
         switch self {
         case .refused(let refusal): says && refusal.meaning == .again ? refusal.retryAfter ?? .zero : nil
@@ -319,7 +320,7 @@ extension FarSide.Terms {
         self.init(dispatchLimit: record.number(1...5), inFlight: record.number(1...3))
     }
 
-    /// What holds where these may be in force, or others.
+    /// Returns limits that hold if either of two is in force.
     func union(_ other: FarSide.Terms) -> FarSide.Terms {
         .init(dispatchLimit: max(dispatchLimit, other.dispatchLimit), inFlight: max(inFlight, other.inFlight))
     }

@@ -1,21 +1,20 @@
 import HeadgateCore
 
-/// Whether events come in their order: those of one key, or all where only one batch is in flight at a time
-/// (Behaviour Q2).
+/// Checks the order of events: per key, or of all events if only one batch is in flight at a time (Behaviour Q2).
 struct OrderCheck {
-    /// Whether all events are in one order.
+    /// True if all events are in one order.
     let isWhole: Bool
     private var sent: Set<SequenceNumber> = []
     private var highest: [String: SequenceNumber] = [:]
-    /// Those that were sent, by key.
+    /// Sent events by key.
     private var byKey: [String: Set<SequenceNumber>] = [:]
 
     init(isWhole: Bool) {
         self.isWhole = isWhole
     }
 
-    /// - Parameter unfinished: events that were not seen to end, where that is certain.
-    /// - Returns: what is wrong with a batch, if anything is.
+    /// - Parameter unfinished: Events that have certainly not ended.
+    /// - Returns: A description of an error in the batch, or nil.
     mutating func complaint(of events: [Batch.Event], unfinished: Set<SequenceNumber>) -> String? {
         let batch = Set(events.map(\.sequenceNumber))
         var complaint: String?
@@ -33,11 +32,11 @@ struct OrderCheck {
     }
 }
 
-/// The key of an event follows from its id, so that whoever gets the event knows it.
+/// Derives the key of an event from its id, so that every receiver knows the key.
 enum EventKey {
-    /// - Parameter id: with quotes around it, or without.
+    /// - Parameter id: The id, with or without quotes.
     static func of(id: String) -> String? {
-        // An id that the daemon has made has none.
+        // An id created by the daemon has no key.
         let id = id.filter { $0 != "\"" }
         guard id.hasPrefix("e"), let number = Int(id.dropFirst()), number % 3 > 0 else { return nil }
         return "k\(number % 3)"

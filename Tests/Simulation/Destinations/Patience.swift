@@ -1,21 +1,21 @@
 import HeadgateCore
 import HeadgateData
 
-/// How long a dispatcher tries with an event (Behaviour D9).
+/// The retry limits of a dispatcher (Behaviour D9).
 struct Patience {
     let mostAttempts: Int
-    /// Nil where that is longer than any history.
+    /// The maximum retry age, or nil if it exceeds any history.
     let mostAge: Duration?
-    /// The longest wait that the dispatcher makes by itself.
+    /// The longest wait between attempts.
     let longestWait: Duration
 
-    /// What a dispatcher has whose events are given up for their attempts.
+    /// The limits of a dispatcher that dead-letters events for their attempts.
     static let usual = Patience(mostAttempts: 2, mostAge: nil, longestWait: .seconds(4))
 
-    /// What a dispatcher of workers has: some attempts more, so that batches which are lost again and again come to be halved.
+    /// The limits of a worker dispatcher: more attempts, so that batches lost repeatedly are halved.
     static let ofWorkers = Patience(mostAttempts: 6, mostAge: nil, longestWait: .seconds(4))
 
-    /// With waits of a millisecond the model knows to the millisecond for how long an event was tried.
+    /// With waits of a millisecond the model knows the retry age to the millisecond.
     init(_ record: Record) {
         guard record.oneIn(4) else {
             self = .usual
@@ -42,8 +42,8 @@ struct Patience {
     }
 }
 
-/// When a destination was heard, in one life of the daemon: the model of the clock on which `max_retry_age` counts. From an
-/// attempt's beginning to its answer, and while the dispatcher waits because of an answer.
+/// The model of the clock for `max_retry_age` in one life of the daemon. It counts the time of each attempt until its
+/// answer, and the waits that answers cause.
 struct HeardTime {
     private var stretches: [(start: Instant, end: Instant)] = []
 
@@ -51,7 +51,7 @@ struct HeardTime {
         stretches.append((start, end))
     }
 
-    /// How much of a time it was heard for; what overlaps counts once.
+    /// Returns the counted time in an interval. Overlaps count once.
     func between(_ start: Instant, _ end: Instant) -> Duration {
         var (sum, through) = (Duration.zero, start)
         for stretch in stretches.sorted(by: { $0.start < $1.start }) {

@@ -2,25 +2,25 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// What libnats and a server do together: messages go out one by one, and are acknowledged, refused or forgotten in any
-/// order, also when nobody waits for it any more.
+/// The behaviour of libnats and a server. Messages go out one by one, and are acknowledged, refused or forgotten in any
+/// order, even after their batch has ended.
 // Unchecked: the simulation has one thread.
 final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     private let record: Record
     private var link: MessageLink?
     private var flights: [Flight] = []
-    /// Messages that libnats has. A message's place in memory is another's once it was told what came of it.
+    /// Messages held by libnats. The memory of a message may be reused after its outcome is reported.
     private var messages: [MessageFlights.Message: Sent] = [:]
 
-    /// A batch that is being published.
+    /// A batch being published.
     private struct Flight {
         let number: Int
         let batch: Batch
-        /// Events that may go, and have not.
+        /// Events that may be sent and are not.
         var ready: [Int] = []
-        /// What the stream has said of each event, while the batch was on its way.
+        /// The outcome of each event, if known while the batch is in flight.
         var said: [EventOutcome?]
-        /// Whether the connection was lost while its answers were waited for.
+        /// True if the connection was lost while the batch was in flight.
         var isCut = false
     }
 
@@ -33,7 +33,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         self.record = record
     }
 
-    /// A sender was made, which is told by this link.
+    /// Sets the link of a new sender, which reports outcomes to it.
     func connect(_ link: MessageLink) {
         self.link = link
     }
@@ -58,8 +58,8 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         link = nil
     }
 
-    /// A batch is not on its way any more.
-    /// - Returns: what was said of its events.
+    /// Ends a batch.
+    /// - Returns: The outcomes of its events.
     func end(_ batch: Batch) -> [EventOutcome] {
         guard let place = flights.firstIndex(where: { $0.batch.number == batch.number }) else { return [] }
         return flights.remove(at: place).said.map { $0 ?? .retry(cause: "nothing was said", charged: false) }
@@ -69,7 +69,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
 
     var hasWork: Bool { flights.contains { !$0.ready.isEmpty } || !messages.isEmpty }
 
-    /// The next message goes out.
+    /// Publishes the next message.
     func publishOne() {
         let places = flights.indices.filter { !flights[$0].ready.isEmpty }
         guard let link, !places.isEmpty else { return }
@@ -79,11 +79,11 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         let message = (1...).first { messages[$0] == nil } ?? 0
         guard link.send(message, event, of: flight) else { return record.expect(false, "a message need not go") }
         messages[message] = Sent(flight: flight, event: event)
-        // Sometimes libnats does not even take it.
+        // Sometimes libnats rejects the message.
         if record.oneIn(20) { tell(message, .retry(cause: "not taken", charged: false)) }
     }
 
-    /// Something comes of a message, or nothing ever does.
+    /// Reports the outcome of a message, or never reports any.
     func answerOne(isWell: Bool) {
         guard !messages.isEmpty else { return }
         let message = record.pick(messages.keys.sorted())
@@ -93,7 +93,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         case 7: tell(message, .retry(cause: "the stream is full", charged: true))
         case 8: tell(message, .retry(cause: "no stream takes it", charged: false))
         case 9: tell(message, .dead(.tooLarge, cause: "too large"))
-        // Nothing is said until it is too late.
+        // No outcome is reported before the timeout.
         default: break
         }
     }
@@ -112,7 +112,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         record.expect(!isOver, "the stream has answered for a batch, which is still on its way")
     }
 
-    /// The connection is lost: what was published is answered by nobody, or by a message that comes late.
+    /// Loses the connection: published messages get no outcome, or a late one.
     func loseConnection() {
         let cut = Set(messages.values.map(\.flight))
         guard !cut.isEmpty else { return }

@@ -3,7 +3,7 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// Dispatchers that publish into a stream, by the daemon's own sender and without libnats: `"kind": "stream"`
+/// Dispatchers that publish into a stream, with the daemon's own sender and without libnats: `"kind": "stream"`
 /// (Behaviour K4).
 struct StreamKind: DispatcherKind {
     struct Settings: Sendable, Equatable {}
@@ -26,22 +26,22 @@ struct StreamKind: DispatcherKind {
     }
 }
 
-/// A stream that acknowledges each event of a batch, and the slow and obvious account of what must have become of them.
+/// A stream that acknowledges each event of a batch, and a model of their outcomes.
 final class StreamSide: SenderWitness {
     static let timeout = Duration.seconds(3)
 
     let lane: Lane
     let stream: SimulatedStream
-    /// The barrier of a client that closes the way beyond doubt.
+    /// A client's barrier that certainly blocks the dispatcher.
     var closing: () -> String? = { nil }
-    /// How many events the dispatcher has let go of by itself in this life.
+    /// The number of events that the dispatcher expired or evicted in this life.
     var lost: () -> Int = { 0 }
     private let terms: FarSide.Terms
     private let record: Record
     private let scheduler: any Scheduler
     private var charges: Charges
     private var order: OrderCheck
-    /// When each batch on its way was sent.
+    /// The send time of each batch in flight.
     private var begun: [Int: Instant] = [:]
 
     init(_ lane: Lane, _ terms: FarSide.Terms, _ record: Record, _ scheduler: any Scheduler) {
@@ -77,7 +77,8 @@ final class StreamSide: SenderWitness {
         begun[batch.number] = scheduler.now
     }
 
-    /// Each event ends as the stream said while its batch was on its way; of what it said nothing goes again, without charge.
+    /// Checks the result of a batch: each event must have the outcome that the stream reported in time. The others are
+    /// retried without charge.
     func ended(_ batch: Batch, _ result: SendResult, then: (SendResult) -> Void) {
         record.note("\(lane.id) has \(batch.events.map(\.sequenceNumber)) \(result)")
         guard let begin = begun.removeValue(forKey: batch.number) else {
@@ -105,7 +106,7 @@ final class StreamSide: SenderWitness {
         }
     }
 
-    /// What becomes of an event, whatever the cause.
+    /// An outcome without its cause.
     private enum Word: Hashable {
         case delivered, dead, again, againCharged
 

@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// The far side of a dispatcher that publishes into a stream.
+/// Publishes and answers messages at the simulated stream.
 final class Streams: Actor {
     private let record: Record
     private let side: StreamSide

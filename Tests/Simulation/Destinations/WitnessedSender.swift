@@ -1,14 +1,14 @@
 import HeadgateCore
 
-/// Sees what goes into a sender of the daemon's own, and what comes out of it.
+/// Observes the batches and results of one of the daemon's own senders.
 protocol SenderWitness: AnyObject {
-    /// A batch is sent.
+    /// Called when a batch is sent.
     func began(_ batch: Batch)
-    /// It has ended. The witness tells the dispatcher, by `then`.
+    /// Called when a batch has ended. The witness passes the result on by `then`.
     func ended(_ batch: Batch, _ result: SendResult, then: (SendResult) -> Void)
 }
 
-/// A sender of the daemon's own with a witness between it and its dispatcher.
+/// One of the daemon's own senders with a witness between sender and dispatcher.
 final class WitnessedSender: Sender {
     private let sender: any Sender
     private let witness: any SenderWitness

@@ -3,41 +3,41 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// What all workers of one dispatcher have in hand, and the slow and obvious account of what became of it (Behaviour K3).
+/// The batches held by the workers of one dispatcher, and a model of their outcomes (Behaviour K3).
 final class WorkSide: SenderWitness {
     let lane: Lane
     let terms: Terms
-    /// What workers were given and have read, of batches that have not ended.
+    /// Batches that workers have read and that have not ended.
     private var jobs: [Job] = []
-    /// Batches that have ended, which somebody may read only now.
+    /// Batches that have ended, but may still be read by a worker.
     private var ended: [Job] = []
-    /// The sum of what those who may subscribe take at once.
+    /// The total credit of the workers that may be subscribed.
     var mostAtOnce: () -> Int = { 0 }
-    /// How many who subscribed in this life may be gone.
+    /// The number of workers that may have left in this life.
     var departed: () -> Int = { 0 }
-    /// How many events the dispatcher has let go of by itself in this life.
+    /// The number of events that the dispatcher expired or evicted in this life.
     var lost: () -> Int = { 0 }
-    /// How many events of it are counted as delivered in this life.
+    /// The number of events counted as delivered in this life.
     var delivered: () -> Int = { 0 }
-    /// The barrier of a client that closes the way beyond doubt.
+    /// A client's barrier that certainly blocks the dispatcher.
     var closing: () -> String? = { nil }
 
     private let record: Record
     private let scheduler: any Scheduler
     private var charges: Charges
     private var order: OrderCheck
-    /// How many workers in a row were lost with an event, and the most events that a batch with it may have since.
+    /// Per event, the workers lost in a row, and the largest batch that the event may be part of since then.
     private var losses: [SequenceNumber: Int] = [:]
     private var shares: [SequenceNumber: Int] = [:]
 
-    /// What its dispatcher's settings promise.
+    /// The settings promised to the workers.
     struct Terms {
         var dispatchLimit: Int
         var inFlight: Int
         let lease = Duration.seconds(2)
     }
 
-    /// A batch on its way, and who has read it.
+    /// A batch in flight, and the workers that have read it.
     private struct Job {
         let batch: Batch
         let begin: Instant
@@ -113,7 +113,7 @@ final class WorkSide: SenderWitness {
         }
     }
 
-    /// A lost worker is charged, and from the third in a row on its batch goes in halves.
+    /// Records a lost worker, which is charged. From the third loss in a row the batch is halved.
     private func lose(_ job: Job) {
         for event in job.batch.events {
             losses[event.sequenceNumber, default: 0] += 1
@@ -139,14 +139,14 @@ final class WorkSide: SenderWitness {
         }
     }
 
-    /// True if a loan may be the one that counts: the lease is not over.
+    /// True if an answer to the loan may count, since the lease has not ended.
     private func counts(_ loan: Loan, _ job: Job) -> Bool {
         departed() > 0 || scheduler.now <= job.begin + terms.lease
     }
 
     // MARK: The workers' end
 
-    /// A worker has read a batch. It may have ended already, and be on its way once more.
+    /// Records that a worker has read a batch. The batch may have ended already and be in flight again.
     func read(_ loan: Loan) {
         loan.mayHaveEnded = ended.contains { isAll(loan, of: $0) }
         guard let place = jobs.firstIndex(where: { isAll(loan, of: $0) }) else { return }
@@ -160,7 +160,8 @@ final class WorkSide: SenderWitness {
         job.batch.idempotencyKey == loan.batch && job.batch.attempt == loan.attempt
     }
 
-    /// After how long a part of what somebody has read is too old, and the rest not; nil: never, or nobody waits for it.
+    /// Returns the time until part of a batch expires while the rest does not, or nil if that never happens or the
+    /// batch is not awaited.
     func timeUntilPartIsOver(_ loan: Loan) -> Duration? {
         guard let job = jobs.first(where: { $0.loans.contains { $0 === loan } }),
             let end = lane.ages.partEnds(of: job.batch.events.map(\.sequenceNumber))
@@ -169,7 +170,7 @@ final class WorkSide: SenderWitness {
         return scheduler.now + wait < job.begin + terms.lease ? wait : nil
     }
 
-    /// Whether somebody who has read this is still waited for, beyond doubt.
+    /// True if the answer to a loan is certainly still awaited.
     func isWaited(for loan: Loan) -> Bool {
         guard !loan.mayHaveEnded else { return false }
         let job = jobs.first { $0.loans.contains { $0 === loan } }
@@ -177,7 +178,7 @@ final class WorkSide: SenderWitness {
     }
 }
 
-/// What a worker has read, and what it has answered.
+/// A batch that a worker has read, with the worker's answer.
 final class Loan {
     let client: Int
     let request: Int
@@ -186,11 +187,11 @@ final class Loan {
     let ids: [String]
     let readAt: Instant
     var answer: [WorkerWord]?
-    /// Whether what it looks like had ended before it was read.
+    /// True if an equal batch had ended before this one was read.
     var mayHaveEnded = false
-    /// Whether its worker hangs over it.
+    /// True if its worker does not answer in time.
     var isHung = false
-    /// Whether its worker has left since: it takes up no credit when that subscribes again.
+    /// True if its worker has unsubscribed since, so that the batch no longer counts against the worker's credit.
     var isForgotten = false
 
     init?(_ params: DataObject, client: Int, request: Int, readAt: Instant) {
@@ -203,7 +204,7 @@ final class Loan {
     }
 }
 
-/// What a worker says of one event.
+/// A worker's outcome of one event.
 enum WorkerWord: String, CaseIterable {
     case delivered, retry, dead
 

@@ -167,7 +167,7 @@ final class Rot {
         }
     }
 
-    // MARK: What is stored
+    // MARK: Damage of stored data
 
     func asked(_ group: AppendGroup) {
         gap.asked()
@@ -234,7 +234,7 @@ final class Rot {
         return SequenceNumber(warning.dropFirst(head.count).dropLast(tail.count))
     }
 
-    // MARK: What is sent
+    // MARK: Damage of sent data
 
     /// Nobody gets what is not as it was tracked.
     func sent(_ batch: Batch, to lane: String) {

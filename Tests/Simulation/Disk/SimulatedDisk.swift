@@ -67,7 +67,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         return body()
     }
 
-    // MARK: What every call goes through
+    // MARK: Common steps of all calls
 
     /// - Throws: when the daemon is gone, or the call fails.
     fileprivate func begin(isChange: Bool = true) throws(DiskFault) {

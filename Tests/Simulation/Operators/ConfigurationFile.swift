@@ -30,7 +30,7 @@ final class ConfigurationFile {
         (self.record, self.scene, self.side, self.orphans) = (record, scene, side, orphans)
     }
 
-    // MARK: Who writes it
+    // MARK: Writing
 
     func edit() {
         switch record.number(0...6) {
@@ -50,7 +50,7 @@ final class ConfigurationFile {
         isCalm = true
     }
 
-    // MARK: Who reads it
+    // MARK: Reading
 
     func read(_ path: String) throws(SettingsFault) -> DataObject {
         wasSound = false

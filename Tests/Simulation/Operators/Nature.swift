@@ -90,7 +90,7 @@ final class Nature: Actor {
         service = nil
     }
 
-    // MARK: At the end
+    // MARK: End of the run
 
     /// What waits behind a closed way grows too old like all else (Behaviour Q4): sometimes that is waited for.
     func calmDown() {

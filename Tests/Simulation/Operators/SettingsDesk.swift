@@ -141,7 +141,7 @@ final class SettingsDesk {
         set(book.settings, connection) { [weak account] _ in account?.answered(book) }
     }
 
-    // MARK: What holds all of them
+    // MARK: Checks
 
     private func barrier() -> DataObject {
         switch record.number(0...4) {
@@ -199,7 +199,7 @@ final class SettingsDesk {
         }
     }
 
-    // MARK: At the end
+    // MARK: End of the run
 
     /// Nothing holds anything.
     func calmDown(_ connection: SimulatedClient) {

@@ -35,7 +35,7 @@ final class RuleAccount {
         (droppedBefore, droppedBehind, failures) = (0, 0, 0)
     }
 
-    // MARK: What is in force
+    // MARK: Rules in force
 
     /// Somebody asks for another: from now on it may be in force, and once the answer is there it is.
     func asked(for book: Rulebook) {
@@ -81,7 +81,7 @@ final class RuleAccount {
         possible = current
     }
 
-    // MARK: Behind the store
+    // MARK: After the store
 
     /// A batch goes out.
     func sent(_ batch: Batch, to lane: String) {
@@ -119,7 +119,7 @@ final class RuleAccount {
         failures += 1
     }
 
-    // MARK: At the end
+    // MARK: End of the run
 
     /// Of a list that is refused, nothing is counted as dropped.
     func check(_ counters: Counters<EventCounter>) {

@@ -85,7 +85,7 @@ struct Rulebook {
         return content
     }
 
-    // MARK: As settings have it
+    // MARK: Settings
 
     /// The part of the settings that is changed as a whole: lists are replaced, objects would be merged.
     var settings: DataObject {

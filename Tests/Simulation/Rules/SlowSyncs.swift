@@ -141,7 +141,7 @@ final class SlowSyncs: Actor, Duty {
         record.expect(left == 0, "\(side.id) waits with \(left) events for the disk")
     }
 
-    // MARK: The end
+    // MARK: End of the run
 
     func calmDown() {
         isCalm = true

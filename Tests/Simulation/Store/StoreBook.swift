@@ -38,7 +38,7 @@ struct StoreBook {
     private var trimmed: SequenceNumber = 0
     private var forgotten: SequenceNumber = 0
 
-    // MARK: What is asked, once it is known what came of it
+    // MARK: Completed operations
 
     /// - Parameter isDone: whether it was answered well.
     mutating func append(_ group: AppendGroup, _ isDone: Bool) {
@@ -106,7 +106,7 @@ struct StoreBook {
         letters[key, default: Perhaps()].change(isDone) { _ in nil }
     }
 
-    // MARK: What is needed
+    // MARK: Required contents
 
     /// Those that must be there, and that somebody waits for for certain, ascending.
     func needed(after place: SequenceNumber) -> [SequenceNumber] {
@@ -125,7 +125,7 @@ struct StoreBook {
         }
     }
 
-    // MARK: What is found
+    // MARK: Checks after a start
 
     /// What a read gave: of each event what was offered, in order.
     /// - Parameter isLax: whether it may be what was there earlier.

@@ -50,7 +50,7 @@ final class StoreHistory {
         if let violation = record.violation { throw violation }
     }
 
-    // MARK: Lives
+    // MARK: Restarts
 
     private func start(isWell: Bool) {
         isOver = false
@@ -194,7 +194,7 @@ final class StoreHistory {
         (isOpen, isOver) = (false, true)
     }
 
-    // MARK: Coming to rest
+    // MARK: End of the run
 
     /// Nothing goes wrong any more. All is settled, events are taken, and a start has what there is.
     private func rest() {

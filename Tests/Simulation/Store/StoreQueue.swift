@@ -72,7 +72,7 @@ struct StoreQueue {
         self.sizes = sizes
     }
 
-    // MARK: Lives
+    // MARK: Restarts
 
     mutating func began(_ state: StoredState, _ chunks: [Chunk], _ table: [StoredLetter], _ record: Record) {
         if case .powerless(.full) = end { book = safeBook }

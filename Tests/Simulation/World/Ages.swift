@@ -74,7 +74,7 @@ final class Ages {
         mostAge.map { _ in numbers.compactMap { ends[$0] }.max() ?? now }
     }
 
-    // MARK: Lives
+    // MARK: Restarts
 
     /// A store was opened: from what it kept the scale goes on.
     /// - Parameter isKept: whether the life before ended in order, with all written down.

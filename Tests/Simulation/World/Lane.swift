@@ -76,7 +76,7 @@ final class Lane {
         record.expect(expired <= over, "\(id) let go of \(expired) as too old, and \(over) are")
     }
 
-    // MARK: Lives
+    // MARK: Restarts
 
     /// A store was opened.
     /// - Parameters:

@@ -46,7 +46,7 @@ final class Ledger {
     /// Whether there may have been a time without dispatchers in this life.
     var mayBeUnrouted: Bool { rules != nil || lane("a").isPatchy && lane("b").isPatchy }
 
-    // MARK: What the store is asked
+    // MARK: Store operations
 
     func note(_ changes: [StoreChange]) {
         for change in changes {
@@ -95,7 +95,7 @@ final class Ledger {
         Set((routes[route] ?? []).compactMap { ids[$0] })
     }
 
-    // MARK: Lives
+    // MARK: Restarts
 
     /// A store was opened: it must have all that it should, and nothing else.
     /// - Parameters:

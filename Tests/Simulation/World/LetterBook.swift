@@ -58,7 +58,7 @@ final class LetterBook {
         written.contains(key) || asked.contains(key) || gone.contains(key)
     }
 
-    // MARK: What the store is asked
+    // MARK: Store operations
 
     /// - Parameter dead: what died in this life.
     func asked(_ changes: [StoreChange], dead: @autoclosure () -> Set<LetterKey>) {
@@ -157,7 +157,7 @@ final class LetterBook {
         mayBePurged.contains(key) || purging.map { isMeant(key, $0) } == true
     }
 
-    // MARK: Lives
+    // MARK: Restarts
 
     /// A store was opened: each event is in the queue or among the letters (Behaviour D10), and none vanished.
     /// - Parameters:

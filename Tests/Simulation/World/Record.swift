@@ -99,7 +99,7 @@ final class Record {
         note("VIOLATION \(complaint())")
     }
 
-    // MARK: Chance
+    // MARK: Random choices
 
     func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
     func oneIn(_ times: Int) -> Bool { random.oneIn(times) }

@@ -152,7 +152,7 @@ final class World {
         for summary in service.gate.dispatcherSummaries { ledger.lane(summary.id).checkAges(summary.counters) }
     }
 
-    // MARK: Lives
+    // MARK: Restarts
 
     /// Starts a daemon on what there is. A disk that is not well may keep it from starting: then it is well.
     private func begin() {
@@ -352,7 +352,7 @@ final class World {
         record.expect(store.disk.isDown || isStopped && service.sessions.count == 0, "the stop does not end")
     }
 
-    // MARK: The end
+    // MARK: End of the run
 
     /// All is well and everybody reads: nothing may be left, or stuck.
     private func rest() {
