@@ -52,8 +52,8 @@ class Places:
 
     def _reference(self, found, page):
         if found["decision"]:
-            start = "Docs/Decisions/%04d-" % int(found["decision"])
-            target = next((page for source, page in self.pages.items() if source.startswith(start)), None)
+            name = re.compile(r"Docs/Decisions/(Superseded/)?%04d-" % int(found["decision"]))
+            target = next((page for source, page in self.pages.items() if name.match(source)), None)
             return f'<a href="{relative(target, page)}">{found[0]}</a>' if target else found[0]
         rules = self.pages.get("Docs/Behaviour.md")
         if not rules:
