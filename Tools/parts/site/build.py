@@ -17,7 +17,7 @@ MENU = {
                "Guides/Replace", "Guides/OnePerson"],
     "Reference": ["Configuration", "Protocol", "openrpc.json", "Metrics", "Operations", "Console", "Sending", "Receiving", "Workers",
                   "Boards", "Clients", "Swift", "Python", "C", "Node", "Go", "PHP", "Log", "Compatibility", "Changelog", "Security"],
-    "Explanation": ["Barriers", "Behaviour", "Reliability", "Benchmarks", "Architecture", "Contributing"],
+    "Explanation": ["Guarantees", "Barriers", "Behaviour", "Reliability", "Benchmarks", "Architecture", "Contributing"],
 }
 # The kind of pages that `MENU` does not name, by the beginning of their paths.
 KINDS = {"Guides/": "Guides", "Manual/": "Reference", "": "Explanation"}
