@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The simulation as a program, which is built for speed; see Tools/simulate. The root package has the same files as tests.
+/// The simulation as an optimized program; see Tools/simulate. The root package has the same files as tests.
 let package = Package(
     name: "Simulation",
     dependencies: [

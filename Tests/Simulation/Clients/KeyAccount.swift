@@ -127,7 +127,7 @@ final class KeyAccount {
     }
 
     /// Records that the destination refused the key of a batch. A new key is required, and the events are sent again
-    /// without charge.
+    /// without charge. Returns the events that were refused twice and are dead-lettered.
     func refused(_ batch: Batch) -> [SequenceNumber] {
         if let key = batch.output.get(key: "token", as: String.self) { over.insert(key) }
         let numbers = batch.events.map(\.sequenceNumber)

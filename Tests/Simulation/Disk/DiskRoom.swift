@@ -5,30 +5,30 @@ import HeadgateData
 
 /// A disk so small that events fill it.
 struct DiskRoom {
-    /// Bytes of a segment, and of the smallest one that is made where there is no room for that.
+    /// The normal size of a segment, and the smallest size that is created when there is no room for that, in bytes.
     let segmentSize: Int
     let leastSegmentSize: Int
-    /// Bytes that all files may have together.
+    /// The total size of all files, in bytes.
     let bytes: Int
 
-    /// It is the disk that is full, and not the store.
+    /// The event limit is high, so that the disk becomes full before the store does.
     static let settings: DataObject = ["store": ["max_events": 5_000]]
 
     init(_ record: Record) {
         segmentSize = 32 << 10
         leastSegmentSize = record.pick([8, 32]) << 10
-        // Often there is no room beside whole segments, not even for a small file.
+        // Often there is no room besides whole segments, not even for a small file.
         bytes = record.number(3...6) * segmentSize + (record.oneIn(2) ? 100 : record.number(0...segmentSize - 1))
     }
 }
 
-/// Those who fill a disk that is small. Whatever was on it: once all is delivered, and that is written down, events are taken again
-/// (Behaviour Q8).
+/// Fills a small disk. After everything is delivered and written, events must be accepted again, whatever was on the
+/// disk (Behaviour Q8).
 final class Fillers: Actor {
     private unowned let world: World
     private var service: Service?
     private var isCalm = false
-    /// Whether the disk has been full in this life.
+    /// True if the disk was full in this life.
     private var isFull = false
 
     init(_ world: World) {
@@ -55,7 +55,7 @@ final class Fillers: Actor {
         ]
     }
 
-    /// Much comes until there is no room, and nobody takes any of it. At times the disk does not sync all of that.
+    /// Sends events until the disk is full, while nothing is delivered. At times some syncs fail.
     private func fill() {
         let disk = world.store.disk
         let mood = disk.mood
@@ -78,15 +78,15 @@ final class Fillers: Actor {
         }
     }
 
-    /// What somebody was sent has died, and its dead letters need more room than there is.
+    /// Refuses batches, so that their dead letters require more room than there is.
     private func refuse() {
         for side in world.sides where side.hasWaiting && record.oneIn(2) { side.refuse() }
         for _ in 0..<3 { world.endTurn() }
     }
 
-    /// The worst moment for what is settled, which is said before dead letters for which there is no room.
+    /// Ends the daemon while settlements are written and dead letters still wait for room.
     private func endBeforeLetters() {
-        // What could not be written is tried again after a second.
+        // Failed writes are retried after a second.
         for _ in 0..<record.number(0...3) {
             world.scheduler.advance(by: .seconds(1))
             for _ in 0..<3 { world.endTurn() }
@@ -96,7 +96,7 @@ final class Fillers: Actor {
         world.die(.killed)
     }
 
-    /// The worst moment to start anew: what is in doubt has to be written once more, and there is no room for it.
+    /// Ends the daemon while the disk is full, so that the next start has no room to rewrite uncertain data.
     private func endFull() {
         record.count(.diedFull)
         world.die(record.oneIn(2) ? .killed : .powerless)
@@ -108,11 +108,11 @@ final class Fillers: Actor {
         isCalm = true
     }
 
-    /// How often something has waited in vain to be written down.
+    /// The number of checks at which a write was still waiting.
     private var waits = 0
     private static let patience = 300
 
-    /// Dead letters may hold all segments, with nothing left to say what is settled: then a person deletes them.
+    /// If dead letters fill all segments, no settlement can be written, so an operator must delete dead letters.
     func goOn() -> Bool {
         waits = service?.gate.settlements.isIdle == false ? waits + 1 : 0
         guard waits == Fillers.patience, service?.gate.settlements.hasLetters == false, let client = world.idle() else {
@@ -122,13 +122,13 @@ final class Fillers: Actor {
         return true
     }
 
-    /// Whether there is no room for dead letters, which take as much as their events.
+    /// True if there is no room for dead letters, which are as large as their events.
     var lacksRoomForLetters: Bool { waits > Fillers.patience && service?.gate.settlements.hasLetters == true }
 
-    /// What found no room has been written since, but for dead letters.
+    /// True if everything that waited for room is written, except dead letters.
     var isQuiet: Bool { service?.gate.settlements.isIdle == true || lacksRoomForLetters }
 
-    /// All is quiet, and whoever looks at what became of the events has done so.
+    /// Checks, after everything has ended, that events are accepted again.
     func expectRoom() {
         guard !lacksRoomForLetters else { return }
         purgeLetters()
@@ -143,7 +143,7 @@ final class Fillers: Actor {
         }
     }
 
-    /// Dead letters take their room rightly.
+    /// Deletes the dead letters, which legitimately use room.
     private func purgeLetters() {
         guard let client = world.idle() else { return }
         isPurged = false

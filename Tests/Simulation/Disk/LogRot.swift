@@ -3,26 +3,28 @@ import HeadgateCore
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// Where in a file of the log something may rot of which it is known what that costs.
+/// Finds frames of a log file that may be damaged with a known loss.
 struct LogRot {
     struct Frame {
-        /// What it holds, in the file.
+        /// The range of the frame's content in the file.
         let range: Range<Int>
         let events: [SequenceNumber]
-        /// Whether nothing lies behind it.
+        /// True if nothing follows the frame.
         let isLast: Bool
-        /// The number of its segment.
+        /// The number of the segment.
         let segment: UInt64
     }
 
-    /// The frames of events with which nothing else is lost, and no other frame.
+    /// Frames with events whose loss affects nothing else.
     private(set) var frames: [Frame] = []
-    /// Events behind a hole of which no frame says that it was on the disk: a start takes it for the end of what was written.
+    /// Events after a damaged frame that no later frame confirms as written. A start takes the damaged frame for the
+    /// end of the log.
     private(set) var cutOff: [SequenceNumber] = []
 
     /// - Parameters:
-    ///   - bytes: those of the file.
-    ///   - inLife: whether the power may still take what is not synced: only groups are, each before it is acknowledged.
+    ///   - bytes: The content of the file.
+    ///   - inLife: True if a power failure may still remove unsynced data. Only groups are synced, each before it is
+    ///     acknowledged.
     init(_ bytes: [UInt8], inLife: Bool) {
         guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read), header.use != .ids else { return }
         bytes[LogHeader.size...].withUnsafeBytes { bytes in
@@ -59,7 +61,7 @@ extension LogGroup.Pieces {
         chunk?.map(\.sequenceNumber) ?? []
     }
 
-    /// Whether it brings events, and nothing else of which others need to know.
+    /// True if the group contains only events, and nothing that other groups depend on.
     fileprivate var isAlone: Bool {
         guard let extras = try? extras.read({ (reader) throws(LogReader.Unsound) in try LogExtras(&reader) })
         else { return false }

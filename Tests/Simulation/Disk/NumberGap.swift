@@ -2,14 +2,14 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// Numbers of refused events before the newest that is stored. Of a log in which that one rots the bytes do not tell its number, and
-/// whoever has settled it may be the only one to know.
+/// Tracks refused sequence numbers before the newest stored event. If that event is damaged in a log, its bytes do not
+/// reveal its number, so that only a dispatcher that settled the event may know it.
 struct NumberGap {
-    /// How many events were refused since some were stored.
+    /// The number of events refused since the last stored one.
     private var refused = 0
-    /// The newest event, where there is such a gap before it.
+    /// The newest event, if there is such a gap before it.
     private var newest: SequenceNumber?
-    /// Whether somebody has settled it, and nothing has come since.
+    /// True if a dispatcher settled that event and no event followed.
     private(set) var isSettled = false
 
     mutating func asked() {
@@ -25,12 +25,12 @@ struct NumberGap {
         refused = 0
     }
 
-    /// So many events a start takes the bytes of a group for at most.
+    /// Returns the largest number of events that a start assumes for the bytes of a group.
     private static func most(_ group: AppendGroup) -> Int {
         (group.chunk.bytes.count + 512) / 48
     }
 
-    /// So much is asked to be written down as settled.
+    /// Records a settlement that is to be written.
     mutating func asked(_ settled: Settled) {
         if let newest, settled.contains(newest) { isSettled = true }
     }

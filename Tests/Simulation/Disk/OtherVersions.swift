@@ -4,8 +4,8 @@ import HeadgateCore
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// What other versions of the daemon leave on the disk (Behaviour Q11): an older form of the store, which is made one of this
-/// version, or a newer one, which is refused and stays as it is.
+/// The store of another version of the daemon (Behaviour Q11): an older one, which is migrated, or a newer one, which
+/// is refused and left unchanged.
 struct OtherVersions {
     static let path = "/data/events.db"
     private let platter: Platter
@@ -15,23 +15,23 @@ struct OtherVersions {
         (self.platter, self.record) = (platter, record)
     }
 
-    /// Whether there is a database that counts: one that is being moved is none yet, or none any more.
+    /// True if there is a database in use, not one that is being moved.
     private var isThere: Bool {
         guard !platter.names.keys.contains(where: { $0.contains("-to-") }) else { return false }
         return platter.names[OtherVersions.path].map { !$0.bytes.isEmpty } ?? false
     }
 
-    /// An older version had the disk. It kept ids in another form, and this one does not know them.
-    /// - Returns: whether it is so now.
+    /// Converts the database to that of an older version, which stored ids in a form that this version does not know.
+    /// - Returns: True if it was converted.
     func becomeOlder() -> Bool {
         guard isThere else { return false }
         let version = record.number(2...3)
-        // What version 2 had of other tables is as it was in version 3.
+        // The other tables of version 2 are the same as in version 3.
         return execute(version == 2 ? OtherVersions.third + OtherVersions.second : OtherVersions.third)
     }
 
-    /// A newer version had the disk, and has it again at once.
-    /// - Parameter start: tries to start a daemon in between; gives what it says, and nil when it has started.
+    /// Marks the database as written by a newer version, and restores it.
+    /// - Parameter start: Tries to start a daemon meanwhile. Returns the error, or nil if it started.
     func whileNewer(_ start: () -> String?) {
         guard isThere, execute("PRAGMA user_version = \(StoreSchema.version + 1)") else { return }
         record.count(.newerRefused)
@@ -58,14 +58,14 @@ struct OtherVersions {
         }
     }
 
-    /// `recent_ids` as version 3 had it: ids as they are, none of which this version can compare.
+    /// The table `recent_ids` of version 3, with plain ids that this version cannot compare.
     private static let third = """
         UPDATE recent_ids SET ids = x'', count = 0;
         ALTER TABLE recent_ids DROP COLUMN form;
         PRAGMA user_version = 3;
         """
 
-    /// `chunks` as version 2 had it: nobody wrote down when events become too old.
+    /// The table `chunks` of version 2, without the expiry of events.
     private static let second = """
         DROP INDEX chunk_tallies;
         ALTER TABLE chunks RENAME TO later;

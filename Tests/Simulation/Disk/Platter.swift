@@ -1,20 +1,20 @@
 import Glibc
 
-/// A machine's disk, which outlives the daemon: what programs see of it, and what would be left of that without power.
+/// A machine's disk, which outlives the daemon: its visible contents, and what would be left after a power failure.
 ///
-/// What is written is safe from a power failure once it is synced, file by file, and names once their directory is. What
-/// was not synced is lost, kept, kept in part or in another order, block by block, as chance has it.
+/// Written data is safe once its file is synced, and names once their directory is. Unsynced data is lost, kept, or
+/// kept in part or in another order, block by block, at random.
 final class Platter {
-    /// A file, whatever it is called.
+    /// A file, independent of its name.
     final class Node {
         fileprivate(set) var bytes: [UInt8] = []
-        /// What is safe.
+        /// The content that survives a power failure.
         private var durable: [UInt8] = []
-        /// Who has it for itself alone.
+        /// The owner of the file's lock.
         weak var holder: AnyObject?
-        /// What has been done since.
+        /// Changes since the last sync.
         private var pending: [Change] = []
-        /// How many changes there have been.
+        /// The number of changes so far.
         private(set) var changes = 0
 
         func apply(_ change: Change) {
@@ -25,20 +25,20 @@ final class Platter {
 
         func sync() { sync(through: changes) }
 
-        /// Makes the first so many changes safe.
+        /// Makes the first `count` changes safe.
         func sync(through count: Int) {
             let new = pending.prefix(max(0, count - (changes - pending.count)))
             for change in new { change.apply(to: &durable) }
             pending.removeFirst(new.count)
         }
 
-        /// A bit becomes another, on the disk and for all who read it.
+        /// Flips a bit, both on the disk and in what programs read.
         func rot(at place: Int, bit: UInt8) {
             bytes[place] ^= bit
             if place < durable.count { durable[place] ^= bit }
         }
 
-        /// A sync that went wrong: some of it is safe, and of the rest the system thinks so.
+        /// A failed sync: part of the changes is safe, and the system regards all of them as synced.
         func syncInPart(_ record: Record) {
             for change in pending { change.tear(record)?.apply(to: &durable) }
             pending = []
@@ -50,7 +50,7 @@ final class Platter {
         }
     }
 
-    /// What is done to a file.
+    /// A change of a file.
     enum Change {
         case write([UInt8], at: Int)
         case resize(Int)
@@ -73,7 +73,7 @@ final class Platter {
             if bytes.count < count { bytes += [UInt8](repeating: 0, count: count - bytes.count) }
         }
 
-        /// All of it, nothing of it, or of a write only some bytes at its beginning, up to a block's end.
+        /// Returns the whole change, nothing, or the beginning of a write up to the end of a block.
         func tear(_ record: Record) -> Change? {
             guard case .write(let bytes, let offset) = self, record.oneIn(2) else {
                 return record.oneIn(2) ? self : nil
@@ -85,7 +85,7 @@ final class Platter {
         static let block = 512
     }
 
-    /// What becomes of what was not synced.
+    /// The fate of unsynced changes in a power failure.
     fileprivate enum Fate: CaseIterable {
         case lost, kept, scattered
 
@@ -99,7 +99,7 @@ final class Platter {
     }
 
     private(set) var names: [String: Node] = [:]
-    /// Bytes that all files may have together; nil: as many as they like.
+    /// The total size of all files in bytes, or nil if it is unlimited.
     var room: Int?
     private var durableNames: [String: Node] = [:]
     private var pendingNames: [(name: String, node: Node?)] = []
@@ -109,7 +109,7 @@ final class Platter {
         pendingNames.append((path, node))
     }
 
-    /// Whether there is room for so many bytes more.
+    /// True if there is room for `bytes` more bytes.
     func hasRoom(for bytes: Int) -> Bool {
         guard let room else { return true }
         return names.values.reduce(bytes) { $0 + $1.bytes.count } <= room
@@ -120,7 +120,7 @@ final class Platter {
         pendingNames = []
     }
 
-    /// The power goes and comes back. Names are written in their order, as far as they are.
+    /// Loses power and returns. Names are written in order, up to a random point.
     func losePower(_ record: Record) {
         let kept = record.number(0...pendingNames.count)
         for change in pendingNames[..<kept] { durableNames[change.name] = change.node }

@@ -4,52 +4,53 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// Bytes that rot where they lie, synced or not (Behaviour Q8), and the account of what may be lost by that.
+/// Damages stored bytes, synced or not (Behaviour Q8), and models what may be lost.
 ///
-/// Where a digit within an event's data rots, the row says so with its checksum: the events of that group are lost where they
-/// were still needed, and nothing else is. Where any bit anywhere rots, SQLite may take it for what was written, and all that is promised
-/// is that the daemon starts, goes on, and gives nobody an event that is not what was tracked.
+/// If a digit in an event's data is damaged, the checksum of the row reveals it: the events of that group are lost
+/// where they were still needed, and nothing else. If any bit anywhere may be damaged, SQLite may accept wrong data.
+/// Then the only promises are that the daemon starts, continues, and delivers no event that differs from the tracked
+/// one.
 final class Rot {
     enum Kind: CaseIterable {
-        /// Of a database.
+        /// Damage of a database: digits in event data, or any bits.
         case records, anything
-        /// Of a log: only of what events lie in, and anything.
+        /// Damage of a log: frames with events only, or any bits.
         case frames, log
 
-        /// What rots of it.
+        /// The kind of store that is damaged.
         var store: StoreKind { self == .frames || self == .log ? .log : .sqlite }
     }
 
     let kind: Kind
     private let record: Record
-    /// How many times something has rotted.
+    /// The number of times that something was damaged.
     private(set) var strikes = 0
-    /// The groups that turned out to be damaged, by their last events.
+    /// Damaged groups that were found, by their last event.
     private var groups: Set<SequenceNumber> = []
     /// The events of each group, with their routes.
     private var contents: [SequenceNumber: [(number: SequenceNumber, route: RouteNumber)]] = [:]
-    /// What each event's data is. Where the power goes behind rot, what had a number before may be there again.
+    /// The data of each event. If power fails after the damage, an earlier event with the same number may be back.
     private var values: [SequenceNumber: [Content]] = [:]
     /// Events that may be lost.
     private(set) var damaged: Set<SequenceNumber> = []
-    /// Those of them that a start may take for a write that was cut off: nothing says that they were on the disk.
+    /// Events among them that a start may take for a torn write, since nothing confirms that they were on disk.
     private(set) var doubtful: Set<SequenceNumber> = []
-    /// Whether somebody still has to get an event.
+    /// True if a dispatcher still has to get the event.
     var isNeeded: (SequenceNumber) -> Bool = { _ in false }
     private(set) var gap = NumberGap()
-    /// How many events the start of this life counted for dispatchers that are not there any more.
+    /// The number of events that the start of this life counted but that no longer exist.
     private var missing = 0
 
     init(_ kind: Kind, _ record: Record) {
         (self.kind, self.record) = (kind, record)
     }
 
-    /// Whether nothing is certain any more but what always holds.
+    /// True if only the promises that always hold can be checked.
     var isWild: Bool { (kind == .anything || kind == .log) && strikes > 0 }
 
     // MARK: Rotting
 
-    /// Something rots.
+    /// Damages something.
     func strike(_ platter: Platter, inLife: Bool = false) {
         switch kind {
         case .records: strikeRecord(platter)
@@ -60,7 +61,7 @@ final class Rot {
             strikes += 1
             record.count(.anythingRotted)
             record.note("bits rot")
-            // What a file begins with says the most about it.
+            // The beginning of a file is the most sensitive part.
             let most = record.oneIn(3) ? min(100, node.bytes.count) : node.bytes.count
             for _ in 0..<record.number(1...6) {
                 node.rot(at: record.number(0...most - 1), bit: UInt8(1 << record.number(0...7)))
@@ -68,7 +69,7 @@ final class Rot {
         }
     }
 
-    /// A digit of a number in some event's data becomes another.
+    /// Changes a digit in an event's data.
     private func strikeRecord(_ platter: Platter) {
         guard let node = platter.names[OtherVersions.path] else { return }
         let places = Rot.places(of: Array(#"{"n":"#.utf8), in: node.bytes)
@@ -79,19 +80,20 @@ final class Rot {
         node.rot(at: aimed(at: places, in: node.bytes), bit: 1)
     }
 
-    /// Any of some places of data, or one of an event that is needed.
+    /// Returns one of the places, at times one in an event that is still needed.
     private func aimed(at places: [Int], in bytes: [UInt8]) -> Int {
         let needed = values.keys.filter(isNeeded).sorted()
         guard !needed.isEmpty, record.oneIn(2) else { return record.pick(places) }
         let heads = Rot.places(of: Array(#""seq":\#(record.pick(needed)),"#.utf8), in: bytes)
-        // Its data lies behind its head.
+        // The data follows the event's header.
         let behind = heads.compactMap { head in places.first { $0 > head } }
         return record.pick(behind.isEmpty ? places : behind)
     }
 
-    /// A byte of a frame of events becomes another: one behind which others say that it was on the disk, or the last of its file.
+    /// Changes a byte of a frame with events: one that later frames confirm as written, or the last of its file.
     ///
-    /// What lies behind the last one later is lost with it as long as it is not synced: in a life that goes on it is left alone.
+    /// Unsynced frames after the last one would be lost with it, so that the last frame is spared while the daemon
+    /// runs.
     private func strikeFrame(_ platter: Platter, _ inLife: Bool) {
         let frames = platter.names.keys.sorted().filter { $0.hasSuffix(".log") }.flatMap { path in
             platter.names[path].map { node in LogRot(node.bytes, inLife: inLife).frames.map { (node: node, frame: $0) }
@@ -105,11 +107,11 @@ final class Rot {
         let place = record.number(frame.range.lowerBound...frame.range.upperBound - 1)
         node.rot(at: place, bit: 1 << UInt8(record.number(0...7)))
         damaged.formUnion(frame.events)
-        // It may be what said of others that they were on the disk.
+        // The frame may have been the confirmation of earlier frames.
         if frame.isLast { doubt(platter) }
     }
 
-    /// Any of them, those with events that are needed, or the newest.
+    /// Returns any frames, frames with needed events, or the newest frame.
     private func aimed(
         at frames: [(node: Platter.Node, frame: LogRot.Frame)]
     ) -> [(node: Platter.Node, frame: LogRot.Frame)] {
@@ -123,7 +125,7 @@ final class Rot {
         return aimed.isEmpty ? frames : aimed
     }
 
-    /// Those in the segment that is written to which are about to be read.
+    /// Returns frames of the current segment that are about to be read.
     private func fresh(
         of frames: [(node: Platter.Node, frame: LogRot.Frame)]
     ) -> [(node: Platter.Node, frame: LogRot.Frame)] {
@@ -132,13 +134,13 @@ final class Rot {
         return fresh.isEmpty ? frames : fresh
     }
 
-    /// What was not synced is gone, and with it what it said of the rest: of several groups in one write a start takes what has rotted for
-    /// its end, and those behind it are gone, too.
+    /// Accounts for a power failure. It removes unsynced frames that confirmed others. If several groups were in one
+    /// write, a start takes a damaged one for the end of the log, so that the groups after it are lost too.
     func powerLost(_ platter: Platter) {
         if kind == .frames, strikes > 0 { doubt(platter) }
     }
 
-    /// What says of damaged events that they were on the disk may be gone.
+    /// Accounts for the possible loss of frames that confirmed damaged events.
     private func doubt(_ platter: Platter) {
         for (path, node) in platter.names where path.hasSuffix(".log") {
             damaged.formUnion(LogRot(node.bytes, inLife: false).cutOff)
@@ -150,14 +152,14 @@ final class Rot {
         gap = NumberGap()
     }
 
-    /// Reads give something else than there is, from now on.
+    /// Makes reads return wrong bytes from now on.
     func misread(_ disk: SimulatedDisk) {
         strikes += 1
         record.count(.misread)
         disk.mood.misreads = record.pick([10, 100])
     }
 
-    /// Where a pattern ends, each time that it is there.
+    /// Returns the end of each occurrence of a pattern.
     private static func places(of pattern: [UInt8], in bytes: [UInt8]) -> [Int] {
         guard bytes.count > pattern.count else { return [] }
         return bytes.withUnsafeBufferPointer { bytes in
@@ -173,7 +175,7 @@ final class Rot {
         gap.asked()
         contents[group.chunk.lastSequenceNumber] = group.chunk.map { ($0.sequenceNumber, $0.route) }
         for event in group.chunk {
-            // The end of a log that has rotted cannot be told from a write that was cut off: its numbers are given again.
+            // The damaged end of a log cannot be distinguished from a torn write, so its numbers are given again.
             if kind == .frames {
                 damaged.remove(event.sequenceNumber)
                 doubtful.remove(event.sequenceNumber)
@@ -189,16 +191,17 @@ final class Rot {
         gap.answered(group, fault)
     }
 
-    /// So much is asked to be written down as settled.
+    /// Records a settlement that is to be written.
     func asked(_ settled: Settled) {
         gap.asked(settled)
     }
 
-    /// A store was opened.
+    /// Checks an opened store.
     /// - Parameters:
-    ///   - rows: groups that lie there and are not what was written.
-    ///   - warnings: what the daemon says of its store.
-    /// - Returns: the events that lie in damaged groups, or lay in those that the start has put aside: it counts what these should have held.
+    ///   - rows: Stored groups that differ from what was written.
+    ///   - warnings: The daemon's warnings about its store.
+    /// - Returns: The events of damaged groups, including groups that the start has quarantined, since it counts their
+    ///   events.
     func found(_ rows: [SequenceNumber], _ warnings: [String]) -> [(number: SequenceNumber, route: RouteNumber)] {
         guard kind.store == .sqlite else {
             found(warnings)
@@ -212,7 +215,7 @@ final class Rot {
         return Set(rows + told).sorted().flatMap { contents[$0] ?? [] }
     }
 
-    /// Of a log it is enough to know what can be read: what cannot is not waited for.
+    /// Checks the warnings of a log. Only readable events are known, and damaged ones are not expected.
     private func found(_ warnings: [String]) {
         missing = 0
         let isTold = warnings.allSatisfy { $0.contains(" are damaged and left out") }
@@ -220,14 +223,14 @@ final class Rot {
         if !warnings.isEmpty { record.count(.frameLeftOut) }
     }
 
-    /// A start counts events for a dispatcher that are not there any more.
-    /// - Returns: whether so many may be damaged.
+    /// Records that a start counts events for a dispatcher that no longer exist.
+    /// - Returns: True if that many may be damaged.
     func counts(missing number: Int) -> Bool {
         missing += number
         return kind == .frames && number <= damaged.count
     }
 
-    /// The group that a warning is about.
+    /// Returns the group that a warning is about.
     private static func group(_ warning: String) -> SequenceNumber? {
         let (head, tail) = ("the group of events that ends with ", " was damaged and is put aside")
         guard warning.hasPrefix(head), warning.hasSuffix(tail) else { return nil }
@@ -236,7 +239,7 @@ final class Rot {
 
     // MARK: Damage of sent data
 
-    /// Nobody gets what is not as it was tracked.
+    /// Checks that every delivered event equals the tracked one.
     func sent(_ batch: Batch, to lane: String) {
         for event in batch.events {
             guard let values = values[event.sequenceNumber] else { continue }
@@ -249,16 +252,17 @@ final class Rot {
         }
     }
 
-    /// Whether what is gone was counted: as put aside or otherwise, and what rot has taken before a start not at all.
+    /// Returns true if the lost events were counted: as quarantined or otherwise. Events damaged before a start are not
+    /// counted.
     /// - Parameters:
-    ///   - lost: how many are gone.
-    ///   - counted: how many of them are counted as expired or evicted.
-    ///   - spoilt: how many of them lay in damaged groups.
+    ///   - lost: The number of lost events.
+    ///   - counted: The number of them counted as expired or evicted.
+    ///   - spoilt: The number of them in damaged groups.
     func explains(_ lost: Int, counted: Int, putAside: Int, ofSpoilt spoilt: Int) -> Bool {
         if putAside > 0 { record.count(.damagedPutAside) }
-        // Of a row it is known what it held, and who misses it says so.
+        // For a row it is known which events it had, and each dispatcher reports the missing ones.
         guard kind == .frames else { return lost == counted + putAside }
-        // What is not there any more may have been let go of before it was missed, and missed by some only.
+        // A lost event may have been dropped before it was missed, and by some dispatchers only.
         return counted <= lost + missing && lost <= counted + spoilt && putAside <= spoilt + missing
     }
 }

@@ -4,7 +4,7 @@ import Glibc
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// SQLite's refined words for faults, which its header makes in a way that Swift cannot import.
+/// SQLite's extended error codes, whose macros Swift cannot import.
 private enum IOFault {
     static let read = SQLITE_IOERR | 1 << 8
     static let shortRead = SQLITE_IOERR | 2 << 8
@@ -16,8 +16,8 @@ private enum IOFault {
     static let deleteNoEntry = SQLITE_IOERR | 23 << 8
 }
 
-/// A disk as SQLite has it: a file system of its own that SQLite knows by name. It does what SQLite's own one for Unix does with
-/// the same calls; what several processes need to share a log is kept in memory.
+/// A simulated disk as an SQLite VFS, registered under a name. It handles each call as SQLite's VFS for Unix does. The
+/// memory that processes would share for a log is plain memory here.
 final class SQLiteDisk {
     let name: String
     private let system: UnsafeMutablePointer<sqlite3_vfs>
@@ -45,7 +45,7 @@ final class SQLiteDisk {
             strcpy(target, name)
             return SQLITE_OK
         }
-        // The same each time, so that a history is.
+        // Constant, so that a history is reproducible.
         vfs.xRandomness = { _, count, target in
             if let target { memset(target, 7, Int(count)) }
             return count
@@ -111,13 +111,13 @@ final class SQLiteDisk {
     }
 }
 
-/// What stands behind a file of SQLite's.
+/// The state of a file opened by SQLite.
 private final class FileState {
     let file: any DiskFile
     let disk: SimulatedDisk
-    /// Whether the name is new, and is synced with the file's first bytes.
+    /// True if the file's name is new, and must be synced with its first bytes.
     var syncsName: Bool
-    /// What would be shared with other processes.
+    /// Memory that would be shared with other processes.
     var shared: [UnsafeMutableRawPointer] = []
 
     init(_ file: any DiskFile, _ disk: SimulatedDisk, syncsName: Bool) {
@@ -138,7 +138,7 @@ private final class FileState {
     }
 }
 
-/// An open file in SQLite's memory: SQLite's own part first.
+/// An open file in SQLite's memory, beginning with SQLite's own part.
 private struct OpenFile {
     var base: sqlite3_file
     var state: Unmanaged<FileState>
@@ -153,8 +153,8 @@ private struct OpenFile {
         return file.withMemoryRebound(to: OpenFile.self, capacity: 1) { $0.pointee.state }
     }
 
-    /// Does something with a file.
-    /// - Returns: SQLite's word for how it went.
+    /// Performs an operation on a file.
+    /// - Returns: SQLite's result code.
     static func attempt(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ failure: Int32,
         _ work: (FileState) throws(DiskFault) -> Int32
@@ -166,7 +166,7 @@ private struct OpenFile {
         }
     }
 
-    /// Never changed once it is made.
+    /// Never changed after its creation.
     nonisolated(unsafe) static let methods: UnsafeMutablePointer<sqlite3_io_methods> = {
         var methods = sqlite3_io_methods()
         methods.iVersion = 2
@@ -207,7 +207,7 @@ private struct OpenFile {
         }
         methods.xFileControl = { _, _, _ in SQLITE_NOTFOUND }
         methods.xSectorSize = { _ in 4_096 }
-        // What SQLite assumes of Unix: bytes beside those that are written stay what they are.
+        // SQLite's assumption for Unix: bytes next to written ones do not change.
         methods.xDeviceCharacteristics = { _ in SQLITE_IOCAP_POWERSAFE_OVERWRITE }
         methods.xShmMap = { file, index, size, extends, target in
             map(file, Int(index), Int(size), extends: extends != 0, target)

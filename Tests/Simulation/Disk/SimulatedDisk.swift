@@ -3,41 +3,41 @@ import Glibc
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// The disk as one daemon has it, from its start to its end. Its calls fail when the history says so, and the daemon may
-/// be gone before any of them: then nothing that is left of it reaches the disk any more.
+/// The disk as seen by one daemon, from its start to its end. Its calls fail when the history says so, and the daemon
+/// may end before any of them. After that nothing reaches the disk any more.
 ///
-/// `@unchecked`: a history has one thread.
+/// Unchecked: a history has one thread.
 final class SimulatedDisk: Disk, @unchecked Sendable {
-    /// How well it is.
+    /// The condition of the disk.
     struct Mood {
-        /// Whether there is no room for more than there is.
+        /// True if no more space can be used.
         var isFull = false
-        /// One call in so many fails, and one sync; nil: none.
+        /// One call in `fails` fails, and one sync in `failsToSync`; nil for none.
         var fails: Int?
         var failsToSync: Int?
-        /// One read in so many gives something else than there is.
+        /// One read in `misreads` returns wrong bytes.
         var misreads: Int?
     }
 
     private let platter: Platter
     var mood = Mood()
-    /// How often something was synced.
+    /// The number of syncs so far.
     fileprivate(set) var syncs = 0
-    /// Whether the daemon is gone.
+    /// True if the daemon has ended.
     private(set) var isDown = false
-    /// Whether a call has failed.
+    /// True if a call has failed.
     private(set) var hasFailed = false
-    /// After how many more calls that change something the daemon is gone.
+    /// The number of further changing calls until the daemon ends.
     var callsToLive: Int?
-    /// After how many more calls the daemon is gone once a move counts.
+    /// The number of further calls until the daemon ends, counted from the moment at which a move is complete.
     var callsToLiveMoved: Int?
-    /// How many syncs succeed behind the beginning of a move; all others fail until it counts.
+    /// The number of syncs that succeed after the beginning of a move. All others fail until the move is complete.
     var syncsOfMove: Int?
     fileprivate var isMoving = false
-    /// After how many more calls one fails, and no more than that one.
+    /// The number of further calls until a single call fails.
     var callsToFault: Int?
     fileprivate let record: Record
-    /// SQLite holds on to it only as long as a file is open.
+    /// SQLite references the VFS only while a file is open.
     private lazy var sqlite = SQLiteDisk(self)
 
     init(_ platter: Platter, _ record: Record) {
@@ -47,19 +47,19 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     var sqliteName: String? { sqlite.name }
 
-    /// Whether nothing will go wrong.
+    /// True if nothing can fail.
     var isWell: Bool {
         platter.room == nil && !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil
             && callsToFault == nil
             && callsToLive == nil && !(isMoving && syncsOfMove != nil) && !isDown
     }
 
-    /// The daemon is gone.
+    /// Ends the daemon.
     func end() {
         isDown = true
     }
 
-    /// Does something to which nothing happens.
+    /// Runs `body` without any failure.
     func whileWell<Result>(_ body: () -> Result) -> Result {
         let before = (mood, callsToFault, syncsOfMove)
         defer { (mood, callsToFault, syncsOfMove) = before }
@@ -69,7 +69,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     // MARK: Common steps of all calls
 
-    /// - Throws: when the daemon is gone, or the call fails.
+    /// - Throws: If the daemon has ended, or the call fails.
     fileprivate func begin(isChange: Bool = true) throws(DiskFault) {
         guard !isDown else { throw DiskFault(code: EIO) }
         if isChange { try countDown() }
@@ -81,7 +81,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         }
     }
 
-    /// - Throws: where there is no room for so many bytes more.
+    /// - Throws: If there is no room for `bytes` more bytes.
     fileprivate func take(_ bytes: Int) throws(DiskFault) {
         guard bytes > 0 else { return }
         guard !mood.isFull, platter.hasRoom(for: bytes) else { throw DiskFault(code: ENOSPC) }
@@ -170,7 +170,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 /// A file on a simulated disk.
 private final class SimulatedFile: DiskFile {
     private let node: Platter.Node
-    /// What it was opened as.
+    /// The path that the file was opened with.
     private let name: String
     private let disk: SimulatedDisk
 
@@ -199,7 +199,7 @@ private final class SimulatedFile: DiskFile {
         return count
     }
 
-    /// What fails may have been done in part, and so may what the daemon does last.
+    /// Writes bytes. A failed write, and the last one of a daemon, may be done in part.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
         let wasUp = !disk.isDown
         let change = Platter.Change.write(Array(bytes), at: offset)
@@ -215,7 +215,7 @@ private final class SimulatedFile: DiskFile {
         node.apply(change)
     }
 
-    /// What stands behind is zeros up to the end of the block, as on a machine where whole blocks are written.
+    /// Appends bytes, and fills the rest of the block with zeros, as on a machine that writes whole blocks.
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
         let end = min((offset + bytes.count + 4_095) / 4_096 * 4_096, node.bytes.count)
         let padded = Array(bytes) + [UInt8](repeating: 0, count: max(0, end - offset - bytes.count))
@@ -223,7 +223,7 @@ private final class SimulatedFile: DiskFile {
         try sync()
     }
 
-    /// A database that has rotted may ask for more than there is anywhere.
+    /// A damaged database may ask for an impossible size.
     private func room(through count: Int) throws(DiskFault) {
         guard count <= SimulatedFile.most else { throw DiskFault(code: ENOSPC) }
     }
@@ -258,7 +258,7 @@ private final class SimulatedFile: DiskFile {
         node.sync(through: changes)
     }
 
-    /// The sync that has been begun: of so many changes, and how often one looks before it has ended.
+    /// The sync in progress: the number of changes it covers, and the number of checks until it ends.
     private var begun: (changes: Int, looks: Int)?
 
     func beginSync() -> Bool {
@@ -280,7 +280,7 @@ private final class SimulatedFile: DiskFile {
         disk.record.count(.syncedAhead)
     }
 
-    /// What a daemon held that is gone is free.
+    /// A lock held by a daemon that has ended is free.
     func lock() throws(DiskFault) -> Bool {
         try disk.begin(isChange: false)
         if let holder = node.holder as? SimulatedFile, holder !== self, !holder.disk.isDown { return false }

@@ -3,15 +3,15 @@ import HeadgateCore
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// The store's thread, as a history has it: it gets its turn when the history says so, on the history's own thread.
+/// The store's thread in a history. It runs when the history says so, on the history's own thread.
 final class SimulatedStoreDesk: StoreDesk {
-    /// Whether the disk hangs: nothing is carried out.
+    /// True while the disk hangs and no job is carried out.
     var isHeld = false
-    /// How long a sync takes: what comes of it is told only then, and nothing else is carried out meanwhile.
+    /// The duration of a sync. Until it has ended, its results are not reported and no other job is carried out.
     var syncTime = Duration.zero
-    /// When the syncs of the last turn are done.
+    /// The end of the syncs of the last turn.
     private var busyUntil: Instant?
-    /// How many reads are carried out and not told.
+    /// The number of reads carried out and not reported.
     private var untoldReads = 0
     private let options: DiskEventStore.Options
     private let disk: SimulatedDisk
@@ -21,10 +21,10 @@ final class SimulatedStoreDesk: StoreDesk {
     private var jobs: [StoreJob] = []
     private var outcomes: [StoreOutcome] = []
 
-    /// Whether it has begun segments in its last turn, and whether it has given up some.
+    /// True if the last turn began segments; `hasGivenUpSegments` is true if it dropped some.
     private(set) var hasBegunSegment = false
     private(set) var hasGivenUpSegments = false
-    /// Whether it has put something aside in its last turn.
+    /// True if the last turn quarantined something.
     private(set) var hasPutAside = false
     private let record: Record
 
@@ -45,7 +45,7 @@ final class SimulatedStoreDesk: StoreDesk {
         return opened.content
     }
 
-    /// A start leaves no file that the log does not need, unless a call of the disk failed.
+    /// Checks that a start leaves no file that the log does not need, unless a call of the disk failed.
     private func checkFiles() {
         guard let log = (engine as? LogEngine)?.log, !disk.hasFailed, !disk.isDown else { return }
         let used = log.segments.map(\.file) + log.state.ids.files.map(\.file)
@@ -55,7 +55,7 @@ final class SimulatedStoreDesk: StoreDesk {
         record.expect(stray.isEmpty, "a start leaves \(stray.sorted())")
     }
 
-    /// Whether the last start was moving what is stored.
+    /// True if the last start was moving the store.
     private var isMoving: Bool {
         StoreKind.allCases.contains { kind in
             ["moving", "moved"].contains { options.disk.exists("/data/\($0)-to-\(kind.rawValue)") }
@@ -77,30 +77,30 @@ final class SimulatedStoreDesk: StoreDesk {
 
     var isOpen: Bool { engine != nil }
 
-    /// Whether it would do something.
+    /// True if a turn would do something.
     var hasWork: Bool { !isHeld && !isSyncing && (!jobs.isEmpty || engine?.hasChores == true) }
 
-    /// Whether segments are being copied.
+    /// True if segments are being copied.
     var isCopying: Bool { (engine as? LogEngine)?.isCopying == true }
 
-    /// Whether a sync is under way.
+    /// True if a sync is in progress.
     var isSyncing: Bool { busyUntil.map { scheduler.now < $0 } ?? false }
 
-    /// Whether nothing is under way, and nothing waits for the disk.
+    /// True if no job is waiting or in progress.
     var isIdle: Bool { !hasWork && !isHeld && !isSyncing }
 
-    /// Whether somebody waits for events to be read.
+    /// True if a read is waiting or unreported.
     var isReading: Bool {
         untoldReads > 0 || jobs.contains { if case .read = $0 { true } else { false } }
     }
 
-    /// Whether a change of what is kept waits.
+    /// True if a write of changes is waiting.
     var hasWrite: Bool { jobs.contains { if case .write = $0 { true } else { false } } }
 
-    /// Whether events wait.
+    /// True if an append is waiting.
     var hasAppend: Bool { jobs.contains { if case .append = $0 { true } else { false } } }
 
-    /// Whether it waits to be written down that a dispatcher is given up.
+    /// True if the removal of a dispatcher is waiting.
     var hasForgetting: Bool {
         jobs.contains { job in
             guard case .write(let changes) = job else { return false }
@@ -108,7 +108,7 @@ final class SimulatedStoreDesk: StoreDesk {
         }
     }
 
-    /// Carries out what waits, together.
+    /// Carries out all waiting jobs together.
     func takeTurn() {
         guard hasWork, let engine else { return }
         let turn = jobs
@@ -127,8 +127,8 @@ final class SimulatedStoreDesk: StoreDesk {
         if isSyncing { record.count(.syncSlow) }
     }
 
-    /// Carries out jobs as the store's thread does, or as the loop's, which leaves to that what takes more than to write it.
-    /// - Returns: whether the store goes on.
+    /// Carries out jobs as the store's thread does, or as the loop's thread, which leaves longer work to the other.
+    /// - Returns: True if the store continues.
     private func carryOut(
         _ jobs: [StoreJob], _ engine: any StoreEngine, _ report: ([StoreOutcome]) -> Void
     ) -> Bool {
@@ -151,7 +151,7 @@ final class SimulatedStoreDesk: StoreDesk {
         if after.recovered > before.recovered { record.count(.logRecovered) }
     }
 
-    /// Every group that can be read, and those that are not what was written. They stay where they are.
+    /// Returns every readable group, and those that differ from what was written, without moving them.
     func readAll() -> (chunks: [Chunk], damaged: [SequenceNumber]) {
         if let log = engine as? LogEngine { return (readAll(of: log), []) }
         guard let database = engine as? StoreDatabase else { return (readOn(), []) }
@@ -166,7 +166,7 @@ final class SimulatedStoreDesk: StoreDesk {
         return (chunks, damaged)
     }
 
-    /// What of a log is sound. It is not asked to read, since it would put aside what is not.
+    /// Returns the intact groups of a log. It does not use the log's own read, which would quarantine the others.
     private func readAll(of engine: LogEngine) -> [Chunk] {
         var chunks: [Chunk] = []
         for segment in engine.log.segments {
@@ -189,7 +189,7 @@ final class SimulatedStoreDesk: StoreDesk {
         return chunks
     }
 
-    /// Every dead letter that can be read.
+    /// Returns every readable dead letter.
     func readAllLetters() -> [StoredLetter] {
         var (letters, query): ([StoredLetter], LetterQuery?) = ([], LetterQuery(limit: 1_000))
         while let next = query, let page = try? engine?.readLetters(next).get() {
@@ -200,7 +200,7 @@ final class SimulatedStoreDesk: StoreDesk {
         return letters
     }
 
-    /// The daemon is gone, and its thread with it.
+    /// The daemon has ended, and its thread with it.
     func end() {
         (engine, jobs, outcomes, ring) = (nil, [], [], {})
     }

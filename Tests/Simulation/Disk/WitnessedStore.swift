@@ -4,16 +4,17 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// The event store on a simulated disk, with a witness: the ledger is told of all that it is asked and answers.
+/// The event store on a simulated disk. It reports every request and answer to the ledger.
 final class WitnessedStore: EventStore {
     let disk: SimulatedDisk
     let desk: SimulatedStoreDesk
     private let store: DiskEventStore
     private let ledger: Ledger
-    /// What is done with answers that are still to come. The store itself holds nothing of the daemon, so that one that is gone is free.
+    /// Completions of outstanding requests. They are kept here, so that the store references nothing of the daemon,
+    /// which can then be released.
     private var waiting: [Int: Any] = [:]
     private var asked = 0
-    /// What is told to the ledger of a store that has been opened.
+    /// Called with the contents of an opened store.
     private let opened: (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
 
     init(
@@ -44,20 +45,20 @@ final class WitnessedStore: EventStore {
 
     func open() throws(StoreFault) -> StoredState {
         let state = try store.open()
-        // A call whose fault is of no interest to the store may have been the daemon's last.
+        // A call whose failure the store ignores may have ended the daemon.
         guard !disk.isDown else {
-            // What it has put aside before is gone, though nobody was told.
+            // What the store has quarantined before is gone, though it was not reported.
             _ = ledger.rot?.found([], state.warnings)
             throw .failed("the daemon is gone")
         }
         var told = state
-        // A move that the disk does not allow is no damage.
+        // A move that the disk prevents is no damage.
         told.warnings.removeAll { $0.hasPrefix("the event store stays ") }
         disk.whileWell { opened(told, desk.readAll(), desk.readAllLetters()) }
         return state
     }
 
-    /// The dead letters that there are, whatever the disk's mood.
+    /// All dead letters, regardless of the disk's condition.
     var allLetters: [StoredLetter] { disk.whileWell { desk.readAllLetters() } }
 
     var letters: Tally { store.letters }
@@ -123,7 +124,7 @@ final class WitnessedStore: EventStore {
         }
     }
 
-    /// The daemon is gone.
+    /// The daemon has ended.
     func end() {
         disk.end()
         desk.end()
@@ -131,7 +132,7 @@ final class WitnessedStore: EventStore {
     }
 }
 
-/// Lends the scheduler to closures that may be called on any thread, and are called on the history's.
+/// Passes the scheduler to Sendable closures, which are called only on the history's thread.
 private final class ClockDoor: @unchecked Sendable {
     let scheduler: SimulatedScheduler
 

@@ -1,10 +1,10 @@
 import HeadgateCore
 
-/// The worst moment for a write to fail: newer words about the same things wait behind it, and the daemon stops in order
-/// soon after, or dies.
+/// Makes writes fail at the worst moment: while newer changes of the same state are waiting, and shortly before the
+/// daemon stops or dies.
 final class Ambush: Actor {
     private unowned let world: World
-    /// Has a dispatcher come back that is gone, if there is one, and get an event.
+    /// Adds a removed dispatcher again, if there is one, and tracks an event for it.
     private let comeBack: () -> Void
     private var isCalm = false
 
@@ -22,13 +22,13 @@ final class Ambush: Actor {
         return [Act(store.desk.hasWrite ? 6 : 0, spring), Act(isShort && store.desk.hasAppend ? 12 : 0, waitForKeeper)]
     }
 
-    /// The daemon looks once a minute whether a queue is to be given up: here while something is being stored.
+    /// Lets a minute pass, after which the daemon checks for expired queues, while an event is being stored.
     private func waitForKeeper() {
         world.record.note("a minute passes")
         world.scheduler.advance(by: .seconds(61))
     }
 
-    /// It cannot be written down that a dispatcher is given up. Another is there meanwhile, and gets something; then the daemon dies.
+    /// Makes the removal of a dispatcher fail while another with its number receives an event, then kills the daemon.
     private func springOnForgetting() {
         world.record.count(.forgettingAmbushed)
         fail()
@@ -40,7 +40,7 @@ final class Ambush: Actor {
         world.die(world.record.oneIn(2) ? .killed : .powerless)
     }
 
-    /// What waits for the disk fails.
+    /// Makes the waiting jobs fail.
     private func fail() {
         world.record.note("what waits for the disk fails")
         let mood = store.disk.mood
@@ -50,11 +50,11 @@ final class Ambush: Actor {
         store.disk.mood = mood
     }
 
-    /// All that the store's thread does in one turn fails, and then all is well.
+    /// Makes the next turn of the store's thread fail completely.
     private func spring() {
         world.record.count(.writeAmbushed)
         fail()
-        // What could not be written is written after a second.
+        // Failed writes are retried after a second.
         world.scheduler.advance(by: .milliseconds(world.record.pick([0, 1_000, 1_500])))
         for _ in 0..<world.record.number(0...3) { world.endTurn() }
         switch world.record.number(0...3) {

@@ -3,15 +3,15 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// The configuration file of a history. Somebody edits it whenever they like; it is read when a daemon starts, and when one is
-/// told to (Behaviour S3). Whether there is a dispatcher `d` is in it alone.
+/// The configuration file of a history. It is edited at any time, and read when a daemon starts or reloads (Behaviour
+/// S3). The dispatcher `d` exists only in this file.
 final class ConfigurationFile {
     static let path = "/nowhere/headgate.json"
     static let lane = "d"
 
     private enum Text {
         case sound(DataObject, FarSide.Terms?)
-        /// What must be refused whole.
+        /// A text that must be refused as a whole.
         case broken(String)
         case missing
     }
@@ -21,7 +21,7 @@ final class ConfigurationFile {
     private let side: FarSide
     private let orphans: Orphans?
     private var text = Text.sound([:], nil)
-    /// What was read last.
+    /// The settings that were read last.
     private(set) var inForce: DataObject = [:]
     private(set) var wasSound = true
     private var isCalm = false
@@ -63,7 +63,7 @@ final class ConfigurationFile {
             throw SettingsFault(path: "", message: "\(path) cannot be read")
         case .sound(let object, let terms):
             wasSound = true
-            // A change of its settings is somebody's hand in it (Behaviour D7).
+            // A change of its settings releases a refused dispatcher (Behaviour D7).
             if object != inForce { side.isHeld = false }
             inForce = object
             comesIntoForce(terms)
@@ -71,13 +71,13 @@ final class ConfigurationFile {
         }
     }
 
-    /// A file that is wrong keeps a daemon from starting. Then it is mended.
+    /// Repairs a file that keeps a daemon from starting.
     func startFailed() {
         guard !wasSound else { return }
         text = .sound([:], nil)
     }
 
-    /// It is read and put in force in one step.
+    /// Records that a file is read and put in force in one step.
     private func comesIntoForce(_ terms: FarSide.Terms?) {
         record.count(.fileRead)
         guard !isCalm else { return }

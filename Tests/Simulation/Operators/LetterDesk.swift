@@ -3,7 +3,7 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// What an operator does with dead letters (Behaviour D10): looks at them, has them go again, and deletes them.
+/// An operator's calls about dead letters (Behaviour D10): lists, requeues and purges.
 final class LetterDesk {
     private let record: Record
     private let book: LetterBook
@@ -17,7 +17,7 @@ final class LetterDesk {
         self.service = service
     }
 
-    /// Whether a dispatcher is given up, though that could not be written down yet, nor asked for.
+    /// True if the queue of a dispatcher is dropped, though that is not written yet.
     private func isGivenUp(_ lane: String) -> Bool {
         service?.gate.settlements.unwrittenForgets.contains { book.lane($0) == lane } == true
     }
@@ -30,7 +30,7 @@ final class LetterDesk {
         }
     }
 
-    /// Which letters are meant: those of one dispatcher, those of some numbers, or all.
+    /// Returns a query for the dead letters of one dispatcher, of some numbers, or for all.
     private func which(_ side: FarSide) -> String {
         let numbers = book.numbers
         switch record.number(0...2) {
@@ -40,18 +40,18 @@ final class LetterDesk {
         }
     }
 
-    /// Lists all: what has been written down is told, and nothing else but what has just died.
+    /// Lists all dead letters. Every stored one must be listed, and nothing else except ones just dead-lettered.
     func list(_ connection: SimulatedClient) {
         let before = book.written
         connection.ask("dead_letters.list", #"{"limit":1000}"#) { [self] result in
             guard case .array(let letters)? = result?["dead_letters"] else { return }
-            // Those of a dispatcher that is given up are nobody's, until that can be written down.
+            // Dead letters of a dropped dispatcher belong to no dispatcher, until that is written.
             let keys = letters.compactMap(LetterDesk.key)
             let told = Set(keys)
-            // A letter whose record has rotted is listed without its event.
+            // A dead letter with a damaged record is listed without its event.
             guard !book.mayRot else { return }
             record.expect(told.count == keys.count, "letters are listed twice: \(keys)")
-            // What was asked for before may have been done meanwhile.
+            // Earlier requests may have been carried out meanwhile.
             let missing = before.intersection(book.written).subtracting(book.forgotten).subtracting(told)
                 .filter { !isGivenUp($0.lane) }
             record.expect(missing.isEmpty, "\(missing) are letters, and not listed")

@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// Time and the network.
+/// Changes time and the network.
 final class Nature: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
@@ -11,11 +11,12 @@ final class Nature: Actor {
     private var network = NetworkState.connected(.ethernet)
     private var service: Service?
     private var isCalm = false
-    /// Whether the network has changed while no dispatcher was behind it, so that only a barrier tells, and who watches has not looked since.
+    /// True if the network changed without a dispatcher that depends on it, so that only a barrier watch reports it,
+    /// and no watch was compared since.
     var isUnseen = false
-    /// Whether the disk is at something: who looks for what is too old has to wait for it.
+    /// True if the disk is busy, which delays the search for expired events.
     var isDiskBusy: () -> Bool = { false }
-    /// The network stays away until all that waits for it is too old, and for how much longer it does.
+    /// The remaining time for which the network stays down, so that all events waiting for it expire.
     private var waitsOut: Int?
 
     init(_ record: Record, _ scheduler: SimulatedScheduler, _ ages: Ages, _ sides: [FarSide]) {
@@ -27,7 +28,7 @@ final class Nature: Actor {
 
     var acts: [Act] {
         if isCalm { return [] }
-        // The ConnectivityBarrier stands before nobody at times, and is watched all the same.
+        // At times the ConnectivityBarrier has no dispatcher but is watched.
         let haste = hasNobody ? 14 : 2
         var acts = [Act(6) { [self] in advance(by: record.pick([1, 50, 400, 1_500])) }, Act(haste, change)]
         if scheduler.jumped != 0 { acts.append(Act(1) { [self] in jump(by: -scheduler.jumped) }) }
@@ -92,14 +93,14 @@ final class Nature: Actor {
 
     // MARK: End of the run
 
-    /// What waits behind a closed way grows too old like all else (Behaviour Q4): sometimes that is waited for.
+    /// Restores the network, or first lets the events that wait for it expire (Behaviour Q4).
     func calmDown() {
         isCalm = true
         waitsOut = ages.mostAge != nil && network == .disconnected ? Nature.patience : nil
         if waitsOut == nil { set(.connected(.ethernet)) }
     }
 
-    /// The sweeper rests for ten seconds between two looks.
+    /// The sweeper pauses for ten seconds between two passes.
     private static let patience = 15
 
     var isQuiet: Bool { waitsOut == nil }

@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// Who operates the daemon: over a connection of its own that is never lost while the daemon lives, one thing after the other.
+/// An operator, whose connection lasts as long as the daemon. It makes one request at a time.
 final class Operator: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
@@ -50,7 +50,7 @@ final class Operator: Actor {
     var acts: [Act] {
         guard !isCalm, let connection else { return [] }
         guard connection.isContent else {
-            // Who has paused in haste resumes before the pause is written down.
+            // After a hasty pause it may resume before the pause is written.
             return connection.pausing.map { side in [Act(5) { [self] in resume(side) }] } ?? []
         }
         let there = sides.filter { !$0.isRemoved }
@@ -62,7 +62,7 @@ final class Operator: Actor {
         ] + (rules.map { [Act(3, changeRules($0, connection))] } ?? [])
     }
 
-    /// Has a dispatcher come back that is gone, if there is one, and get an event.
+    /// Adds a removed dispatcher again, if there is one, and tracks an event for it.
     func haveOneBack() {
         guard let connection, settings.bringOneBack(connection) else { return }
         connection.track()
@@ -89,7 +89,7 @@ final class Operator: Actor {
         }
     }
 
-    /// From the moment that it is asked for the way may be open.
+    /// Resumes a dispatcher, which may be open from the moment of the request.
     private func resume(_ side: FarSide) {
         side.isPaused = false
         side.isHeld = false
@@ -101,7 +101,7 @@ final class Operator: Actor {
     func goOn() -> Bool {
         guard let connection, settings.isWaiting else { return false }
         settings.goOn(connection, scheduler)
-        // Those who come back now may have been paused before they went.
+        // Dispatchers that come back now may have been paused before they were removed.
         if !settings.isWaiting { sides.forEach(resume) }
         return true
     }

@@ -1,11 +1,11 @@
 import HeadgateCore
 import HeadgateData
 
-/// An operator's look at what waits for a dispatcher, page by page (`queue.peek`).
+/// An operator's `queue.peek` of a dispatcher, page by page.
 final class QueueLook {
     private let record: Record
     private let side: FarSide
-    /// How things stood when it began.
+    /// The state when the call was made.
     private let waiting: Set<SequenceNumber>
     private let ended: Set<SequenceNumber>
     private let sentBefore: Int
@@ -37,7 +37,7 @@ final class QueueLook {
             numbers == numbers.sorted() && numbers.allSatisfy { $0 > after }, "\(numbers) come after \(after)")
         for number in numbers {
             record.expect(!ended.contains(number), "\(side.id) shows \(number), which has ended")
-            // One that has ended meanwhile was shown before.
+            // An event that has ended meanwhile was pending before.
             let isThere = waiting.contains(number) || side.lane.isKnown(number)
             record.expect(isThere, "\(side.id) shows \(number), which is not for it")
         }
@@ -51,7 +51,7 @@ final class QueueLook {
         return event["seq"].flatMap(Int.init(dataItem:)).map(SequenceNumber.init)
     }
 
-    /// All is seen that waited all the time, as far as nothing was let go of.
+    /// Checks that every event that was pending all the time was listed, unless events were dropped.
     private func end() {
         record.expect(Set(seen).count == seen.count, "\(side.id) shows an event twice")
         guard side.lost() == lostBefore, side.sent.count >= sentBefore else { return }

@@ -3,20 +3,20 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// What an operator sets while events fly (Behaviour S2, S3): limits, dispatchers that go and come back (Behaviour Q3),
-/// barriers, and what has to be refused whole.
+/// An operator's changes of settings while events are in flight (Behaviour S2, S3): limits, removed and restored
+/// dispatchers (Behaviour Q3), barriers, and invalid settings.
 final class SettingsDesk {
     private let record: Record
     private let sides: [FarSide]
     private let scene: Scene
     private let orphans: Orphans?
     private let file: ConfigurationFile?
-    /// What programs have set, as it must be.
+    /// The expected settings of the programmatic layer.
     private var expected: DataObject
     private var kept = KeptSettings()
     private weak var service: Service?
     private var isCalm = false
-    /// Whether those that are gone stay so for a while.
+    /// True if removed dispatchers stay removed for now.
     private(set) var isWaiting = false
 
     init(
@@ -40,7 +40,7 @@ final class SettingsDesk {
         if case .powerless = end { kept.losePower() }
     }
 
-    /// How often something is set, beside what else happens.
+    /// The relative frequency of changes.
     var haste: Int { scene.orphanRetention == nil ? 5 : 15 }
 
     func operate(_ connection: SimulatedClient) {
@@ -49,7 +49,7 @@ final class SettingsDesk {
             return changeBoard(side, connection)
         }
         let side = record.pick(sides.filter { $0.id != ConfigurationFile.lane })
-        // Where queues are given up soon, dispatchers go and come back all the time.
+        // If queues are dropped soon, dispatchers are removed and restored often.
         switch record.number(scene.orphanRetention == nil || record.oneIn(2) ? 0...7 : 0...1) {
         case 0...1: if side.isRemoved { bringBack(side, connection) } else { remove(side, connection) }
         case 2: if !side.isRemoved { change(side, connection) }
@@ -80,19 +80,19 @@ final class SettingsDesk {
         side.lane.isPatchy = true
         orphans?.goes(side.id, isCertain: false)
         set(["dispatchers": [side.id: .null]], connection) { [self] isSet in
-            // Once all is calm it was asked to come back by now.
+            // At the end of the run its return was already requested.
             guard !isCalm else { return }
             side.isRemoved = isSet
             side.isGone = isSet
             guard isSet else { return }
             orphans?.goes(side.id, isCertain: true)
-            // At times it is back before anybody was told that it is gone.
+            // At times it is restored before the removal is known.
             if record.oneIn(3) { bringBack(side, connection) }
         }
         record.count(.dispatcherRemoved)
     }
 
-    /// - Returns: whether there is one that is gone.
+    /// - Returns: True if there is a removed dispatcher.
     func bringOneBack(_ connection: SimulatedClient) -> Bool {
         let gone = sides.filter { $0.isGone && $0.id != ConfigurationFile.lane }
         if !gone.isEmpty { bringBack(record.pick(gone), connection) }
@@ -115,7 +115,7 @@ final class SettingsDesk {
         record.count(.dispatcherBack)
     }
 
-    /// From the moment that it is asked for the old limits may hold, or the new.
+    /// Changes a dispatcher's limits. From the moment of the request, the old or the new ones may hold.
     private func change(_ side: FarSide, _ connection: SimulatedClient) {
         side.isHeld = false
         let (old, new) = (side.terms, FarSide.Terms(record))
@@ -123,7 +123,7 @@ final class SettingsDesk {
         set(["dispatchers": [side.id: .object(Scene.limits(new))]], connection) { side.setTerms($0 ? new : old) }
     }
 
-    /// A board stands before a dispatcher from now on, or none does (Behaviour A9).
+    /// Adds or removes the activation barrier of a dispatcher (Behaviour A9).
     private func changeBoard(_ side: FarSide, _ connection: SimulatedClient) {
         guard let key = side.key else { return }
         let isOn = !key.isOn
@@ -134,7 +134,7 @@ final class SettingsDesk {
         set(["dispatchers": [side.id: .object(entry)]], connection) { key.answered(isOn: $0 == isOn) }
     }
 
-    /// Other rules and transformations are in force at once, all of them (Behaviour S2).
+    /// Changes the rules and transformations, all at once (Behaviour S2).
     func changeRules(_ account: RuleAccount, _ connection: SimulatedClient) {
         let book = Rulebook(record)
         account.asked(for: book)
@@ -156,7 +156,7 @@ final class SettingsDesk {
         "BatchingBarrier": .null, "RateBarrier": .null, "IntervalBarrier": .null,
     ]
 
-    /// A fault anywhere, and nothing of it is done: nobody is removed (Behaviour S2).
+    /// Sends invalid settings, of which nothing may take effect (Behaviour S2).
     private func setFaulty(_ connection: SimulatedClient) {
         let fault: DataObject = record.oneIn(2) ? ["dispatch_limit": 0] : ["kind": "nowhere"]
         let patch: DataObject = ["dispatchers": ["a": .object(fault), "b": .null], "store": ["max_events": 1]]
@@ -174,7 +174,7 @@ final class SettingsDesk {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// - Parameter then: told whether it was done.
+    /// - Parameter then: Called with true if the change was made.
     private func set(
         _ patch: DataObject, _ connection: SimulatedClient, isSound: Bool = true,
         then: @escaping (Bool) -> Void = { _ in }
@@ -187,8 +187,8 @@ final class SettingsDesk {
         }
     }
 
-    /// Sets something that is to outlive the daemon, at times one thing before the other is written down. What could not
-    /// be is in force all the same, and written with the next.
+    /// Persists a change, at times before the previous one is written. A change that cannot be written is still in
+    /// force, and is written with the next one.
     private func keep(_ patch: DataObject, _ connection: SimulatedClient) {
         for patch in [patch] + (record.oneIn(2) ? [["shutdown_timeout_ms": 1_001]] : []) {
             let number = kept.ask(patch)
@@ -201,7 +201,7 @@ final class SettingsDesk {
 
     // MARK: End of the run
 
-    /// Nothing holds anything.
+    /// Removes all barriers and limits.
     func calmDown(_ connection: SimulatedClient) {
         isCalm = true
         guard scene.changesSettings else { return }
@@ -209,7 +209,7 @@ final class SettingsDesk {
         set(["barriers": .object(SettingsDesk.noBarriers), "store": ["max_events": 200]], connection)
     }
 
-    /// All are there again, those that are gone once the daemon has had time to give up what it keeps for them.
+    /// Restores all removed dispatchers, after the daemon has had time to drop their queues.
     func goOn(_ connection: SimulatedClient, _ scheduler: SimulatedScheduler) {
         guard orphans?.isKeepingForNow != true else { return scheduler.advance(by: .seconds(5)) }
         isWaiting = false

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Tells which history the program itself died in.
+/// Reports the history during which the program crashed.
 enum Crashes {
-    /// The history under way. Written by the one thread that there is, and read in its signal handlers.
+    /// The seed of the current history. It is written by the only thread, and read in its signal handlers.
     nonisolated(unsafe) static var seed: UInt64 = 0 {
         didSet { watch }
     }
@@ -10,7 +10,7 @@ enum Crashes {
     private static let watch: Void = {
         for number in [SIGILL, SIGTRAP, SIGSEGV, SIGABRT, SIGBUS] {
             signal(number) { number in
-                // In a handler nothing may be allocated: the digits are put where they are written from.
+                // A signal handler must not allocate, so the digits are written in place.
                 var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)
                 withUnsafeMutableBytes(of: &digits) { buffer in
                     var (rest, place) = (Crashes.seed, buffer.count)

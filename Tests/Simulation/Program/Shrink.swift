@@ -1,7 +1,7 @@
 import HeadgateSeeds
 
-/// Leaves out steps of a history that breaks a promise, as long as it breaks the same without them.
-/// - Returns: the exit status.
+/// Leaves out steps of a failing history as long as it fails in the same way without them.
+/// - Returns: The exit status.
 func shrink(_ seed: Seed) -> Int32 {
     let whole = Outcome(of: seed)
     guard let violation = whole.violation else {
@@ -19,7 +19,7 @@ func shrink(_ seed: Seed) -> Int32 {
     return 1
 }
 
-/// Finds what can be left out: first in large pieces, then step by step.
+/// Finds the steps that can be left out, first in large pieces, then one by one.
 struct Shrinking {
     private(set) var skipped: Set<Int> = []
     private let steps: Int
@@ -33,13 +33,13 @@ struct Shrinking {
     mutating func run() {
         var size = steps / 2
         while size > 0 {
-            // A piece that could not go may go once another has.
+            // A piece that was needed before may be unnecessary after another is left out.
             while leaveOut(piecesOf: size) {}
             size /= 2
         }
     }
 
-    /// - Returns: whether anything could be left out.
+    /// - Returns: True if anything was left out.
     private mutating func leaveOut(piecesOf size: Int) -> Bool {
         let before = skipped.count
         for start in stride(from: steps - size, through: 0, by: -size) {
@@ -49,7 +49,7 @@ struct Shrinking {
         return skipped.count > before
     }
 
-    /// What was wrong, without the numbers in it: these change with every step that is left out.
+    /// Returns the violation without its numbers, which change with every step left out.
     static func kind(_ violation: any Error) -> String {
         String("\(violation)".filter { !$0.isNumber && $0 != "," && $0 != " " })
     }

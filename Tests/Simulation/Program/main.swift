@@ -1,13 +1,13 @@
 import Glibc
 import HeadgateSeeds
 
-// Histories one after the other, for `Tools/simulate`:
+// Runs histories for `Tools/simulate`:
 //
-//   simulate run FIRST COUNT      those of COUNT seeds from FIRST on; tells how often each situation came about
-//   simulate trace SEED           one, with its whole trace
-//   simulate shrink SEED          one that breaks a promise, with as few steps as break it too
-//   simulate stores FIRST COUNT   those of a store alone
-//   simulate trace-store SEED     one of these, with its whole trace
+//   simulate run FIRST COUNT      runs COUNT seeds from FIRST on, and prints the situations that occurred.
+//   simulate trace SEED           runs one history and prints its trace.
+//   simulate shrink SEED          reduces a failing history to as few steps as still fail.
+//   simulate stores FIRST COUNT   runs histories of a store alone.
+//   simulate trace-store SEED     runs one of those and prints its trace.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 let numbers = arguments.dropFirst().compactMap { UInt64($0) }
@@ -23,14 +23,14 @@ default:
     exit(2)
 }
 
-/// - Returns: the exit status.
+/// - Returns: The exit status.
 func tell(_ outcome: Outcome) -> Int32 {
     print(outcome.told(lines: .max))
     return outcome.violation == nil ? 0 : 1
 }
 
-/// - Parameter situations: what has to happen.
-/// - Returns: the exit status.
+/// - Parameter situations: The situations that must occur.
+/// - Returns: The exit status.
 func run(_ first: UInt64, _ count: Int, of situations: [Situation], _ history: (Seed) -> Outcome) -> Int32 {
     var coverage = Coverage()
     for number in first..<first + UInt64(count) {
