@@ -3,7 +3,7 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// Transformations of a program's own: `"kind": "mark"`. The account sees what they drop, and that they throw.
+/// A program's own transformations: `"kind": "mark"`. The account is notified of dropped events and of errors.
 struct MarkKind: TransformerFactory {
     let kind = "mark"
     let account: RuleAccount

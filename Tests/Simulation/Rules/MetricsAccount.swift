@@ -3,10 +3,10 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// What the daemon's metrics tell at one moment, to be held against what others know (Behaviour O1): its own status, and the
-/// accounts of the simulation, which are given counters that were read from the metrics alone.
+/// The daemon's metrics at one moment, compared with the daemon's status and with the models of the simulation
+/// (Behaviour O1). The models get counters read from the metrics alone.
 struct MetricsAccount {
-    /// The samples of each metric, by their labels' values.
+    /// The samples of each metric, by label values.
     private let samples: [String: [[String]: DataItem]]
 
     init(_ service: Service) {
@@ -28,7 +28,7 @@ struct MetricsAccount {
     /// The counters of the whole service.
     var events: Counters<EventCounter> { counters("headgate_", []) }
 
-    /// Those of one dispatcher.
+    /// Returns the counters of one dispatcher.
     func dispatcher(_ id: String) -> Counters<DispatcherCounter> { counters("headgate_dispatcher_", [id]) }
 
     private func counters<List: CounterList>(_ prefix: String, _ labels: [String]) -> Counters<List> {
@@ -49,7 +49,7 @@ struct MetricsAccount {
 
     // MARK: Rules
 
-    /// Whatever happens, the metrics agree with each other and with how the service stands.
+    /// Checks that the metrics agree with each other and with the state of the service.
     func check(_ service: Service, _ record: Record) {
         let gate = service.gate
         record.expect(events == gate.counts.all, "the metrics have other counters than status")
@@ -62,7 +62,7 @@ struct MetricsAccount {
         }
     }
 
-    /// - Parameter onTheirWay: batches, of which one may have no event left that is not settled.
+    /// - Parameter onTheirWay: The number of batches in flight, one of which may have no unsettled events left.
     private func check(_ summary: DispatcherSummary, onTheirWay: Int, _ record: Record) {
         let id = summary.id
         func told(_ name: String) -> Int? { whole("headgate_dispatcher_" + name, [id]) }

@@ -3,10 +3,11 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// The account of what rules and transformations made of each event: who has to get it, and with which content
-/// (Behaviour P3, P4, P6).
+/// The model of rules and transformations: the dispatchers of each event, and the content that each gets (Behaviour P3,
+/// P4, P6).
 final class RuleAccount {
-    /// What clients put into their events' data: a number that arrives with all its digits, and whether only `a` may get it.
+    /// Returns members of a client's event data: a number that must arrive with all its digits, and a mark for events
+    /// that only `a` may get.
     static func data(isNarrowed: Bool) -> String {
         #","raw":1.50E+2\#(isNarrowed ? #","only":true"# : "")"#
     }
@@ -16,11 +17,11 @@ final class RuleAccount {
     private let record: Record
     private let lane: (String) -> Lane
     private let first: Rulebook
-    /// Those that may be in force, and those that may have been since a group went to the store.
+    /// Rules that may be in force, and rules that may have been since the last group went to the store.
     private var current: [Rulebook]
     private var possible: [Rulebook]
     private var stored: [SequenceNumber: Content] = [:]
-    /// What was dropped before the store and behind it, and what threw, in this life.
+    /// The number of events dropped before and after the store, and of errors, in this life.
     private var droppedBefore = 0
     private var droppedBehind = 0
     private var failures = 0
@@ -37,7 +38,7 @@ final class RuleAccount {
 
     // MARK: Rules in force
 
-    /// Somebody asks for another: from now on it may be in force, and once the answer is there it is.
+    /// Records a request for other rules. They may be in force from now on, and are once the request is answered.
     func asked(for book: Rulebook) {
         current.append(book)
         possible.append(book)
@@ -50,7 +51,7 @@ final class RuleAccount {
 
     // MARK: Before the store
 
-    /// An event is given to the store, for some dispatchers.
+    /// Checks an event that goes to the store for some dispatchers.
     func stored(_ event: StoredEvent, for lanes: Set<String>, isRequeued: Bool) {
         guard case .object(let members)? = try? DataItem(parsing: event.json(attempt: 1)),
             let content = Content(members)
@@ -71,19 +72,19 @@ final class RuleAccount {
         _ lanes: Set<String>, of content: Content, by book: Rulebook, isNarrowed: Bool
     ) -> Bool {
         guard lanes.allSatisfy({ book.wants(content, $0) && (!isNarrowed || $0 == "a") }) else { return false }
-        // Those that may have been removed or have come meanwhile get it or not.
+        // Dispatchers that may have been added or removed meanwhile may get the event or not.
         let certain = ["a", "b"].filter { !lane($0).isPatchy && (!isNarrowed || $0 == "a") }
         return certain.allSatisfy { lanes.contains($0) || !book.wants(content, $0) }
     }
 
-    /// All that was gathered is with the store.
+    /// Records that all gathered events went to the store.
     func groupAsked() {
         possible = current
     }
 
     // MARK: After the store
 
-    /// A batch goes out.
+    /// Checks the events of a batch.
     func sent(_ batch: Batch, to lane: String) {
         for event in batch.events {
             let (number, json) = (event.sequenceNumber, Array(batch.body[event.range]))
@@ -99,8 +100,8 @@ final class RuleAccount {
         }
     }
 
-    /// A transformation drops an event.
-    /// - Parameter number: nil before it is stored.
+    /// Records that a transformation drops an event.
+    /// - Parameter number: Nil if the event is not stored yet.
     func dropped(_ number: SequenceNumber?, for dispatcher: String?) {
         guard let number, let dispatcher else {
             droppedBefore += 1
@@ -114,14 +115,14 @@ final class RuleAccount {
         lane(dispatcher).dropped(number)
     }
 
-    /// A transformation throws.
+    /// Records an error of a transformation.
     func failed() {
         failures += 1
     }
 
     // MARK: End of the run
 
-    /// Of a list that is refused, nothing is counted as dropped.
+    /// Checks the counters. If a list is refused, its dropped events are not counted.
     func check(_ counters: Counters<EventCounter>) {
         let (dropped, errors) = (counters[.transformedAway], counters[.transformationErrors])
         record.expect(
@@ -132,7 +133,7 @@ final class RuleAccount {
 }
 
 extension Content {
-    /// As a client sends it.
+    /// The content as a client sends it.
     fileprivate init(number: Int) {
         self.number = number
     }

@@ -3,13 +3,13 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// What the model knows of an event that rules look at and transformations change.
+/// The parts of an event that rules read and transformations change.
 struct Content: Equatable {
-    /// What the client sent, which nobody changes.
+    /// The number sent by the client, which never changes.
     let number: Int
-    /// Each mark adds a word.
+    /// A text that each mark extends by one word.
     var trail = ""
-    /// Each seal replaces the one before.
+    /// A value that each seal replaces.
     var seal: String?
 
     init?(_ event: DataObject) {
@@ -22,10 +22,9 @@ struct Content: Equatable {
     }
 }
 
-/// Load rules and transformations, drawn by chance, and the slow and obvious model of what they make of an event
-/// (Behaviour P3, P4, S5).
+/// Random load rules and transformations, and a model of their effect on an event (Behaviour P3, P4, S5).
 struct Rulebook {
-    /// A rule, as settings have it, and which events it holds for.
+    /// A rule in the settings, and a closure that decides which events it matches.
     struct Choice {
         let settings: DataItem
         let holds: (Content) -> Bool
@@ -37,14 +36,14 @@ struct Rulebook {
 
         let id: String
         let word: String
-        /// `afterCollectors`, `allDispatchers` or `dispatcher:ID`.
+        /// The scopes: `afterCollectors`, `allDispatchers` or `dispatcher:ID`.
         let scopes: [String]
         let order: Int?
         let choice: Choice
         let work: Work
     }
 
-    /// Which events each dispatcher takes.
+    /// The load rule of each dispatcher.
     private let wants: [String: Choice]
     private let marks: [Mark]
 
@@ -55,17 +54,17 @@ struct Rulebook {
 
     // MARK: The model
 
-    /// Whether a dispatcher takes an event; one without a rule takes all.
+    /// True if a dispatcher takes an event. A dispatcher without a rule takes all.
     func wants(_ content: Content, _ lane: String) -> Bool {
         wants[lane]?.holds(content) ?? true
     }
 
-    /// What becomes of an event before it is stored; nil: it is dropped.
+    /// Returns an event as it is stored, or nil if it is dropped.
     func stored(_ content: Content) -> Content? {
         changed(content, at: ["afterCollectors"])
     }
 
-    /// What becomes of it on its way to a dispatcher.
+    /// Returns an event as it is sent to a dispatcher, or nil if it is dropped.
     func sent(_ content: Content, to lane: String) -> Content? {
         changed(content, at: ["allDispatchers", "dispatcher:" + lane])
     }
@@ -87,7 +86,7 @@ struct Rulebook {
 
     // MARK: Settings
 
-    /// The part of the settings that is changed as a whole: lists are replaced, objects would be merged.
+    /// The settings with these rules and transformations. Lists are replaced by a change, but objects would be merged.
     var settings: DataObject {
         var rules: DataObject = ["half": Rulebook.half]
         for (lane, choice) in wants.sorted(by: { $0.key < $1.key }) {
@@ -96,10 +95,10 @@ struct Rulebook {
         return ["load_rules": .object(rules), "transformations": .array(marks.map { .object($0.settings) })]
     }
 
-    /// What each dispatcher's settings have for good.
+    /// Returns the constant part of a dispatcher's settings.
     static func reference(of lane: String) -> DataObject { ["load_rule": .string("for_" + lane)] }
 
-    /// A rule that others name.
+    /// A rule that other rules reference.
     private static let half: DataItem = .object(test("less_than", "data.n", 50))
 
     fileprivate static func test(_ name: String, _ path: String, _ value: DataItem? = nil) -> DataObject {
@@ -113,7 +112,7 @@ extension Rulebook.Choice {
         (self.settings, self.holds) = (settings, holds)
     }
 
-    /// Any, of several forms.
+    /// Creates a random rule of one of several forms.
     fileprivate init(_ record: Record) {
         let bound = record.number(0...100)
         let value = DataItem.number(DataNumber(bound))
@@ -124,7 +123,7 @@ extension Rulebook.Choice {
         case 2: self.init(["and": [less, "half"]]) { $0.number < min(bound, 50) }
         case 3: self.init(["or": [less, ["not": "half"]]]) { $0.number < bound || $0.number >= 50 }
         case 4:
-            // What cannot be evaluated is false, also with a negated operator.
+            // A condition that cannot be evaluated is false, even with a negated operator.
             self.init(.object(Rulebook.test("not_equals", "data.seal", "s1"))) { $0.seal != nil && $0.seal != "s1" }
         case 5: self.init(.object(Rulebook.test("is_not_defined", "data.seal"))) { $0.seal == nil }
         case 6: self.init(.object(Rulebook.test("contains", "data.trail", "p"))) { $0.trail.contains("p") }

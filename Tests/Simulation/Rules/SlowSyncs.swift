@@ -3,15 +3,15 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// A disk that takes its time to sync, which is nobody's time but theirs who wait for it: while a sync is under way acknowledgements
-/// wait, and what must survive a restart. Everything else is answered at once, and what is stored and in memory goes out.
+/// A disk with slow syncs. During a sync only acknowledgements wait, and changes that must survive a restart.
+/// Everything else is answered at once, and events in memory are sent.
 ///
-/// What is asked here is asked while a sync is under way, and no time passes until it must be answered.
+/// Requests of this actor are made during a sync, and no time passes before they must be answered.
 final class SlowSyncs: Actor, Duty {
-    /// A board that completes at once, whatever stands before others.
+    /// A board without a gateway, whose runs are answered at once.
     static let board = "quick"
     static let settings: DataObject = ["gateway": ["rules": ["quick": "exempt"]]]
-    /// The longest that a sync takes: longer than an orderly stop waits for it.
+    /// The longest duration of a sync, which exceeds the wait of an orderly stop.
     static let long = Duration.seconds(5)
 
     private unowned let world: World
@@ -51,11 +51,12 @@ final class SlowSyncs: Actor, Duty {
         ]
     }
 
-    /// What a client wants to know or change in memory.
+    /// Makes a request that needs no disk.
     private func ask() {
         guard let client = crowd.idle() else { return }
         let what = record.number(0...5)
-        // Who waits for an acknowledgement can ask all the same; a flush would wait for that.
+        // A client that waits for an acknowledgement can still make other requests, except a flush, which would wait
+        // for the event.
         if what != 4, record.oneIn(2) { client.track() }
         switch what {
         case 0: answersAtOnce(client, "ping")
@@ -83,7 +84,7 @@ final class SlowSyncs: Actor, Duty {
         record.count(.activatedInSync)
     }
 
-    /// A flush of those for which there is nothing, not even on its way into the store, waits for nothing.
+    /// Flushes a dispatcher without events, stored or being stored, which must end at once.
     private func flushNothing(_ client: SimulatedClient) {
         guard let gate = service?.gate else { return }
         let empty = sides.map(\.id).filter { id in
@@ -124,7 +125,7 @@ final class SlowSyncs: Actor, Duty {
 
     // MARK: Destinations
 
-    /// A destination takes a batch: the next one goes out, if the way is open and there is anything to read for it in memory.
+    /// Delivers a batch. The next one must follow if the dispatcher is open and its events are in memory.
     private func deliver() {
         let asked = sides.filter(\.hasWaiting)
         guard !asked.isEmpty else { return }
@@ -132,7 +133,7 @@ final class SlowSyncs: Actor, Duty {
         let before = side.sent.count
         side.take()
         for _ in 0..<4 { world.scheduler.endTurn() }
-        // Few events may wait so long for more.
+        // A small batch may be delayed for a millisecond.
         world.scheduler.advance(by: .milliseconds(1))
         if side.sent.count > before { record.count(.sentInSync) }
         let summary = service?.gate.dispatcherSummaries.first { $0.id == side.id }

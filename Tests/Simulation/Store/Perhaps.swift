@@ -1,19 +1,19 @@
-/// What something is, as far as it is known: one of these. A change that was answered well has been made; of one that failed, or that nobody
-/// answered, nobody knows.
+/// A value that may be uncertain: one of several candidates. A confirmed change was made; a change that failed, or was
+/// not answered, may have been made.
 struct Perhaps<Value: Equatable> {
-    /// Nil: there is none. All of them are different.
+    /// The candidates, all different. Nil stands for no value.
     private(set) var values: [Value?] = [nil]
 
     init() {}
 
-    /// What was found is certain.
+    /// Creates a certain value.
     init(_ found: Value?) {
         values = [found]
     }
 
-    /// - Parameter isDone: whether it is known to have been made.
+    /// - Parameter isDone: True if the change was certainly made.
     mutating func change(_ isDone: Bool, _ body: (Value?) -> Value?) {
-        // Most become the same.
+        // Many changes lead to the same value.
         var changed: [Value?] = []
         for value in values.lazy.map(body) where !changed.contains(value) { changed.append(value) }
         values = isDone ? changed : values + changed.filter { !values.contains($0) }
@@ -21,6 +21,6 @@ struct Perhaps<Value: Equatable> {
 
     func mayBe(_ value: Value?) -> Bool { values.contains(value) }
 
-    /// Whether it is known that there is one.
+    /// True if there certainly is a value.
     var isThere: Bool { !values.contains(nil) }
 }

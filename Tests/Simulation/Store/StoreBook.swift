@@ -1,10 +1,10 @@
 import HeadgateCore
 
-/// What a store was asked for and has answered: what it must have after a start, and what it may have. The model of a history of a store alone.
+/// The model of a store in a history without a service: what the store must have after a start, and what it may have.
 ///
-/// Numbers are given once within a life, as the queue gives them; each thing is looked at by itself.
+/// Each number is used once within a life, as by the queue. Each kind of content is modelled separately.
 struct StoreBook {
-    /// An event that was offered under a number.
+    /// An event offered under a number.
     struct Offer: Equatable {
         let record: [UInt8]
         let route: RouteNumber
@@ -26,25 +26,25 @@ struct StoreBook {
     private(set) var dispatchers: [DispatcherNumber: Perhaps<StoredDispatcher>] = [:]
     private(set) var routes: [RouteNumber: Perhaps<[DispatcherNumber]>] = [:]
     private(set) var events: [SequenceNumber: Perhaps<Offer>] = [:]
-    /// All that was ever offered under a number.
+    /// All events that were ever offered under a number.
     private var offers: [SequenceNumber: [Offer]] = [:]
     private(set) var letters: [LetterKey: Perhaps<DeadLetter>] = [:]
     private(set) var letterNumbers: [LetterNumber: LetterKey] = [:]
     private(set) var ids: [SequenceNumber: Perhaps<RecentIDs>] = [:]
     private(set) var kept: [String: Perhaps<[UInt8]>] = [:]
-    /// The newest event that is stored.
+    /// The newest stored event.
     private(set) var newest: SequenceNumber = 0
-    /// The highest that was asked to be forgotten: events that nobody needs, and ids.
+    /// The highest numbers up to which events, or ids, may be dropped.
     private var trimmed: SequenceNumber = 0
     private var forgotten: SequenceNumber = 0
 
     // MARK: Completed operations
 
-    /// - Parameter isDone: whether it was answered well.
+    /// - Parameter isDone: True if the group was acknowledged.
     mutating func append(_ group: AppendGroup, _ isDone: Bool) {
         for (route, members) in group.newRoutes { routes[route, default: Perhaps()].change(isDone) { _ in members } }
         for dispatcher in group.groundwork.dispatchers {
-            // What the store has already stays as it is, but for since when a dispatcher is gone.
+            // The store does not overwrite a known dispatcher, except for the time since which it is orphaned.
             dispatchers[dispatcher.number, default: Perhaps()].change(isDone) { known in
                 var next = known ?? dispatcher
                 next.orphanedSince = dispatcher.orphanedSince
@@ -85,7 +85,7 @@ struct StoreBook {
         case .deadLetter(let letter):
             let key = LetterKey(dispatcher: letter.dispatcher, number: letter.sequenceNumber)
             letters[key, default: Perhaps()].change(isDone) { _ in letter }
-        // Here nobody asks for it.
+        // Not used in these histories.
         case .limitLetters: break
         case .trim(let through): trimmed = max(trimmed, through)
         case .forgetRoutes(let numbers):
@@ -108,7 +108,7 @@ struct StoreBook {
 
     // MARK: Required contents
 
-    /// Those that must be there, and that somebody waits for for certain, ascending.
+    /// Returns the events that must exist and that a dispatcher certainly needs, ascending.
     func needed(after place: SequenceNumber) -> [SequenceNumber] {
         events.compactMap { number, event in
             guard number > max(place, trimmed), event.isThere, let route = event.values.first??.route else {
@@ -127,8 +127,8 @@ struct StoreBook {
 
     // MARK: Checks after a start
 
-    /// What a read gave: of each event what was offered, in order.
-    /// - Parameter isLax: whether it may be what was there earlier.
+    /// Checks the events of a read: each must have been offered, in order.
+    /// - Parameter isLax: True if an event that was offered earlier is also allowed.
     func check(_ chunk: Chunk, isLax: Bool = false, _ record: Record) {
         var last: SequenceNumber = 0
         for event in chunk {
@@ -141,7 +141,7 @@ struct StoreBook {
         }
     }
 
-    /// What letters were read. From then on their numbers are known.
+    /// Checks dead letters that were read, and records their numbers.
     mutating func check(_ found: [StoredLetter], _ record: Record) {
         for letter in found {
             let key = LetterKey(letter)
@@ -154,15 +154,15 @@ struct StoreBook {
         learn(found)
     }
 
-    /// The number of a letter that was lost is given again.
+    /// Forgets the numbers of dead letters, since the number of a lost one is given again.
     mutating func forgetLetterNumbers() { letterNumbers = [:] }
 
     mutating func learn(_ found: [StoredLetter]) {
         for letter in found { letterNumbers[letter.number] = LetterKey(letter) }
     }
 
-    /// A start gave this. All of it is certain from then on.
-    /// - Parameter isLax: whether the newest may be gone.
+    /// Checks the contents after a start, which are certain from then on.
+    /// - Parameter isLax: True if the newest contents may be lost.
     mutating func reopened(
         _ state: StoredState, _ chunks: [Chunk], _ table: [StoredLetter], isLax: Bool, _ record: Record
     ) {
@@ -177,7 +177,7 @@ struct StoreBook {
         if found.contains(where: { events[$0]?.isThere == false }) { record.count(.unansweredKept) }
         let missing = Set(needed(after: 0)).subtracting(found)
         if isLax {
-            // What was lost is the newest.
+            // Only the newest events may be lost.
             let first = missing.min() ?? .max
             let behind = found.filter { $0 > first && events[$0]?.isThere == true }
             record.insist(behind.isEmpty, "\(first) is lost, and \(behind) behind it are not")
@@ -189,7 +189,7 @@ struct StoreBook {
         adopt(state, chunks, table)
     }
 
-    /// What holds of every start.
+    /// Checks what holds after every start.
     private func checkWhole(_ state: StoredState, _ chunks: [Chunk], _ isLax: Bool, _ record: Record) {
         record.insist(state.warnings.isEmpty, "the store is not what it was: \(state.warnings)")
         for chunk in chunks { check(chunk, isLax: isLax, record) }

@@ -6,25 +6,25 @@ import HeadgateSeeds
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// A history of a store alone: what a queue may ask of it, in any order, on a disk that does what it likes, with crashes at every call. It has
-/// none of the rest of a service, so that many more crashes fit into the same time.
+/// A history of a store alone: any requests that a queue may make, in any order, on an unreliable disk, with crashes at
+/// every call. It is much faster than a history of a whole service, so that many more crashes are tested.
 final class StoreHistory {
     let record: Record
     private let platter = Platter()
     private let durability: Durability
     private let segmentSize: Int
-    /// Whether a start may ask for another kind of store than there is.
+    /// True if a start may request another kind of store.
     private let changesKind: Bool
-    /// How small the disk is; nil: it has room for all.
+    /// The size of a small disk, or nil if it is unlimited.
     private let room: DiskRoom?
     private var disk: SimulatedDisk
     private var desk: SimulatedStoreDesk
     private var queue: StoreQueue
     private var isOpen = false
-    /// Whether the end of this life has been seen to.
+    /// True if the end of this life was handled.
     private var isOver = true
 
-    /// How many steps a history has, before all has to come to rest.
+    /// The number of steps before the end of a history.
     static let steps = 120
 
     init(seed: Seed) {
@@ -71,7 +71,7 @@ final class StoreHistory {
             guard !disk.isDown else { return }
             isOpen = true
             var state = content.state
-            // A move that the disk does not allow is no damage.
+            // A move that the disk prevents is no damage.
             state.warnings.removeAll { $0.hasPrefix("the event store stays ") }
             let (chunks, letters) = disk.whileWell { (desk.readAll().chunks, desk.readAllLetters()) }
             record.note(
@@ -137,7 +137,7 @@ final class StoreHistory {
         if record.oneIn(2) { turn() }
     }
 
-    /// Events come until there is no room, and nobody settles any.
+    /// Appends events without settling any, until the disk is full.
     private func fill() {
         for _ in 0..<100 where !disk.isDown && record.violation == nil {
             ask(queue.group(record))
@@ -179,7 +179,7 @@ final class StoreHistory {
         ask(.purgeLetters(query))
     }
 
-    /// Everything that was asked for is done, and the daemon ends.
+    /// Carries out all requests, and closes the store.
     private func stop() {
         desk.put(.close)
         queue.asked(.close)
@@ -196,7 +196,8 @@ final class StoreHistory {
 
     // MARK: End of the run
 
-    /// Nothing goes wrong any more. All is settled, events are taken, and a start has what there is.
+    /// Ends the history without further failures: settles all events, appends others, and checks the contents after a
+    /// start.
     private func rest() {
         if !isOpen { start(isWell: true) }
         guard isOpen else { return }
@@ -219,7 +220,7 @@ final class StoreHistory {
         record.insist(!desk.hasWork, "it never rests")
     }
 
-    /// All is settled bit by bit, and letters are deleted: then there is room.
+    /// Settles all events in small steps and deletes the dead letters, after which there must be room.
     private func makeRoom() {
         look()
         ask(.purgeLetters(LetterQuery(limit: .max)))
@@ -239,7 +240,7 @@ final class StoreHistory {
         quiet()
     }
 
-    /// Whoever reads on gets all that is needed.
+    /// Checks that reading through the store returns every needed event.
     private func readOn() {
         let needed = queue.book.needed(after: 0)
         var (found, place): ([SequenceNumber], SequenceNumber) = ([], 0)

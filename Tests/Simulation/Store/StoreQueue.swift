@@ -5,53 +5,53 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// What a queue asks of its store, by the terms that it keeps: numbers ascend, groups go on from those before them, nothing is settled that is
-/// not stored, and what nobody needs any more is only said once that is said of all.
+/// Makes requests to a store as a queue does: numbers ascend, groups refer to the groups before them, only stored
+/// events are settled, and a trim follows the settlements that allow it.
 struct StoreQueue {
-    /// What must be there as long as the machine has power.
+    /// The contents required while the machine has power.
     private(set) var book = StoreBook()
-    /// What must be there without: changes alone are not synced, but what lies before an event that is safe is.
+    /// The contents required after a power failure. Changes alone are not synced, but changes before a safe event are.
     private var safeBook = StoreBook()
     private var unsynced: [(asked: Asked, isDone: Bool)] = []
-    /// Whether there was no room for what was answered last.
+    /// True if the last request failed for lack of room.
     private(set) var lacksRoom = false
-    /// What the last read gave.
+    /// The result of the last read.
     var lastRead: Chunk?
-    /// What is not answered, in order.
+    /// Unanswered requests, in order.
     private var waiting: [Asked] = []
-    /// The number that was given last in this life.
+    /// The last number given in this life.
     private var given: SequenceNumber = 0
     private var lastRoute: RouteNumber = 0
     private var lastDispatcher: DispatcherNumber = 0
-    /// What each dispatcher has settled, as it was said last.
+    /// The last settlement of each dispatcher.
     private var settled: [DispatcherNumber: Settled] = [:]
-    /// What dispatchers have settled bit by bit, as it was said in this life, and in the one before: what it lost comes about again.
+    /// Partial settlements written in this life, and in the previous one, where the lost ones are repeated.
     private var said: [[StoreChange]] = []
     private var saidBefore: [[StoreChange]] = []
-    /// Those that are given up, which the store does not know for certain.
+    /// Dropped dispatchers that the store may still have.
     private var givenUp: Set<DispatcherNumber> = []
     private var routes: [RouteNumber: [DispatcherNumber]] = [:]
     private var newRoutes: [RouteNumber: [DispatcherNumber]] = [:]
     private var groundwork = Groundwork()
-    /// Those that have died.
+    /// Events that were dead-lettered.
     private var dead: Set<StoreBook.LetterKey> = []
-    /// Letters that were read and are there for all that is known.
+    /// Numbers of dead letters that were read and probably still exist.
     private var letters: [LetterNumber] = []
-    /// How large events may be, in bytes.
+    /// The possible sizes of events, in bytes.
     private let sizes: [Int]
-    /// How the last life ended.
+    /// The end of the previous life.
     private var end = End.orderly
 
-    /// What is left of a life.
+    /// The contents that survive the end of a life.
     enum End {
-        /// All that was written.
+        /// Everything that was written.
         case orderly
-        /// What is safe without power; with `normal` only what was synced by chance.
+        /// Only what is safe without power; with durability `normal`, unsynced contents survive only by chance.
         case powerless(Durability)
     }
 
     private enum Asked {
-        /// - Parameter isDoomed: whether one before it could not be stored.
+        /// - Parameter isDoomed: True if a group before it could not be stored.
         case group(AppendGroup, isDoomed: Bool)
         case write([StoreChange])
         case purge(LetterQuery)
@@ -115,7 +115,7 @@ struct StoreQueue {
         }
     }
 
-    /// Events that nobody has offered yet; nil where there is nobody whom they are for.
+    /// Returns an append of new events, or nil if no dispatcher would get them.
     mutating func group(_ record: Record) -> StoreJob? {
         if settled.isEmpty || record.oneIn(20) { addDispatcher(record) }
         if routes.isEmpty || record.oneIn(10) { addRoute(record) }
@@ -141,7 +141,7 @@ struct StoreQueue {
         return .append(group)
     }
 
-    /// The newest event that is on its way and may get there.
+    /// The newest event in an outstanding group that may still be stored.
     private var newestOnItsWay: SequenceNumber? {
         for case .group(let group, let isDoomed) in waiting.reversed() {
             return isDoomed ? nil : group.chunk.lastSequenceNumber
@@ -166,7 +166,7 @@ struct StoreQueue {
         newRoutes[lastRoute] = members
     }
 
-    /// A dispatcher has settled some more, of which one may have died.
+    /// Returns a write in which a dispatcher settles some events, one of which may be dead-lettered.
     mutating func settling(_ record: Record) -> StoreJob? {
         if !saidBefore.isEmpty, record.oneIn(2) {
             let changes = saidBefore.removeFirst()
@@ -193,7 +193,7 @@ struct StoreQueue {
         return .write(changes)
     }
 
-    /// - Returns: whether that is something new.
+    /// - Returns: True if the settlement is new.
     private mutating func settleAgain(_ changes: [StoreChange]) -> Bool {
         guard case .settled(let number, let next)? = changes.first, saved.contains(number), let known = settled[number],
             next.position > known.position, max(next.position, next.ranges.last?.upperBound ?? 0) <= book.newest,
@@ -204,7 +204,7 @@ struct StoreQueue {
         return true
     }
 
-    /// Some dispatcher has settled a few more; nil where all have settled all.
+    /// Returns a write in which a dispatcher settles a few more events, or nil if all are settled.
     mutating func settlingSome(_ record: Record) -> StoreJob? {
         let newest = book.newest
         let behind = saved.filter { (settled[$0]?.position ?? newest) < newest }
@@ -222,7 +222,7 @@ struct StoreQueue {
             record: AppendGroup.sample(key.number...key.number, size: record.pick([10, 200, 600])).chunk.bytes)
     }
 
-    /// All have settled all that is stored.
+    /// Returns a write in which all dispatchers settle all stored events.
     mutating func settlingAll() -> StoreJob {
         for number in saved { settled[number] = Settled(through: max(book.newest, settled[number]?.position ?? 0)) }
         return .write(allSettled + [trim])
@@ -232,12 +232,12 @@ struct StoreQueue {
         givenUp.sorted().map { .forgetDispatcher($0) } + saved.map { .settled($0, settled[$0] ?? Settled(through: 0)) }
     }
 
-    /// The dispatchers that the store knows, or may know: others have settled nothing.
+    /// The dispatchers that the store may know. Others have settled nothing.
     private var saved: [DispatcherNumber] {
         settled.keys.filter { number in !groundwork.dispatchers.contains { $0.number == number } }.sorted()
     }
 
-    /// With what each has settled in the same write: what nobody needs is never said alone.
+    /// A trim to the lowest position. It is written together with the settlements, never alone.
     private var trim: StoreChange { .trim(through: settled.values.map(\.position).min() ?? book.newest) }
 
     mutating func somethingElse(_ record: Record) -> StoreJob? {
@@ -266,7 +266,7 @@ struct StoreQueue {
         }
     }
 
-    /// A route is forgotten of which nothing is left or on its way.
+    /// Returns a write that drops a route without pending or outstanding events.
     private mutating func forgetRoute(_ record: Record) -> StoreJob? {
         guard waiting.isEmpty, let route = routes.keys.sorted().randomElement(record), newRoutes[route] == nil else {
             return nil
@@ -354,7 +354,7 @@ struct StoreQueue {
         for name in group.groundwork.kept.keys { groundwork.kept[name] = nil }
     }
 
-    /// Those on their way behind it go on from it.
+    /// Marks the outstanding groups after a failed one, on which they depend.
     private mutating func doom(_ group: AppendGroup) {
         var unsaved = group.newRoutes
         for (place, asked) in waiting.enumerated() {

@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// The machine's disk and the simulated one do the same as long as nothing goes wrong.
+/// The machine's disk and the simulated one, which must behave the same unless a call fails.
 @Suite("A disk")
 struct DiskTests {
     @Test("Q1: bytes are read where they were written, and zeros where nothing was", arguments: Kind.allCases)

@@ -7,7 +7,7 @@ import Testing
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// A log of which one dispatcher still needs a little of each segment, and all others nothing.
+/// A log in which one dispatcher needs a little of each segment, and the others nothing.
 @Suite("What is still needed of sparse segments is copied, and stays where it is")
 struct LogCopyTests {
     @Test("Q10: also where the copy is told of by the first frame of the next segment", arguments: 0...60)
@@ -15,7 +15,7 @@ struct LogCopyTests {
         let scene = try LogCopyScene()
         for _ in 0..<count { scene.change() }
         scene.doChores()
-        // What is begun now looks through all segments.
+        // A copy that starts now reads all segments.
         for _ in 0..<40 { scene.change() }
         #expect(scene.copied > 0)
         #expect(scene.needed() == scene.meant)
@@ -27,7 +27,7 @@ struct LogCopyTests {
     func damaged() throws {
         let scene = try LogCopyScene()
         #expect(scene.rot(scene.meant[1]))
-        // A segment of which nothing is left may go while the others are copied, which begins again then.
+        // A segment without needed events may be dropped during the copy, which then starts again.
         for _ in 0..<3 {
             for _ in 0..<70 { scene.change() }
             scene.doChores()
@@ -67,7 +67,7 @@ struct LogCopyTests {
     }
 }
 
-/// Dispatcher 1 has settled all that it gets; dispatcher 2 gets every fifth event, and settles none.
+/// A log in which dispatcher 1 has settled all its events, and dispatcher 2 gets every fifth event and settles none.
 private final class LogCopyScene {
     /// The events that are needed.
     private(set) var meant: [SequenceNumber] = []
@@ -89,7 +89,7 @@ private final class LogCopyScene {
             if isNeeded { meant.append(last) }
         }
         write(.settled(1, Settled(through: last)))
-        // A start has all segments looked at.
+        // A start causes all segments to be checked.
         try reopen()
     }
 
@@ -131,7 +131,7 @@ private final class LogCopyScene {
         _ = engine?.commit([.write([change])])
     }
 
-    /// Changes something small.
+    /// Writes a small change.
     func change() { write(.keep("name", [1])) }
 
     // MARK: Chores
@@ -148,7 +148,7 @@ private final class LogCopyScene {
     // MARK: Damage
 
     /// Damages an event.
-    /// - Returns: whether it is there.
+    /// - Returns: True if the event was found.
     func rot(_ number: SequenceNumber) -> Bool {
         let id = Array("\"e\(number)\"".utf8)
         for path in platter.names.keys.sorted() {
@@ -161,13 +161,13 @@ private final class LogCopyScene {
         return false
     }
 
-    /// Events that were put aside since this was asked last.
+    /// The number of events quarantined since the last query.
     var quarantined: Int { engine?.takeQuarantined() ?? 0 }
 
-    /// How many segments have a copy that stands for them.
+    /// The number of segments replaced by a copy.
     var copied: Int { (engine as? LogEngine)?.counts.copied ?? 0 }
 
-    /// The events that can be read and are for the dispatcher that needs some.
+    /// Returns the readable events of the dispatcher that needs some.
     func needed() -> [SequenceNumber] {
         var (numbers, place): ([SequenceNumber], SequenceNumber) = ([], 0)
         while let chunk = try? engine?.read(after: place).get() {

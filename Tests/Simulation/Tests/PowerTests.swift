@@ -7,7 +7,7 @@ import Testing
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// A store on a simulated disk, whose daemon is killed and whose machine loses its power.
+/// A store on a simulated disk, whose daemon is killed and whose machine loses power.
 @Suite("What a store has acknowledged survives the power")
 struct PowerTests {
     private static let seeds = (1...20 as ClosedRange<UInt64>).map { Seed($0) }
@@ -99,7 +99,7 @@ private final class PowerScene {
         disk = SimulatedDisk(platter, record)
     }
 
-    /// - Returns: the numbers of the events that are there.
+    /// - Returns: The numbers of the stored events.
     @discardableResult
     func open() throws -> [SequenceNumber] {
         var options = DiskEventStore.Options(directory: "/data")
@@ -130,7 +130,7 @@ private final class PowerScene {
         return carryOut(.append(group))
     }
 
-    /// Changes something, which is not synced.
+    /// Writes a change, which is not synced.
     func write() {
         _ = carryOut(.write([.keep("name", [1])]))
     }

@@ -3,7 +3,8 @@ import Testing
 
 @Suite("The simulation of a whole service")
 struct SimulationTests {
-    /// How many histories a usual run has. `Tools/simulate` has as many as one likes, and sees to it that everything happens.
+    /// The number of histories in a test run. `Tools/simulate` runs as many as requested, and checks that every
+    /// situation occurs.
     private static let usual = 30
 
     @Test(

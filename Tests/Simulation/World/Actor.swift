@@ -1,8 +1,8 @@
 @testable import HeadgateServer
 
-/// Something that an actor may do next.
+/// A possible next action of an actor.
 struct Act {
-    /// How often it is chosen, beside the others.
+    /// The relative frequency of the action.
     let weight: Int
     let body: () -> Void
 
@@ -12,22 +12,22 @@ struct Act {
     }
 }
 
-/// Who takes part in a history beside the daemon: what it may do, and what it knows must hold.
+/// A participant of a history besides the daemon, with its possible actions and its checks.
 protocol Actor: AnyObject {
-    /// What it may do, at any time.
+    /// The actions that it may take now.
     var acts: [Act] { get }
-    /// Whether nothing is under way that it is a part of.
+    /// True if nothing that it takes part in is in progress.
     var isQuiet: Bool { get }
-    /// A daemon has been started, and serves.
+    /// Called when a daemon has started and serves.
     func lifeBegan(_ service: Service)
-    /// The daemon is gone, with all that it had in memory.
+    /// Called when the daemon has ended, and lost its memory.
     func lifeEnded(_ end: LifeEnd)
-    /// From now on it does nothing that would be in the way.
+    /// Called at the end of a run: from then on it must not disturb the others.
     func calmDown()
-    /// Does what is due, once all are calm.
-    /// - Returns: whether there was something to do.
+    /// Takes necessary actions at the end of a run.
+    /// - Returns: True if there was any.
     func goOn() -> Bool
-    /// Looks, once all is quiet, whether what must hold does.
+    /// Checks the results at the end of a run.
     func check()
 }
 
@@ -40,12 +40,12 @@ extension Actor {
     func check() {}
 }
 
-/// How a daemon's life ends.
+/// The way in which a life of the daemon ends.
 enum LifeEnd {
-    /// In order, with all written down.
+    /// An orderly stop: everything is written.
     case stopped
-    /// Killed: what it wrote is there.
+    /// A kill: everything written is kept.
     case killed
-    /// Without power: what it synced is there.
+    /// A power failure: everything synced is kept.
     case powerless
 }

@@ -3,41 +3,41 @@ import HeadgateData
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// How old each event is: the model of the scale on which the daemon counts ages (Behaviour P7), and of what is too old on it
-/// (Behaviour Q4).
+/// The age of each event: a model of the scale on which the daemon measures ages (Behaviour P7), and of the expired
+/// events (Behaviour Q4).
 ///
-/// The scale goes as true time goes, asleep or without power. Only from one boot to the next the daemon has to believe the wall
-/// clock: then the scale is ahead of true time, or behind, by what that jumped since the newest wall time that was kept. A wall clock
-/// that counts as not set adds nothing.
+/// The scale advances with true time, even while the machine sleeps or has no power. Only across a reboot must the
+/// daemon rely on the wall clock. The scale is then ahead or behind by the clock's jumps since the newest stored wall
+/// time. A wall clock that counts as not set adds nothing.
 final class Ages {
-    /// How long the store keeps an event, in milliseconds; nil where nothing grows too old in this history.
+    /// The maximum age of an event in milliseconds, or nil if no event expires in this history.
     let mostAge: Int64?
     private let record: Record
     private let scheduler: SimulatedScheduler
-    /// How far the scale is ahead of true time in this life.
+    /// The difference between the scale and true time in this life.
     private var ahead: Int64 = 0
-    /// When each boot began, in true time, and how far the scale was ahead in it.
+    /// For each boot, its start in true time and the difference between scale and true time.
     private var boots: [String: (start: Int64, ahead: Int64)] = [:]
-    /// When each event that was stored is of no more use, on the scale.
+    /// The expiry of each stored event, on the scale.
     private var ends: [SequenceNumber: Int64] = [:]
-    /// No event that is stored from now on came before.
+    /// A lower bound for the receipt of events stored from now on.
     private var gatheringSince: Int64 = 0
 
     init(_ record: Record, _ scheduler: SimulatedScheduler, mostAge: Int64?) {
         (self.record, self.scheduler, self.mostAge) = (record, scheduler, mostAge)
     }
 
-    /// The present on the scale.
+    /// The present time on the scale.
     var now: Int64 { scheduler.trueTime + ahead }
 
     // MARK: Events
 
-    /// A time to live for an event that a client is about to send; nil: none of its own.
+    /// Returns a time to live for an event, or nil for none.
     func timeToLive() -> Int? {
         mostAge != nil && record.oneIn(2) ? record.pick([1, 300, 300, 1_200, 3_000, 20_000]) : nil
     }
 
-    /// Events are given to the store. What their clients asked for is in their data.
+    /// Records events that go to the store, with the time to live in their data.
     func asked(_ chunk: Chunk) {
         defer { gatheringSince = now }
         guard let mostAge else { return }
@@ -57,27 +57,27 @@ final class Ages {
         return data["ttl"].flatMap(Int.init(dataItem:)).map(Int64.init)
     }
 
-    /// Whether an event is of no more use.
+    /// True if an event has expired.
     func isOver(_ number: SequenceNumber) -> Bool {
         ends[number].map { $0 <= now } ?? false
     }
 
-    /// When the first of some events are of no more use, where others are not yet; nil where all are at once, or never.
+    /// Returns the first expiry among the events if others expire later, or nil if there is no such moment ahead.
     func partEnds(of numbers: [SequenceNumber]) -> Int64? {
         let those = numbers.compactMap { ends[$0] }.sorted()
         guard let first = those.first, let last = those.last, first < last, first > now else { return nil }
         return first
     }
 
-    /// When all of these are of no more use; nil when some never are.
+    /// Returns the moment at which all of the events have expired, or nil if some never expire.
     func end(of numbers: Set<SequenceNumber>) -> Int64? {
         mostAge.map { _ in numbers.compactMap { ends[$0] }.max() ?? now }
     }
 
     // MARK: Restarts
 
-    /// A store was opened: from what it kept the scale goes on.
-    /// - Parameter isKept: whether the life before ended in order, with all written down.
+    /// Continues the scale from the stored state of an opened store.
+    /// - Parameter isKept: True if the previous life ended with an orderly stop.
     func opened(_ state: StoredState, isKept: Bool) {
         let kept = state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }
         let isKept = isKept && !boots.isEmpty
@@ -91,7 +91,7 @@ final class Ages {
         gatheringSince = now
     }
 
-    /// Where the scale stands at a boot after a pair was kept.
+    /// Returns the scale's value at a boot after the pair was stored.
     private func stampAtBoot(_ pair: ClockPair) -> Int64 {
         let wall = scheduler.wall.milliseconds
         let newest = pair.reference?.wall ?? SimulatedScheduler.builtAt
@@ -100,7 +100,7 @@ final class Ages {
         return max(pair.stamp, reference.stamp + wall - reference.wall.milliseconds)
     }
 
-    /// A pair says where the scale stood at some moment.
+    /// Checks a stored pair: the scale must have had that value at that moment.
     private func check(_ pair: ClockPair, isKept: Bool) {
         guard let boot = boots[pair.boot] else { return record.expect(false, "a clock of no boot was kept") }
         let then = boot.start + pair.sinceBoot + boot.ahead
@@ -114,7 +114,7 @@ final class Ages {
         record.expect(jumped == 0, "the clock jumped by \(jumped), and an orderly stop did not keep it")
     }
 
-    /// The daemon's scale is where it must be.
+    /// Checks that the daemon's scale agrees with the model.
     func check(_ service: Service) {
         let stamp = service.gate.events.presentStamp()
         record.expect(stamp == now, "the age scale stands at \(stamp), not at \(now)")

@@ -1,6 +1,6 @@
 @testable import HeadgateServer
 
-/// What may happen to the disk between two lives of the daemon: it rots, and other versions of the daemon use it.
+/// Changes of the disk between two lives of the daemon: damage, and use by other versions of the daemon.
 struct BetweenLives {
     private let world: World
     private let platter: Platter
@@ -14,7 +14,7 @@ struct BetweenLives {
     func spoil(_ scene: Scene, _ crowd: Crowd) {
         if let rot = world.ledger.rot, record.oneIn(2) {
             rot.strike(platter)
-            // With events their ids may be lost.
+            // The ids of lost events may be lost with them.
             if rot.kind == .frames { forgetIDs(crowd) }
         }
         guard scene.hasVersions, record.oneIn(3) else { return }
@@ -30,14 +30,14 @@ struct BetweenLives {
         for side in world.sides { side.forgetIDs() }
     }
 
-    /// - Returns: why a daemon does not start; nil when it does.
+    /// - Returns: The reason why a daemon does not start, or nil if it starts.
     private func startInVain() -> String? {
         defer { world.store.end() }
         do {
             _ = try world.start(isWell: true)
             return nil
         } catch {
-            // What the file says is looked at first.
+            // The configuration file is checked first.
             return world.file?.wasSound == false ? "a newer file" : "\(error)"
         }
     }

@@ -1,22 +1,22 @@
 import HeadgateCore
 
-/// The slow and obvious account of what has become of each event on its way to one dispatcher.
+/// The model of the outcome of each event of one dispatcher.
 final class Lane {
     let id: String
-    /// Safe, and not seen to end.
+    /// Stored events without a known outcome.
     private(set) var waiting: Set<SequenceNumber> = []
-    /// Ended in this life of the daemon.
+    /// Events delivered in this life of the daemon; `dead` has the dead-lettered ones.
     private(set) var delivered: Set<SequenceNumber> = []
     private(set) var dead: Set<SequenceNumber> = []
-    /// Dropped by a transformation.
+    /// Events dropped by a transformation.
     private(set) var dropped: Set<SequenceNumber> = []
-    /// Ended or let go of in an earlier life. Where that was not written down it may come again.
+    /// Events that ended in an earlier life. If that was not written, they may be sent again.
     private var before: Set<SequenceNumber> = []
     private let record: Record
     let ages: Ages
-    /// Events that rot has taken, or may have.
+    /// Events that are or may be damaged.
     var damaged: () -> Set<SequenceNumber> = { [] }
-    /// The daemon has given an event up for how long it was tried (Behaviour D9).
+    /// Called when the daemon has dead-lettered an event for its retry age (Behaviour D9).
     var agedOut: (SequenceNumber) -> Void = { _ in }
     let letters: LetterBook
 
@@ -24,22 +24,22 @@ final class Lane {
         (self.id, self.record, self.ages, self.letters) = (id, record, ages, letters)
     }
 
-    /// Whether there is no dispatcher at first.
+    /// True if the dispatcher does not exist at first.
     var comesLater: Bool { id == "c" || id == ConfigurationFile.lane }
 
-    /// Whether an event is or was for it.
+    /// True if an event is or was for this dispatcher.
     func isKnown(_ number: SequenceNumber) -> Bool {
         [waiting, delivered, dead, dropped].contains { $0.contains(number) }
     }
 
-    /// Whether there was anything for it in this life.
+    /// True if there was any event for it in this life.
     var hasHadSome: Bool { [waiting, delivered, dead, dropped].contains { !$0.isEmpty } }
 
     func safe(_ number: SequenceNumber) {
         waiting.insert(number)
     }
 
-    /// An event is on its way.
+    /// Checks an event that is sent.
     func taken(_ number: SequenceNumber) {
         record.expect(!delivered.contains(number), "\(id) gets \(number), which it has acknowledged")
         record.expect(!dead.contains(number), "\(id) gets \(number), which is dead")
@@ -62,12 +62,12 @@ final class Lane {
         dropped.insert(number)
     }
 
-    /// Whether its dispatcher came or went in this life, so that its counters are not all that happened.
+    /// True if the dispatcher was added or removed in this life, so that its counters are incomplete.
     var isPatchy = false
-    /// How many have been let go of as too old in this life.
+    /// The number of expired events in this life.
     private var expired = 0
 
-    /// None is let go of before its time (Behaviour Q4).
+    /// Checks that no event expires too early (Behaviour Q4).
     func checkAges(_ counters: Counters<DispatcherCounter>) {
         guard counters[.expired] != expired else { return }
         expired = counters[.expired]
@@ -78,11 +78,11 @@ final class Lane {
 
     // MARK: Restarts
 
-    /// A store was opened.
+    /// Checks an opened store.
     /// - Parameters:
-    ///   - found: what it has for this dispatcher.
-    ///   - lost: how many events were let go of in the life before, as the daemon counted them.
-    ///   - unanswered: what may be there, or not.
+    ///   - found: The events that the store has for this dispatcher.
+    ///   - lost: The number of events that the daemon counted as expired or evicted in the previous life.
+    ///   - unanswered: Events that may or may not be stored.
     func reopened(
         _ found: Set<SequenceNumber>, lost: Int, unanswered: Set<SequenceNumber>, after end: LifeEnd, isLax: Bool
     ) {
@@ -104,7 +104,8 @@ final class Lane {
         isPatchy = false
     }
 
-    /// All is quiet, so that nothing waits: what was not seen to end was let go of, and counted.
+    /// Checks the counters at the end: no event is pending, and those without an outcome must be counted as expired or
+    /// evicted.
     func check(_ counters: Counters<DispatcherCounter>?) {
         guard let counters else { return record.expect(false, "there is no \(id)") }
         record.expect(counters[.sent] == delivered.count, "\(id): sent is \(counters[.sent]), not \(delivered.count)")

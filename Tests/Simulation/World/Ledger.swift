@@ -1,36 +1,36 @@
 import HeadgateCore
 
-/// What the store has acknowledged, and to whom it goes: the model of a whole history.
+/// The acknowledged events and their dispatchers: the model of a whole history.
 final class Ledger {
     private(set) var lanes: [String: Lane] = [:]
-    /// Events that are safe.
+    /// Events that are safely stored.
     private(set) var safe: Set<SequenceNumber> = []
-    /// Events that were, and are lost since. Who is told late that they are safe was told so before.
+    /// Events that were safe and are lost since. A client may still get their late acknowledgement.
     private var taken: Set<SequenceNumber> = []
-    /// Groups that were asked for and not answered well: they may be there after the next start.
+    /// Groups without a successful answer, which may be stored after the next start.
     private var unanswered: [SequenceNumber: Set<String>] = [:]
     private var routes: [RouteNumber: [DispatcherNumber]] = [:]
     private var ids: [DispatcherNumber: String] = [:]
     let ages: Ages
-    /// Where there are rules and transformations.
+    /// The model of rules and transformations, if there are any.
     private(set) var rules: RuleAccount?
-    /// Where bytes rot.
+    /// The model of damage, if there is any.
     var rot: Rot?
-    /// Those that are gone.
+    /// The model of removed dispatchers.
     var orphans: Orphans?
     private(set) lazy var letters = LetterBook(record) { [unowned self] in ids[$0] ?? "\($0)" }
     let record: Record
 
-    /// - Parameter book: the rules that a daemon begins with, where there are any.
+    /// - Parameter book: The initial rules, if there are any.
     init(_ record: Record, _ ages: Ages, _ book: Rulebook?) {
         (self.record, self.ages) = (record, ages)
         rules = book.map { RuleAccount(record, $0) { [unowned self] in lane($0) } }
     }
 
-    /// Whether an event is safe, or was when that was said.
+    /// True if an event is safe, or was when it was acknowledged.
     func isOrWasSafe(_ number: SequenceNumber) -> Bool { maySayAcknowledged(number) || taken.contains(number) }
 
-    /// Whether an event may be called acknowledged: it is safe, or it was and has rotted: its id is remembered all the same.
+    /// True if an event may be acknowledged: it is safe, or it is damaged and its id is still remembered.
     func maySayAcknowledged(_ number: SequenceNumber) -> Bool {
         safe.contains(number) || rot?.damaged.contains(number) == true
     }
@@ -43,7 +43,7 @@ final class Ledger {
         return lane
     }
 
-    /// Whether there may have been a time without dispatchers in this life.
+    /// True if there may have been a time without dispatchers in this life.
     var mayBeUnrouted: Bool { rules != nil || lane("a").isPatchy && lane("b").isPatchy }
 
     // MARK: Store operations
@@ -97,12 +97,12 @@ final class Ledger {
 
     // MARK: Restarts
 
-    /// A store was opened: it must have all that it should, and nothing else.
+    /// Checks an opened store: it must have everything that it should, and nothing else.
     /// - Parameters:
-    ///   - found: every group that it can read, and those that are damaged.
-    ///   - table: every dead letter.
-    ///   - lost: by dispatcher, how many events were let go of in the life before.
-    ///   - isLax: whether less is promised: the newest may be gone.
+    ///   - found: Every readable group, and the damaged ones.
+    ///   - table: Every dead letter.
+    ///   - lost: The number of expired and evicted events in the previous life, by dispatcher.
+    ///   - isLax: True if the newest contents may be lost.
     func reopened(
         _ state: StoredState, _ found: (chunks: [Chunk], damaged: [SequenceNumber]), _ table: [StoredLetter],
         lost: [String: Int], after end: LifeEnd,
@@ -147,7 +147,8 @@ final class Ledger {
         unanswered = [:]
     }
 
-    /// The highest number that a start must know of: of damaged events, none of which was refused before, it is told by their bytes.
+    /// Returns the highest number that a start must know. The number of a damaged event is derived from its bytes,
+    /// unless events before it were refused.
     private func highest(of known: Set<SequenceNumber>) -> SequenceNumber {
         guard let rot else { return known.max() ?? 0 }
         var highest = known.subtracting(rot.damaged).max() ?? 0
@@ -155,12 +156,12 @@ final class Ledger {
         return highest
     }
 
-    /// What died in this life.
+    /// The events dead-lettered in this life.
     var dead: Set<LetterKey> {
         Set(lanes.values.flatMap { lane in lane.dead.map { LetterKey(lane: lane.id, number: $0) } })
     }
 
-    /// All is quiet: what is counted of the whole service is what became of its events.
+    /// Checks the counters of the whole service at the end.
     func check(_ counters: Counters<EventCounter>) {
         let all = lanes.values
         let (sent, dead) = (all.reduce(0) { $0 + $1.delivered.count }, all.reduce(0) { $0 + $1.dead.count })
@@ -176,12 +177,12 @@ final class Ledger {
         rules?.check(counters)
     }
 
-    /// All is quiet.
+    /// Checks the dead letters at the end.
     func check(_ table: [StoredLetter], counted: Int) {
         letters.check(table, dead: dead, counted: counted)
     }
 
-    /// A start counts what waits from summaries. It must be what there is.
+    /// Checks the number of pending events that a start computes from summaries.
     private func check(_ tallies: RouteTallies, of id: String, _ routes: [RouteNumber]) {
         let counted = tallies.events
         let found = routes.reduce(into: [:]) { $0[$1, default: 0] += 1 }

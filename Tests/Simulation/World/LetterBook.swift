@@ -1,44 +1,44 @@
 import HeadgateCore
 
-/// What a dead letter is about.
+/// The event of a dead letter.
 struct LetterKey: Hashable {
     let lane: String
     let number: SequenceNumber
 }
 
-/// The model of the dead letters (Behaviour D10): which are written down, and which went into the queue again.
+/// The model of the dead letters (Behaviour D10): stored and requeued ones.
 final class LetterBook {
-    /// Those that the store has, as it said.
+    /// Dead letters that the store has confirmed.
     private(set) var written: Set<LetterKey> = []
-    /// Those that it was asked to keep, and did not say that it does.
+    /// Dead letters that are to be stored and not confirmed.
     private(set) var asked: Set<LetterKey> = []
-    /// How many went into the queue again in this life.
+    /// The number requeued in this life.
     private(set) var requeued = 0
-    /// How many an operator had deleted.
+    /// The number purged by an operator.
     private(set) var purged = 0
-    /// Those that were deleted, or are in the queue again. Without power that may be undone.
+    /// Dead letters that were purged or requeued. A power failure may undo that.
     private var gone: Set<LetterKey> = []
-    /// Those of dispatchers that are given up.
+    /// Dead letters of dispatchers being dropped.
     private var forgetting: Set<LetterKey> = []
-    /// Those of dispatchers that were given up in this life.
+    /// Dead letters of dispatchers dropped in this life.
     private(set) var forgotten: Set<LetterKey> = []
     private var known: [LetterNumber: StoredLetter] = [:]
-    /// Those that went into the queue again in this life.
+    /// Dead letters requeued in this life.
     private var returned: Set<LetterKey> = []
-    /// Events that are to be in the queue again, by their new numbers.
+    /// Events being requeued, by their new numbers.
     private var returning: [SequenceNumber: LetterKey] = [:]
-    /// Under which number an event was sent first that was in the queue again since.
+    /// The first number of each requeued event.
     private var firsts: [SequenceNumber: SequenceNumber] = [:]
-    /// Whose letters are being deleted, beyond doubt in part only.
+    /// The purge in progress, which may be done in part.
     private var purging: LetterQuery?
-    /// Those whose deletion failed, as it was told: a crash may show that it was done.
+    /// Dead letters whose purge failed. After a crash it may turn out to be done.
     private var mayBePurged: Set<LetterKey> = []
-    /// Whether letters may be damaged.
+    /// True if dead letters may be damaged.
     var mayRot = false
     private let record: Record
     let lane: (DispatcherNumber) -> String
 
-    /// - Parameter lane: the id of a dispatcher.
+    /// - Parameter lane: Returns the id of a dispatcher.
     init(_ record: Record, lane: @escaping (DispatcherNumber) -> String) {
         (self.record, self.lane) = (record, lane)
     }
@@ -47,20 +47,20 @@ final class LetterBook {
         LetterKey(lane: lane(letter.dispatcher), number: letter.sequenceNumber)
     }
 
-    /// The number under which an event was accepted.
+    /// Returns the number under which an event was first accepted.
     func first(_ number: SequenceNumber) -> SequenceNumber { firsts[number] ?? number }
 
-    /// The numbers of letters that have been read.
+    /// The numbers of dead letters that have been read.
     var numbers: [LetterNumber] { known.keys.sorted() }
 
-    /// Whether there is, or was, a letter about something.
+    /// True if there is or was such a dead letter.
     func isKnown(_ key: LetterKey) -> Bool {
         written.contains(key) || asked.contains(key) || gone.contains(key)
     }
 
     // MARK: Store operations
 
-    /// - Parameter dead: what died in this life.
+    /// - Parameter dead: The events dead-lettered in this life.
     func asked(_ changes: [StoreChange], dead: @autoclosure () -> Set<LetterKey>) {
         for change in changes {
             switch change {
@@ -71,8 +71,8 @@ final class LetterBook {
         }
     }
 
-    /// A dispatcher is given up, and its letters with it: now, or once that can be written down. Those that waited to be written are not asked for
-    /// any more.
+    /// Records that a dispatcher is dropped together with its dead letters, now or when that can be written. Unwritten
+    /// dead letters of that dispatcher are no longer expected.
     private func forgotten(_ lane: String, _ dead: Set<LetterKey>) {
         let its = written.union(asked).filter { $0.lane == lane }
         gone.formUnion(its)
@@ -98,7 +98,7 @@ final class LetterBook {
         for letter in page.letters { known[letter.number] = letter }
     }
 
-    /// Events are given to the store: some of them may come of letters, in the same order.
+    /// Records events that go to the store, some of which may be requeued dead letters, in the same order.
     func asked(_ group: AppendGroup) {
         var letters = group.requeued.compactMap { known[$0] }[...]
         record.expect(letters.count == group.requeued.count, "letters are requeued that nobody read")
@@ -115,7 +115,7 @@ final class LetterBook {
 
     func answered(_ group: AppendGroup, _ fault: StoreFault?) {
         for event in group.chunk {
-            // What could not be stored, as it was told, may be found there after a crash.
+            // Events reported as not stored may be found after a crash.
             guard fault == nil, let key = returning.removeValue(forKey: event.sequenceNumber) else { continue }
             returned.insert(key)
             record.expect(written.remove(key) != nil, "\(key) is requeued, and was no letter")
@@ -130,13 +130,13 @@ final class LetterBook {
     }
 
     /// - Parameters:
-    ///   - count: how many it was, as the store says; nil where it does not.
-    ///   - table: what there is now.
+    ///   - count: The number that the store reports, or nil if the purge failed.
+    ///   - table: The remaining dead letters.
     func purged(_ query: LetterQuery, _ count: Int?, _ table: [StoredLetter]) {
         purging = nil
         let deleted = written.subtracting(table.map { key($0.letter) })
-        // Those of a dispatcher that is given up may have gone with it already: nobody has been told yet. It may be there again
-        // under another number, about which the query then is.
+        // Dead letters of a dropped dispatcher may be gone with the dispatcher, unreported so far. The dispatcher may
+        // exist again under another number, which the query then refers to.
         let certain = deleted.subtracting(forgetting)
         record.expect(certain.allSatisfy { isMeant($0, query) }, "\(certain) are deleted, and were not meant")
         if count == nil { mayBePurged.formUnion(written.filter { isMeant($0, query) }) }
@@ -159,12 +159,13 @@ final class LetterBook {
 
     // MARK: Restarts
 
-    /// A store was opened: each event is in the queue or among the letters (Behaviour D10), and none vanished.
+    /// Checks an opened store: each event is in the queue or among the dead letters (Behaviour D10), and none is lost.
     /// - Parameters:
-    ///   - table: the letters that it has.
-    ///   - queued: what it has in the queue, by dispatcher.
-    ///   - dead: what died in the life before.
-    ///   - damaged: events that rot has taken, or may have: one that died, and has no letter yet, does not wait either.
+    ///   - table: The dead letters in the store.
+    ///   - queued: The events in the queue, by dispatcher.
+    ///   - dead: The events dead-lettered in the previous life.
+    ///   - damaged: Events that are or may be damaged. A dead-lettered one without a stored dead letter is not in the
+    ///     queue either.
     func reopened(
         _ table: [StoredLetter], queued: [String: Set<SequenceNumber>], dead: Set<LetterKey>,
         damaged: Set<SequenceNumber>, after end: LifeEnd, isLax: Bool
@@ -181,7 +182,7 @@ final class LetterBook {
                 gone.contains(key) || returning.values.contains(key) || isPerhapsPurged(key)
                 || dead.contains(key) && damaged.contains(key.number)
             record.expect(isExplained || isLax, "the letter about \(key) has vanished")
-            // It was deleted, though nobody may have been told before the daemon ended. A later loss of power may undo that.
+            // It was purged, possibly unreported before the daemon ended. A later power failure may undo that.
             gone.insert(key)
         }
         for key in found.subtracting(written).subtracting(asked) {
@@ -194,8 +195,8 @@ final class LetterBook {
         (forgetting, forgotten, returned, mayBePurged) = ([], [], [], [])
     }
 
-    /// A crash neither loses an event that was being requeued nor has it twice: without power it may wait as if it had
-    /// never died, and rot may take it there.
+    /// Checks that a crash neither loses nor duplicates an event being requeued. After a power failure it may be
+    /// pending as if never dead-lettered, and may be damaged there.
     private func checkReturning(
         _ found: Set<LetterKey>, _ queued: [String: Set<SequenceNumber>], _ damaged: Set<SequenceNumber>
     ) {
@@ -203,7 +204,7 @@ final class LetterBook {
             let numbers = [key.number] + returning.filter { $0.value == key }.keys
             let waiting = numbers.filter { queued[key.lane]?.contains($0) == true }
             let places = waiting.count + [found, returned].count { $0.contains(key) }
-            // A requeue that failed leaves the letter, which may have been purged since.
+            // A failed requeue keeps the dead letter, which may have been purged since.
             let isPurged = gone.contains(key) || isPerhapsPurged(key)
             let isSo = places == 1 || places == 0 && (isPurged || !damaged.isDisjoint(with: numbers))
             record.expect(isSo, "\(key), which was being requeued, is in \(places) places")
@@ -211,7 +212,7 @@ final class LetterBook {
         }
     }
 
-    /// All is quiet.
+    /// Checks the dead letters at the end.
     func check(_ table: [StoredLetter], dead: Set<LetterKey>, counted: Int) {
         let found = Set(table.map { key($0.letter) })
         record.expect(found == written, "there are letters about \(found), not about \(written)")

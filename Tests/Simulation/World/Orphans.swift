@@ -1,28 +1,28 @@
 import HeadgateCore
 
-/// Since when dispatchers are gone, and what may become of their queues: the model of `orphan_retention` (Behaviour Q3).
+/// The model of `orphan_retention` (Behaviour Q3): when dispatchers were removed, and when their queues may be dropped.
 final class Orphans {
-    /// For how long the queue of a dispatcher that is gone is kept, in milliseconds; nil: for longer than any history.
+    /// The retention of a removed dispatcher's queue in milliseconds, or nil if longer than any history.
     private let retention: Int64?
-    /// Whether one may be given up earlier, to make room.
+    /// True if a queue may be dropped earlier to make room.
     private let makesRoom: Bool
     private let record: Record
     private let scheduler: SimulatedScheduler
     private let ages: Ages
-    /// Since when each may be gone, on the scale of ages.
+    /// The earliest possible removal of each dispatcher, on the age scale.
     private var earliest: [String: Int64] = [:]
-    /// Since when those were gone at first that are back, where a crash may undo that.
+    /// The first removal of dispatchers that are back, which a crash may bring into force again.
     private var returned: [String: Int64] = [:]
-    /// Those for which something was stored since, and with it that they are back.
+    /// Dispatchers for which an event was stored since, together with their return.
     private var needed: Set<String> = []
-    /// Since when it must count as gone in this life.
+    /// The latest possible removal of each dispatcher in this life.
     private var latest: [String: Int64] = [:]
-    /// When it was first seen that one should have been given up, since when that it was long ago, and how often.
+    /// For each overdue queue: when it was first seen, since when it counts as late, and how often.
     private var overdue: [String: (first: Instant, since: Instant?, times: Int)] = [:]
-    /// Those of which the store knows.
+    /// Dispatchers known to the store.
     private var known: [DispatcherNumber: String] = [:]
     private var forgotten: Set<DispatcherNumber> = []
-    /// Those whose time was over before they came back: they may have been given up.
+    /// Dispatchers whose retention was over before they came back, so that their queues may be dropped.
     private var perhaps: Set<DispatcherNumber> = []
 
     init(_ record: Record, _ scheduler: SimulatedScheduler, _ ages: Ages, retention: Int64?, makesRoom: Bool) {
@@ -32,13 +32,13 @@ final class Orphans {
 
     // MARK: Facts
 
-    /// A dispatcher is to be removed, or is.
+    /// Records that a dispatcher is being removed, or is.
     func goes(_ lane: String, isCertain: Bool) {
         earliest[lane] = earliest[lane] ?? ages.now
         if isCertain { latest[lane] = ages.now }
     }
 
-    /// One is to come back, or is back.
+    /// Records that a dispatcher is coming back, or is back.
     func comes(_ lane: String, isCertain: Bool) {
         (latest[lane], overdue[lane]) = (nil, nil)
         if isOver(lane) { perhaps.formUnion(known.filter { $0.value == lane }.keys) }
@@ -47,12 +47,12 @@ final class Orphans {
         needed.remove(lane)
     }
 
-    /// Something is stored for one.
+    /// Records that an event is stored for a dispatcher.
     func stored(for lane: String) {
         needed.insert(lane)
     }
 
-    /// A daemon begins with these.
+    /// Records the dispatchers that a new daemon starts with.
     func lifeBegan(with configured: Set<String>) {
         (latest, overdue, forgotten, perhaps) = ([:], [:], [], [])
         for lane in Set(known.values) {
@@ -60,8 +60,8 @@ final class Orphans {
         }
     }
 
-    /// A daemon begins without one. A boot may have bent the scale back behind the moment at which that was gone: whether
-    /// that is still known, or what counts is this start, depends on what was on the disk.
+    /// Records that a daemon starts without a dispatcher. A reboot may have set the scale back before the removal.
+    /// Depending on the disk, either the removal or this start then counts.
     private func isGone(_ lane: String) {
         let since = max(earliest[lane] ?? .min, ages.now)
         goes(lane, isCertain: true)
@@ -69,8 +69,8 @@ final class Orphans {
     }
 
     /// - Parameters:
-    ///   - isCertain: whether all is as it was written.
-    ///   - isLax: whether what was stored may be gone.
+    ///   - isCertain: True if everything is as it was written.
+    ///   - isLax: True if stored contents may be lost.
     func opened(_ dispatchers: [StoredDispatcher], isCertain: Bool, isLax: Bool) {
         known = Dictionary(dispatchers.map { ($0.number, $0.id) }) { $1 }
         if isCertain { returned = [:] }
@@ -88,14 +88,15 @@ final class Orphans {
 
     private func isOver(_ lane: String) -> Bool {
         guard let retention, let since = earliest[lane] else { return false }
-        // A start on a scale that was bent back behind that knows of it by what was on the disk: it may have noted it anew, or have found
-        // what was noted before on another scale. Of what it gives up at once nothing is said; later it is counted from that start.
+        // If the scale was set back before the removal, the result depends on the disk: the start may have recorded a
+        // new removal, or found the old one on another scale. A queue dropped at once is not checked; a later drop is
+        // counted from that start.
         return ages.now >= since + retention || ages.now < since
     }
 
-    /// The store is asked to forget one: not before its time.
+    /// Checks that the store is not asked to drop a dispatcher too early.
     func forgets(_ number: DispatcherNumber) {
-        // What could not be written is asked once more.
+        // A failed write is repeated.
         let lane = known.removeValue(forKey: number)
         guard forgotten.insert(number).inserted, let lane else { return }
         let isDue = isOver(lane) || perhaps.contains(number)
@@ -104,23 +105,23 @@ final class Orphans {
         if isDue { record.count(.orphanGivenUp) }
     }
 
-    /// Whether one is kept whose time will be over.
+    /// True if a queue is kept whose retention will end.
     var isKeepingForNow: Bool { retention != nil && latest.keys.contains { known.values.contains($0) } }
 
     // MARK: At the end of a turn
 
-    /// What is given up is written down some turns later, and where a write before it has failed some time.
+    /// The time until a drop is written: some turns, or longer after a failed write.
     private static let patience = (turns: 30, time: Duration.seconds(2))
 
-    /// Nothing waits for those that are given up: nobody would ever settle it.
-    /// - Parameter waiting: how many events wait for one.
+    /// Checks that no event is pending for a dropped dispatcher, where it would never be settled.
+    /// - Parameter waiting: Returns the number of pending events of a dispatcher.
     func checkForgotten(_ waiting: (DispatcherNumber) -> Int) {
         let stray = forgotten.first { known[$0] == nil && waiting($0) > 0 }
         record.expect(stray == nil, "events wait for \(stray ?? 0), which is given up")
     }
 
-    /// None is kept for much longer: the daemon looks once a minute.
-    /// - Parameter isLeaving: whether a batch of one is still on its way.
+    /// Checks that no queue is kept for much longer. The daemon checks once a minute.
+    /// - Parameter isLeaving: True if a batch of the dispatcher is still in flight.
     func check(isLeaving: (String) -> Bool) {
         guard let retention else { return }
         for (lane, since) in latest where ages.now >= since + retention && known.values.contains(lane) {

@@ -1,18 +1,18 @@
 import HeadgateSeeds
 
-/// What came of one history.
+/// The outcome of one history.
 struct Outcome {
     let seed: Seed
     let record: Record
     let violation: (any Error)?
 
-    /// How many steps a history has, before all has to come to rest.
+    /// The number of steps before the end of a history.
     static let steps = 250
 
-    /// Has a history happen.
+    /// Runs a history.
     /// - Parameters:
-    ///   - skipped: steps that are left out.
-    ///   - isDetailed: whether the trace has every call of the disk.
+    ///   - skipped: Steps to leave out.
+    ///   - isDetailed: True if the trace includes every call of the disk.
     init(of seed: Seed, skipping skipped: Set<Int> = [], isDetailed: Bool = false) {
         self.seed = seed
         let world = World(seed: seed)
@@ -26,7 +26,7 @@ struct Outcome {
         }
     }
 
-    /// Has a history of a store alone happen.
+    /// Runs a history of a store alone.
     init(ofStore seed: Seed, isDetailed: Bool = false) {
         self.seed = seed
         let history = StoreHistory(seed: seed)
@@ -40,14 +40,14 @@ struct Outcome {
         }
     }
 
-    /// What people want to know of a history that broke a promise.
+    /// Returns the violation and the last lines of the trace.
     func told(lines: Int) -> String {
         let complaint = violation.map { "\($0)" } ?? "all held"
         return (["\(seed): \(complaint)"] + record.trace.suffix(lines)).joined(separator: "\n")
     }
 }
 
-/// How often each situation came about in some histories.
+/// The number of times that each situation occurred in some histories.
 struct Coverage {
     private var counts: [Situation: Int] = [:]
 

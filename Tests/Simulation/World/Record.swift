@@ -1,6 +1,6 @@
 import HeadgateSeeds
 
-/// What happens rarely, and has to happen in some history: a case is all that a new one needs.
+/// Rare situations that must occur in some history. A new one needs only a case here.
 enum Situation: String, CaseIterable {
     case duplicate, cutLine, garbage, lineTooLong, batch, halfClosed, lostClient
     case tooManyConnections, slowReader, pausedReading, groupFull
@@ -34,7 +34,7 @@ enum Situation: String, CaseIterable {
     case keyUsed, keyRefused, keyRefusedAgain, boardPut, boardTaken
     case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending
 
-    /// What has to happen in histories of a store alone.
+    /// Situations that must occur in histories of a store alone.
     static let ofStores: [Situation] = [
         .segmentBegun, .segmentForgotten, .segmentCopied, .logRecovered, .writtenAtOnce, .syncedAhead, .diskFilled,
         .ioError, .syncFailed, .killed, .powerLost, .startFailed, .stoppedInOrder, .unansweredKept, .unpacked,
@@ -42,16 +42,16 @@ enum Situation: String, CaseIterable {
     ]
 }
 
-/// Something that must not be.
+/// A broken promise.
 struct Violation: Error, CustomStringConvertible {
     let description: String
 }
 
-/// What one history writes down: its chance, its trace, what happened, and the first thing that was wrong.
+/// The record of one history: its random choices, its trace, the situations, and the first violation.
 final class Record {
     private(set) var counts: [Situation: Int] = [:]
     private(set) var violation: Violation?
-    /// The same for the same trace (FNV-1a).
+    /// A hash of the trace (FNV-1a).
     private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     private(set) var trace: [String] = []
     private let seed: Seed
@@ -62,7 +62,7 @@ final class Record {
         random = SeededRandom(seed: seed)
     }
 
-    /// The next step begins. Its chance is its own: what is left out before it changes nothing of it.
+    /// Begins a step with its own random numbers, so that leaving out earlier steps does not change it.
     func beginStep(_ number: Int) {
         var mixed = SeededRandom(seed: seed)
         random = SeededRandom(seed: Seed(mixed.next() &+ UInt64(number) &* 0xD129_0A3B_9E6C_55F1))
@@ -77,14 +77,14 @@ final class Record {
         for byte in line.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
     }
 
-    /// Whether the trace has every call of the disk.
+    /// True if the trace includes every call of the disk.
     var isDetailed = false
 
     func detail(_ line: @autoclosure () -> String) {
         if isDetailed { trace.append("    " + line()) }
     }
 
-    /// Whether only that is certain which always holds.
+    /// True if only the promises that always hold can be checked.
     var isLax: () -> Bool = { false }
 
     func expect(_ isSo: Bool, _ complaint: @autoclosure () -> String) {
@@ -92,7 +92,7 @@ final class Record {
         insist(false, complaint())
     }
 
-    /// Something holds whatever has happened.
+    /// Checks a promise that holds in every history.
     func insist(_ isSo: Bool, _ complaint: @autoclosure () -> String) {
         guard !isSo, violation == nil else { return }
         violation = Violation(description: complaint())
@@ -109,6 +109,6 @@ final class Record {
         String(decoding: (0..<count).map { _ in UInt8(number(97...122)) }, as: UTF8.self)
     }
 
-    /// - Parameter choices: at least one.
+    /// - Parameter choices: Not empty.
     func pick<Choice>(_ choices: [Choice]) -> Choice { choices[number(0...choices.count - 1)] }
 }

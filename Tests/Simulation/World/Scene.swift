@@ -4,52 +4,52 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// What a history begins with: settings drawn by chance, small enough that every limit is met.
+/// The initial state of a history: random settings, with limits small enough to be reached.
 struct Scene {
-    /// The most bytes that wait for a client before it counts as one that does not read.
+    /// The maximum pending output of a client before it counts as a slow reader, in bytes.
     static let mostOutput = 4_000
-    /// The most requests of one client that wait.
+    /// The maximum number of unanswered requests of one client.
     static let mostUnanswered = 6
-    /// The most connections at once.
+    /// The maximum number of connections.
     static let mostConnections = 5
 
     let durability: Durability
     let storeKind: StoreKind
-    /// Whether a start may ask for another kind of store than there is.
+    /// True if a start may request another kind of store.
     let changesStoreKind: Bool
-    /// How large the segments of a log are, in bytes: so small that a history has many of them. Some become larger.
+    /// The size of a log's segments in bytes, small enough for a history to have many. Some segments become larger.
     let segmentSize: Int
     private(set) var settings: DataObject = [:]
-    /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
+    /// The maximum age of events in milliseconds, or nil if it exceeds the history.
     let mostAge: Int64?
-    /// Whether an operator changes settings: then there is a third dispatcher at times.
+    /// True if an operator changes settings, including a third dispatcher.
     let changesSettings: Bool
-    /// What the dispatchers promise.
+    /// The limits of the dispatchers.
     let terms: [String: FarSide.Terms]
     let workTerms: WorkSide.Terms
     let boardTerms: BoardTerms
-    /// What a dispatcher that publishes into a stream promises, where there is one.
+    /// The limits of a dispatcher that publishes into a stream, if there is one.
     let streamTerms: FarSide.Terms?
     let patience: Patience
-    /// The rules and transformations that a daemon begins with; nil: there are never any.
+    /// The initial rules and transformations, or nil if there are never any.
     let rules: Rulebook?
-    /// How long the queue of a dispatcher that is gone is kept, in milliseconds, where that is short.
+    /// The retention of a removed dispatcher's queue in milliseconds, or nil if it exceeds the history.
     let orphanRetention: Int64?
-    /// Whether bytes rot, and which.
+    /// The kind of damage to stored data, if there is any.
     let rot: Rot.Kind?
-    /// How small the disk is; nil: it has room for all.
+    /// The size of a small disk, or nil if it is unlimited.
     let diskRoom: DiskRoom?
-    /// Whether syncs take their time.
+    /// True if syncs are slow.
     let hasSlowSyncs: Bool
-    /// Whether other versions of the daemon use the same disk.
+    /// True if other versions of the daemon use the same disk.
     let hasVersions: Bool
-    /// Whether there is a configuration file beside what the program sets.
+    /// True if there is a configuration file besides the programmatic settings.
     let hasFile: Bool
-    /// Whether there are programs with the Swift client.
+    /// True if there are programs with the Swift client.
     let hasPrograms: Bool
-    /// What stands before a dispatcher; nil: nothing does.
+    /// The activation barrier of a dispatcher, if there is one.
     let key: KeyTerms?
-    /// How large groups of events become: so small, at times, that clients wait for room in one.
+    /// The bounds of event groups, at times so small that clients wait for room.
     let groups: GroupBounds
 
     init(_ record: Record) {
@@ -68,7 +68,7 @@ struct Scene {
         rules = record.oneIn(3) ? Rulebook(record) : nil
         key = record.oneIn(3) ? KeyTerms(record) : nil
         durability = record.oneIn(4) ? .normal : .full
-        // What other versions have written is a database.
+        // Other versions have written a database, not a log.
         let kind: StoreKind = !hasVersions && record.oneIn(2) ? .log : .sqlite
         storeKind = rot?.store ?? kind
         changesStoreKind = rot == nil && record.oneIn(3)
@@ -77,7 +77,7 @@ struct Scene {
         segmentSize = diskRoom?.segmentSize ?? record.pick([1, 1, 3, 6]) << 10
         hasSlowSyncs = record.oneIn(5)
         hasPrograms = record.oneIn(3)
-        // Who waits for room in a group waits for the disk, and all that it asks for behind that.
+        // A client that waits for room in a group also waits for the disk, as do its later requests.
         groups = !hasSlowSyncs && record.oneIn(3) ? .small(record) : GroupBounds()
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
@@ -107,7 +107,7 @@ struct Scene {
             .patched(with: hasPrograms ? StandingCalls.settings : [:])
     }
 
-    /// Sometimes nothing goes while nobody uses a client (Behaviour B26).
+    /// Returns settings that, at times, block dispatches while no client is in the foreground (Behaviour B26).
     private static func barriers(_ record: Record) -> DataObject {
         guard record.oneIn(3) else { return [:] }
         let barrier: DataObject = [
@@ -116,10 +116,10 @@ struct Scene {
         return ["barriers": ["ApplicationStatusBarrier": .object(barrier)]]
     }
 
-    /// Whether the queue of a dispatcher that is gone may have to make room.
+    /// True if the queue of a removed dispatcher may be dropped to make room.
     var makesRoom: Bool { settings.get(key: "store", as: DataObject.self)?["overflow"] != nil }
 
-    /// What the settings have for a dispatcher.
+    /// Returns the settings of a dispatcher.
     func entry(of id: String, _ terms: FarSide.Terms) -> DataObject {
         var entry = Scene.limits(terms).patched(with: patience.settings)
         if rules != nil { entry = entry.patched(with: Rulebook.reference(of: id)) }
@@ -140,7 +140,7 @@ struct Scene {
             with: ["kind": "worked", "lease_ms": .number(DataNumber(Int(terms.lease.wholeMilliseconds)))])
     }
 
-    /// Ages are in seconds.
+    /// Returns the store's settings. Ages are in seconds.
     private static func store(_ record: Record, mostAge: Int?, retention: Int?) -> DataItem {
         var store: DataObject = ["max_events": .number(DataNumber(record.pick([12, 50, 200])))]
         if record.oneIn(3) { store["overflow"] = "drop_oldest" }

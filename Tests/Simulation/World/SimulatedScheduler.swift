@@ -4,12 +4,12 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// A service's scheduler without a loop: time passes and turns end when the history says so, on the caller's thread.
+/// A scheduler without an event loop. Time advances and turns end when the history says so, on the caller's thread.
 final class SimulatedScheduler: Scheduler {
     private let clock = ManualScheduler()
-    /// By how much the wall clock was set, in all.
+    /// The sum of all changes of the wall clock, in milliseconds.
     private(set) var jumped: Int64 = 0
-    /// When the simulated program was built (Behaviour P7).
+    /// The build time of the simulated program (Behaviour P7).
     static let builtAt = Timestamp(milliseconds: 1_790_000_000_000)
 
     var now: Instant { clock.now }
@@ -17,7 +17,7 @@ final class SimulatedScheduler: Scheduler {
     var sinceBoot: Int64 { clock.sinceBoot }
     var boot: String { clock.boot }
     var isCurrent: Bool { true }
-    /// What the wall clock would say if nobody had ever set it.
+    /// The wall time without any change of the clock.
     var trueTime: Int64 { wall.milliseconds - jumped }
 
     func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) {
@@ -38,27 +38,27 @@ final class SimulatedScheduler: Scheduler {
 
     func preconditionOnScheduler() {}
 
-    /// Ends the turn, phase by phase. What waits for the next turn's end is put there.
+    /// Ends the turn, phase by phase. Work submitted meanwhile waits for the end of the next turn.
     func endTurn() {
         clock.endTurn()
     }
 
-    /// Moves both clocks, and does on the way what is due, with all that follows from it.
+    /// Advances both clocks, and runs everything that becomes due.
     func advance(by duration: Duration) {
         clock.advance(by: duration)
     }
 
-    /// The process is gone, and all that was to happen with it.
+    /// Ends the process and drops its pending work.
     func restart() {
         clock.restart()
     }
 
-    /// The machine is without power for a while.
+    /// Reboots the machine after a time without power.
     func reboot(after duration: Duration) {
         clock.reboot(after: duration)
     }
 
-    /// The wall clock comes up wrong after a boot, as on a board without a battery. Returns the time that it shows.
+    /// Sets a wrong wall clock after a boot, as on a board without a battery. Returns the displayed time.
     func upsetClock(_ record: Record) -> Timestamp {
         let hour: Int64 = 3_600_000
         let wall = wall.milliseconds
@@ -68,12 +68,12 @@ final class SimulatedScheduler: Scheduler {
         return self.wall
     }
 
-    /// The machine sleeps.
+    /// Lets the machine sleep.
     func sleep(for duration: Duration) {
         clock.sleep(for: duration)
     }
 
-    /// The wall clock is set to another time.
+    /// Changes the wall clock.
     func jump(by milliseconds: Int64) {
         clock.wall.milliseconds += milliseconds
         jumped += milliseconds

@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// What befalls the daemon and its disk.
+/// Failures of the daemon and its disk.
 final class Trouble: Actor {
     private unowned let world: World
     private var isCalm = false
@@ -24,7 +24,8 @@ final class Trouble: Actor {
         return acts + rots + copies + [Act(haste, endAtTurnover)]
     }
 
-    /// What rots is found when it is read, behind a start that begins with the log as it is; and the worst moment for the newest events.
+    /// Actions while data may be damaged: damage is found when it is read, or after a start with the damaged log. They
+    /// include the worst moment for the newest events.
     private func rots(_ rot: Rot?) -> [Act] {
         guard let rot, rot.kind == .frames else { return [] }
         return [
@@ -34,7 +35,7 @@ final class Trouble: Actor {
         ]
     }
 
-    /// Many events are refused, one behind the other, and one is not.
+    /// Makes many events in a row fail, and then one succeed.
     private func refuse() {
         guard let client = world.idle() else { return }
         world.endTurn()
@@ -50,7 +51,7 @@ final class Trouble: Actor {
         client.connection.tell(most: 5_000)
     }
 
-    /// What a start has to read lies in several groups of the segment that is written to.
+    /// Restarts the daemon with several groups in the current segment.
     private func restartBehindGroups() {
         guard let client = world.idle() else { return }
         for _ in 0..<4 {
@@ -89,7 +90,7 @@ final class Trouble: Actor {
         }
     }
 
-    /// A sync fails while segments are copied, so that the log has to be mended between two pieces of that.
+    /// Makes a sync fail while segments are being copied, so that the log must recover in between.
     private func failWhileCopying() {
         guard let client = world.idle() else { return }
         record.count(.copyAmbushed)
@@ -104,7 +105,7 @@ final class Trouble: Actor {
         disk.mood = mood
     }
 
-    /// The worst moment for a log: of its segments some have just come and gone, or what is damaged has been put aside.
+    /// Ends the daemon while segments were just begun or dropped, or damaged contents quarantined.
     private func endAtTurnover() {
         record.count(.diedAtTurnover)
         world.die(record.oneIn(world.store.desk.hasPutAside ? 2 : 3) ? .killed : .powerless)

@@ -5,8 +5,8 @@ import HeadgateSeeds
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// One history: a daemon that is started, dies and is started again on what the disk then has, and everybody around it, on one
-/// thread and without a real clock. What is not under test is here, and does what chance says.
+/// One history: a daemon that starts, crashes, and starts again with the contents of the disk, and all its
+/// surroundings, on one thread and without a real clock. Everything except the code under test is simulated and random.
 final class World {
     let record: Record
     let scheduler = SimulatedScheduler()
@@ -15,7 +15,7 @@ final class World {
     let workSide: WorkSide
     private let streamSide: StreamSide?
     private(set) var service: Service?
-    /// The store of the daemon that lives, or is being started.
+    /// The store of the daemon that runs or starts.
     private(set) var store: WitnessedStore
     private let platter = Platter()
     private let scene: Scene
@@ -23,10 +23,10 @@ final class World {
     let file: ConfigurationFile?
     private var actors: [any Actor] = []
     private var fillers: Fillers?
-    /// How the last life ended, and how many events it had let go of by dispatcher.
+    /// The end of the last life, and its expired and evicted events by dispatcher.
     private var lastEnd = LifeEnd.stopped
     private var lost: [String: Int] = [:]
-    /// Whether the disk was well while the last daemon stopped in order.
+    /// True if the disk had no failure while the last daemon stopped.
     private var wasWell = true
     private var isResting = false
 
@@ -64,7 +64,7 @@ final class World {
         let barrierClients = BarrierClients(
             record, crowd, sides, workSide, isDiskSound: scene.rot == nil && !scene.hasVersions)
         let nature = Nature(record, scheduler, ledger.ages, sides)
-        // Who tries for ever to write letters for which there is no room keeps nobody from anything else.
+        // A daemon that retries to write dead letters without room delays nothing else, so it does not count as busy.
         nature.isDiskBusy = { [unowned self] in !store.desk.isIdle && fillers?.lacksRoomForLetters != true }
         let people = Operator(record, scheduler, crowd, sides, ledger, scene, file)
         actors = [
@@ -93,7 +93,7 @@ final class World {
 
     // MARK: The history
 
-    /// - Parameter skipped: steps that are left out.
+    /// - Parameter skipped: Steps to leave out.
     func run(steps: Int, skipping skipped: Set<Int> = []) throws {
         record.note("\(scene.settings)")
         begin()
@@ -122,17 +122,17 @@ final class World {
         reviveIfDead()
     }
 
-    /// Something rots while the daemon lives.
+    /// Damages something while the daemon runs.
     func rot() {
         ledger.rot?.strike(platter, inLife: true)
         crowd.forgetIDs()
         for side in sides { side.forgetIDs() }
     }
 
-    /// A client to which nothing is owed.
+    /// Returns a client without outstanding answers.
     func idle() -> SimulatedClient? { crowd.idle() }
 
-    /// Ends the loop's turn, and gives the store's thread one.
+    /// Ends the loop's turn, and gives the store's thread a turn.
     func endTurn() {
         scheduler.endTurn()
         if !record.oneIn(3) { store.desk.takeTurn() }
@@ -154,7 +154,7 @@ final class World {
 
     // MARK: Restarts
 
-    /// Starts a daemon on what there is. A disk that is not well may keep it from starting: then it is well.
+    /// Starts a daemon with the contents of the disk. If disk failures prevent that, the last attempt has none.
     private func begin() {
         for tries in 1...World.mostStarts where service == nil {
             guard let started = attempt(isWell: tries == World.mostStarts) else {
@@ -172,14 +172,14 @@ final class World {
         record.insist(service != nil, "the daemon does not start")
     }
 
-    /// So many starts in a row may be kept from coming to their end, but for the last.
+    /// The maximum number of start attempts. The last one has no failures.
     private static let mostStarts = 20
 
     private func attempt(isWell: Bool) -> Service? {
         do {
             return try start(isWell: isWell)
         } catch {
-            // What SQLite sees to be damaged is set aside.
+            // Damage that SQLite reports is set aside and must not prevent a start.
             let isSeen = ["malformed", "not a database", "damaged"].contains { "\(error)".contains($0) }
             record.insist(
                 !isSeen || store.disk.isDown || !store.disk.isWell, "damage keeps a daemon from starting: \(error)")
@@ -187,7 +187,8 @@ final class World {
         }
     }
 
-    /// What is damaged, and looks like a store that somebody else has changed, is for people: they begin with nothing.
+    /// Starts with an empty store. A damaged store that looks as if another program had changed it requires an
+    /// operator.
     private func beginAfresh() {
         record.note("somebody takes the store away")
         for path in platter.names.keys.sorted() { platter.name(path, nil) }
@@ -196,7 +197,7 @@ final class World {
         if let service { for actor in actors { actor.lifeBegan(service) } }
     }
 
-    /// - Parameter isWell: whether nothing happens to it on the way.
+    /// - Parameter isWell: True if no failure may happen during the start.
     func start(isWell: Bool = false) throws -> Service {
         let disk = SimulatedDisk(platter, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
@@ -230,14 +231,14 @@ final class World {
         return service
     }
 
-    /// A call of the disk may have been the daemon's last.
+    /// Ends the daemon if a call of the disk was its last.
     private func reviveIfDead() {
         guard store.disk.isDown else { return }
         record.count(.diedInACall)
         die(record.oneIn(2) ? .powerless : .killed)
     }
 
-    /// A start has a disk that is not well, at times, and more often where it moves what is stored.
+    /// Prepares failures of the disk during a start, more often during a move of the store.
     private func trouble(_ disk: SimulatedDisk, isMove: Bool) {
         if isMove, record.oneIn(2) {
             record.count(.moveTroubled)
@@ -246,13 +247,13 @@ final class World {
             } else {
                 (disk.mood.failsToSync, disk.callsToLiveMoved) = (2, record.number(0...12))
                 guard record.oneIn(2) else { return }
-                // What fails is what the new store is closed with.
+                // Lets the steps that complete the new store fail.
                 (disk.mood.failsToSync, disk.syncsOfMove) = (nil, record.number(0...10))
             }
             return
         }
         if ledger.rot?.kind == .log, record.oneIn(4) { ledger.rot?.misread(disk) }
-        // Where there is no room a start does other things, and it is those that have to be cut off.
+        // On a full disk a start takes other paths, which should be interrupted.
         if platter.room != nil, record.oneIn(2) {
             if record.oneIn(2) { disk.mood.failsToSync = 2 } else { disk.callsToLive = record.number(0...15) }
             return
@@ -266,7 +267,7 @@ final class World {
         }
     }
 
-    /// The daemon is gone, and the next is started.
+    /// Ends the daemon, and starts the next.
     func die(_ end: LifeEnd) {
         lose(end)
         begin()
@@ -277,11 +278,11 @@ final class World {
         stop()
         lose(orderlyEnd)
         begin()
-        // A segment is gone on with: what rots in it now was sound when the start looked.
+        // The current segment is continued, so damage in it now is found only after the start has checked it.
         if ledger.rot?.kind == .frames, record.oneIn(2) { rot() }
     }
 
-    /// On a small disk there may be no room to write down what is settled: then it is as if the daemon had been killed.
+    /// On a small disk settlements may not be written for lack of room, as after a kill.
     private var orderlyEnd: LifeEnd { platter.room == nil ? .stopped : .killed }
 
     private func lose(_ end: LifeEnd) {
@@ -294,7 +295,7 @@ final class World {
                 lost[summary.id] = summary.counters[.evicted] + summary.counters[.expired]
             }
         }
-        // What went without power is not known before a store was opened again.
+        // The losses of a power failure are unknown until a store is opened.
         if lastEnd != .powerless { lastEnd = end }
         let leaving = letGo()
         store.end()
@@ -314,15 +315,15 @@ final class World {
         case .stopped: scheduler.restart()
         }
         for actor in actors { actor.lifeEnded(end) }
-        // What is made of their going comes to nothing.
+        // Work caused by their release is dropped with the scheduler's restart.
         if let leaving { release(leaving.service, leaving.sessions) }
         scheduler.restart()
         if !isResting { BetweenLives(self, platter).spoil(scene, crowd) }
         ledger.rot?.lifeEnded()
     }
 
-    /// Nothing of the daemon is held on to: sessions hold it, and it holds them.
-    /// - Returns: the daemon, and its sessions.
+    /// Breaks the reference cycle between the daemon and its sessions.
+    /// - Returns: The daemon and its sessions.
     private func letGo() -> (service: Service, sessions: [Session])? {
         guard let leaving = service else { return nil }
         let sessions = Array(leaving.sessions.all)
@@ -331,7 +332,7 @@ final class World {
         return (leaving, sessions)
     }
 
-    /// Whatever holds a session of a daemon that is gone lets go of it: boards, watches, and what clients waited for.
+    /// Releases the references to sessions of a daemon that has ended: boards, watches, and waiting requests.
     private func release(_ service: Service, _ sessions: [Session]) {
         for session in sessions { session.connectionClosed() }
         service.gate.events.forgetWaiters()
@@ -354,7 +355,7 @@ final class World {
 
     // MARK: End of the run
 
-    /// All is well and everybody reads: nothing may be left, or stuck.
+    /// Ends the run without failures. Afterwards nothing may be pending or stuck.
     private func rest() {
         record.note("all is well")
         isResting = true
@@ -362,7 +363,7 @@ final class World {
         var turns = 0
         let most = ledger.rot?.isWild == true ? 100 : 3_000
         while turns < most, !isQuiet, record.violation == nil {
-            // Also where somebody always does something time passes: some wait for no more than that.
+            // Time passes even while actors are active, since some of them only wait for time.
             goOn(lettingTimePass: turns % 10 == 9)
             turns += 1
         }
@@ -371,7 +372,7 @@ final class World {
         if fillers?.lacksRoomForLetters != true {
             ledger.check(store.allLetters, counted: service?.gate.counts.all[.requeued] ?? 0)
         }
-        // Who died of age is known of letters, and these may still wait for room.
+        // Events dead-lettered for their age are known only by their dead letters, which may still wait for room.
         let isKnown = fillers?.lacksRoomForLetters != true || scene.patience.mostAge == nil
         for side in sides where isKnown && !side.isGone && !side.lane.isPatchy {
             let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
@@ -382,7 +383,7 @@ final class World {
         fillers?.expectRoom()
     }
 
-    /// The metrics agree with status, and with what was seen at the destinations.
+    /// Checks that the metrics agree with status and with the destinations.
     private func checkMetrics(of sides: [FarSide] = []) {
         guard let service else { return }
         let metrics = MetricsAccount(service)
@@ -406,7 +407,7 @@ final class World {
             && service.sessions.all.allSatisfy { $0.machine.account == SessionAccount() }
     }
 
-    /// What is not at rest.
+    /// A description of everything that is not finished.
     private var stuck: String {
         guard let service else { return "there is no daemon" }
         let dispatchers = service.gate.dispatcherSummaries.filter { $0.pending + $0.inFlight > 0 }
@@ -418,7 +419,7 @@ final class World {
     }
 
     private func end() {
-        // Pieces of a log are put aside as such.
+        // Damaged parts of a log are set aside in their own folder.
         let strange = platter.names.keys.filter { $0.contains("damaged") && !$0.hasPrefix("/data/log/damaged/") }
         let hasPieces = platter.names.keys.contains { $0.hasPrefix("/data/log/damaged/") }
         record.expect(strange.isEmpty && (!hasPieces || ledger.rot != nil), "a sound store was set aside")
