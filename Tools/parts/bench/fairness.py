@@ -1,4 +1,4 @@
-"""What is left to a client at work beside others that send garbage as fast as they are taken (Behaviour X3)."""
+"""Measures a client's throughput while other clients send garbage as fast as the daemon reads it (Behaviour X3)."""
 
 import argparse
 import contextlib
@@ -15,7 +15,7 @@ import time
 from machine import ROOT, build_c, find_program, real_disk, run
 from servers import BenchmarkError, Headgate
 
-# What costs the daemon most: tiny lines, each answered; long ones; calls that tell much; many calls in one line.
+# The most expensive input: tiny lines, each answered; long lines; calls with long answers; many calls in one line.
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"%s"}'
 GARBAGE = {
     "2-byte lines": b"x\n",
@@ -24,13 +24,13 @@ GARBAGE = {
     "1000 pings a line": b"[" + b",".join([CALL % b"ping"] * 1000) + b"]\n",
 }
 MAKERS = [1, 3]
-# What a client usually has; and where the daemon has no disk to wait for, so that all that garbage gets is taken from it.
+# The usual durability, and memory, where the daemon never waits for a disk, so that garbage directly costs throughput.
 DURABILITIES = ["full", "memory"]
 PIECE = 1 << 16
 
 
 def make_garbage(path: str, line: bytes) -> None:
-    """Sends lines as fast as they are taken, and takes the answers. Ends with the daemon."""
+    """Sends lines as fast as the daemon reads them, and reads the answers. Ends with the daemon."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         connection.setblocking(False)
@@ -48,7 +48,7 @@ def make_garbage(path: str, line: bytes) -> None:
 
 @contextlib.contextmanager
 def garbage(server: Headgate, kind: str, makers: int):
-    """So many makers of a kind of garbage, each a process."""
+    """Processes that send one kind of garbage."""
     command = [sys.executable, __file__, "--make", kind, str(server.socket_path)]
     processes = [subprocess.Popen(command) for _ in range(makers)]
     try:
@@ -60,7 +60,7 @@ def garbage(server: Headgate, kind: str, makers: int):
 
 
 def rate(loadgen: pathlib.Path, server: Headgate, seconds: float) -> tuple[float, float]:
-    """Events a second that one connection with 256 unanswered has acknowledged, and how many processors the daemon used."""
+    """Returns the acknowledged events per second of a connection with 256 in flight, and the processors that the daemon used."""
     command = [
         str(loadgen), "--proto", "headgate", "--socket", str(server.socket_path), "--size", "300",
         "--connections", "1", "--window", "256", "--seconds", str(seconds),
@@ -77,7 +77,7 @@ def rate(loadgen: pathlib.Path, server: Headgate, seconds: float) -> tuple[float
 
 @dataclasses.dataclass
 class Pair:
-    """The client alone, and then beside the garbage, on one daemon."""
+    """Measures the client alone, and then next to the garbage, on one daemon."""
 
     alone: float
     load: float
@@ -85,7 +85,7 @@ class Pair:
 
 
 def measure(loadgen: pathlib.Path, arguments: argparse.Namespace, durability: str, kind: str, makers: int) -> Pair:
-    # A daemon for each pair: what those who are gone had sent is still read, and would count against the next.
+    # A daemon for each pair: it still reads input of earlier senders, which would affect the next measurement.
     with Headgate(arguments.disk, arguments.headgated, delivering=False, durability=durability) as server:
         alone, load = rate(loadgen, server, arguments.seconds)
         if alone == 0:

@@ -1,4 +1,4 @@
-"""Synced, acknowledged events a second: Headgate beside Redis with `appendfsync always`, in interleaved pairs."""
+"""Compares synced, acknowledged events per second of Headgate and of Redis with `appendfsync always`, in interleaved pairs."""
 
 import argparse
 import os
@@ -35,8 +35,8 @@ def generate(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) 
 
 
 def measure(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) -> Run:
-    """One run on fresh data, checked against what the server says it has stored."""
-    # What earlier runs left to be written must not be written during this one.
+    """Runs once on new data, and compares the result with the number of events that the server reports as stored."""
+    # Write back the data of earlier runs now, so that it does not happen during this one.
     os.sync()
     with server:
         cpu_before = server.cpu_seconds()
@@ -69,7 +69,7 @@ def first_line(*command: str) -> str:
 
 
 def figures_of(row: Row) -> dict:
-    """A row as `--json` writes it: medians of both, and the range of the ratio within single pairs."""
+    """Returns a row for `--json`: the medians of both, and the range of the ratios of single pairs."""
     ratios = [ours.rate / theirs.rate for ours, theirs in zip(row.headgate, row.redis)]
     names = ("rate", "p50_us", "p99_us", "server_cpu_us", "peak_mebibytes")
     both = {"headgate": row.headgate, "redis": row.redis}
@@ -106,7 +106,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def find_programs(arguments: argparse.Namespace) -> pathlib.Path:
-    """Settles `arguments.headgated` and `arguments.disk`; returns the load generator."""
+    """Sets `arguments.headgated` and `arguments.disk`, and returns the load generator."""
     if not shutil.which("redis-server"):
         raise BenchmarkError("redis-server is missing: apt-get install redis-server")
     arguments.headgated = find_program("headgated", arguments.headgated)

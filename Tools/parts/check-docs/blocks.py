@@ -1,15 +1,15 @@
-"""The blocks of a document that can be run."""
+"""The executable blocks of a document."""
 
 import re
 
-# A comment before a block says what is special about it.
+# A comment before a block marks a special treatment.
 MARK = re.compile(r"<!-- (not run|slow|clean root|file|run with|elsewhere)(?:: (.*))? -->$")
 FENCE = re.compile(r"( *)(`{3,})(\w*)$")
 COMMANDS = ("sh", "console")
 
 
 class Block:
-    """A fenced block: where it begins, its language, its lines, and its mark, if it has one."""
+    """A fenced block: its first line number, language, lines, and mark, if it has one."""
 
     def __init__(self, path, line, language, mark):
         self.path, self.line, self.language = path, line, language
@@ -29,7 +29,7 @@ class Block:
         return self.language in COMMANDS or self.mark in ("file", "run with")
 
     def steps(self):
-        """What is run one after the other: scripts, each with what it prints, or None where the document does not say."""
+        """Returns the scripts to run in order, each with its expected output, or None if the document shows none."""
         if self.mark == "file":
             return [(f"cat >{self.argument} <<'END_OF_BLOCK'\n{self.text}END_OF_BLOCK\n", None)]
         if self.mark == "run with":
@@ -52,12 +52,12 @@ class Block:
 
 
 def is_open(command):
-    """Whether a command goes on in the next line."""
+    """Returns true if a command continues on the next line."""
     return command is not None and command[-1].endswith(("\\", "|", "&&"))
 
 
 def blocks_of(path, name):
-    """The fenced blocks of a document; a mark that belongs to none is an error."""
+    """Returns the fenced blocks of a document. A mark without a block is an error."""
     block, mark, fence = None, None, None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if block:

@@ -21,16 +21,16 @@ from session import Session
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 PATIENCE, LONG_PATIENCE, READING_PATIENCE = 60, 3600, 20
-# They only look, and what they are to see may take a moment.
+# These commands only read, so they are repeated until the expected output appears.
 READERS = re.compile(r"(cat|tail|ls|headgate (status|barriers|dispatchers|peek|dead-letters))\b")
 
 
 class Failed(Exception):
-    """What a block did was not what its document says."""
+    """A block behaved differently from the document."""
 
 
 def matches(output, wanted):
-    """Whether lines are as the document has them, where `…` stands for anything, and alone for any lines."""
+    """Returns true if the lines match the document, where `…` matches any text, and any lines if it is alone."""
     pattern = "".join(
         "(?s:.*)" if line.strip() == "…" else ".*".join(map(re.escape, line.rstrip().split("…"))) + " *\n" for line in wanted
     )
@@ -57,7 +57,7 @@ class Checker:
         self.counts = {"run": 0, "left out": 0}
 
     def left_out(self, block):
-        """Why a block is not run here; None if it is."""
+        """Returns the reason why a block is not run, or None if it is run."""
         if block.mark == "not run":
             return block.argument
         if block.mark == "elsewhere":
@@ -99,14 +99,14 @@ class Checker:
 
 
 def existing_test(block):
-    """The test that a block names."""
+    """Returns the test that a block names."""
     if not any(REPOSITORY.glob(f"Tests/**/{block.argument}.swift")):
         raise SystemExit(f"{block.place}: there is no test {block.argument}")
     return block.argument
 
 
 def links_to_repository(programs):
-    """A fresh folder in which everything of the repository is found, and into which a document may write."""
+    """Creates a folder with everything in the repository, which a document may write to."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="headgate-docs."))
     for entry in REPOSITORY.iterdir():
         if entry.name != ".build":
@@ -117,7 +117,7 @@ def links_to_repository(programs):
 
 
 def own_environment(folder):
-    """In which the programs of the repository are found, and write into the folder alone."""
+    """Returns an environment in which the programs of the repository are found, and write only to the folder."""
     places = {"HOME": str(folder), "XDG_RUNTIME_DIR": f"{folder}/run", "LC_ALL": "C.UTF-8"}
     (folder / "run").mkdir()
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("HEADGATE_", "XDG_", "STATE_"))}

@@ -1,4 +1,4 @@
-"""One shell, in which the blocks of a document are run one after the other."""
+"""A shell that runs the blocks of a document one after the other."""
 
 import base64
 import os
@@ -10,7 +10,7 @@ import time
 
 
 class Session:
-    """A bash that stays, so that what one block starts or sets is there for the next."""
+    """A persistent bash, so that a block can use what earlier blocks started or set."""
 
     def __init__(self, command, folder, environment):
         self._token = secrets.token_hex(8)
@@ -19,18 +19,18 @@ class Session:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=environment, start_new_session=True
         )
         os.set_blocking(self._shell.stdout.fileno(), False)
-        # A command that fails ends the shell, whose output goes to the file then, and what it said is still to be told.
+        # A failing command ends the shell. Its output then goes to the file, and can still be reported.
         self._write(f"set -o pipefail; exec 3>&1; trap 'cat {self._output} >&3 2>/dev/null; rm -f {self._output}' EXIT\n")
 
     def run(self, script, patience, is_last_chance=True):
         """Runs a script until its first command that fails.
 
-        A daemon that it starts in the background is waited for until it says that it is ready.
+        If the script starts a daemon in the background, the call waits until the daemon is ready.
 
-        Returns whether all succeeded, and what it put out. A failure ends the session, unless there is another chance.
+        Returns true if every command succeeded, and the output. A failure ends the session unless it may be repeated.
         """
         text = base64.b64encode(script.encode()).decode()
-        # Background jobs that live on write to a file that nobody reads any more.
+        # Background jobs that continue write to a file that is no longer read.
         self._write(
             f"rm -f {self._output}; {'set -e' if is_last_chance else ':'}\n"
             f'eval "$(base64 -d <<<{text})" </dev/null >{self._output} 2>&1\n'
@@ -54,10 +54,10 @@ class Session:
             self._shell.stdin.write(text.encode())
             self._shell.stdin.flush()
         except BrokenPipeError:
-            pass  # the shell has ended, which the next reading shows
+            pass  # the shell has ended, as the next read shows
 
     def _read(self, patience):
-        """What comes until the end of the script or the shell's."""
+        """Reads the output until the script or the shell ends."""
         data, end = b"", time.monotonic() + patience
         mark = f" {self._token}\n".encode()
         with selectors.DefaultSelector() as selector:
@@ -72,7 +72,7 @@ class Session:
         return data.decode(errors="replace")
 
     def close(self):
-        """Ends the shell and all that it started; a daemon may take its time to stop."""
+        """Ends the shell and everything that it started. A daemon may need time to stop."""
         end = time.monotonic() + 20
         try:
             os.killpg(self._shell.pid, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The daemon that is killed: a headgated in a folder of its own, started again and again on the same data."""
+"""The daemon under test: a headgated in its own folder, started repeatedly with the same data."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ledger import Broken
 
 PATIENCE = 120
-# So many answers fit into a socket: nobody waits for the other to read.
+# So many answers fit into the socket buffer that neither side waits for the other to read.
 AT_ONCE = 100
 
 
@@ -65,7 +65,7 @@ class Daemon:
         return self.ask_all(method, [params])[0]
 
     def ask_all(self, method: str, questions: Sequence[dict]) -> list[dict]:
-        """Asks the same of many things, on one connection."""
+        """Makes the same call for many parameters, on one connection."""
         results = []
         with self.connect() as connection, connection.makefile("rw") as lines:
             for start in range(0, len(questions), AT_ONCE):
@@ -84,7 +84,7 @@ def result(method: str, answer: dict) -> dict:
 
 
 def settings(durability: str, kind: str) -> dict:
-    """One file that is always written, one whose dispatcher is paused, and a worker's dispatcher."""
+    """Returns settings with a file dispatcher, a paused file dispatcher, and a worker dispatcher."""
     patient = {"max_attempts": 1_000_000, "backoff": {"base_ms": 1, "cap_ms": 20}, "annotate_queued": False}
     file = {"kind": "file", "dispatch_limit": 500, "byte_limit": 200_000, "keep": 1_000_000, **patient}
     return {

@@ -1,4 +1,4 @@
-"""A disk whose power is cut: what power.c has noted, and what of it the next start finds."""
+"""A disk that loses power: reads the journal of power.c, and writes what the next start finds."""
 
 import collections
 import pathlib
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 RECORD = struct.Struct("<IIQQ")
 CREATE, WRITE, RESIZE, RENAME, UNLINK, SYNC = range(6)
-# What a disk writes whole, or not at all.
+# The size that a disk writes atomically.
 BLOCK = 512
 
 
@@ -18,7 +18,7 @@ class Record(NamedTuple):
     inode: int
     place: int
     bytes: bytes
-    # How long the journal was before.
+    # The length of the journal before the record.
     position: int
 
 
@@ -32,14 +32,14 @@ def read(journal: pathlib.Path) -> Iterator[Record]:
 
 
 class File:
-    """What is on the disk for certain, and what happened to the file since."""
+    """The contents that are certainly on disk, and the changes of the file since."""
 
     def __init__(self, content: bytes = b"") -> None:
         self.content = bytearray(content)
         self.unsynced: collections.deque[Record] = collections.deque()
 
     def sync(self, through: int) -> None:
-        """What was written before the sync began is on the disk."""
+        """Records that everything written before the sync began is on disk."""
         while self.unsynced and self.unsynced[0].position < through:
             self.take(self.unsynced.popleft())
 
@@ -58,7 +58,7 @@ class File:
         self.content.extend(bytes(size - len(self.content)))
 
     def tear(self, chance: random.Random) -> None:
-        """Of what was not synced, any blocks may have got to the disk, few or many; and the size without the bytes."""
+        """Applies a random selection of the unsynced blocks. The size may change without the bytes."""
         likely = chance.choice([0, 0.1, 0.5, 0.9, 1])
         size = len(self.content)
         for change in self.unsynced:
@@ -72,7 +72,7 @@ class File:
 
 
 def parts(change: Record) -> Iterator[Record]:
-    """A write in pieces that lie in one block each; all else in one."""
+    """Yields a write in pieces within one block each, and any other change as a whole."""
     if change.kind != WRITE:
         yield change
         return
@@ -84,19 +84,19 @@ def parts(change: Record) -> Iterator[Record]:
 
 
 class Disk:
-    """A directory, as it is now and as it would be after a power cut.
+    """A directory in its present state and in the state after a power failure.
 
-    Names change in their order, as file systems with a journal have it: a name is on the disk for certain when its directory
-    was synced, when a file that was made under it was, or when a later one is.
+    Names change in order, as in file systems with a journal. A name is certainly on disk when its directory was synced, when
+    a file created under it was synced, or when a later change of a name is on disk.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
-        """All that is there counts as synced."""
+        """Marks everything as synced."""
         self.folder = folder
         paths = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
         self.names = {name: File(path.read_bytes()) for name, path in paths.items()}
         self.files = {paths[name].stat().st_ino: file for name, file in self.names.items()}
-        # Names that have changed, and the file that was made under one.
+        # Changed names, and the file created under one of them.
         self.unsynced: collections.deque[tuple[Record, File | None]] = collections.deque()
 
     def replay(self, journal: pathlib.Path) -> None:
@@ -115,7 +115,7 @@ class Disk:
     def sync(self, inode: int, through: int) -> None:
         file = self.files.get(inode)
         if file is None:
-            # A directory. What is in others is synced with it, as file systems with one journal have it.
+            # A directory. File systems with one journal also sync the other directories with it.
             self.sync_names(through)
             return
         self.sync_names(max((change.position for change, made in self.unsynced if made is file), default=-1) + 1)
@@ -135,14 +135,14 @@ class Disk:
             del self.names[change.bytes.decode()]
 
     def cut_power(self, chance: random.Random) -> None:
-        """Leaves in the directory what a start after the cut finds."""
+        """Writes the contents after the power failure to the directory."""
         for _ in range(chance.randint(0, len(self.unsynced))):
             self.name(*self.unsynced.popleft())
         for path in self.folder.rglob("*"):
             if path.is_file():
                 path.unlink()
         for name, file in self.names.items():
-            # The memory that a database's users share is made anew when there are none.
+            # A database recreates its shared memory file when no process uses it.
             if name.endswith("-shm"):
                 continue
             file.tear(chance)

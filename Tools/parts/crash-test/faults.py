@@ -1,4 +1,4 @@
-"""The ends that a daemon comes to: kill -9, a disk that stops in the middle of a commit, a power cut."""
+"""The ways in which the daemon ends: SIGKILL, a disk that stops during a commit, a power failure."""
 
 import fcntl
 import pathlib
@@ -14,9 +14,9 @@ SOURCES = pathlib.Path(__file__).resolve().parent
 
 
 class Kill:
-    """At any moment."""
+    """A SIGKILL at any moment."""
 
-    # Whether what was only written may be lost.
+    # True if data that was written but not synced may be lost.
     takes_unsynced = False
 
     def __init__(self, daemon: Daemon, chance: random.Random) -> None:
@@ -25,17 +25,17 @@ class Kill:
         self.environment: dict[str, str] = {}
 
     def prepare(self) -> None:
-        """Called before the daemon is started that comes to this end."""
+        """Called before the start of the daemon that ends in this way."""
 
     def kill(self) -> None:
-        """Ends the daemon on the way to this end, or at it."""
+        """Ends the daemon in this way."""
         self.daemon.kill()
 
     def strike(self, parties: Sequence[Party]) -> None:
         self.kill()
 
     def library(self, name: str) -> pathlib.Path:
-        """Builds what is loaded into the daemon."""
+        """Builds the library that the daemon preloads."""
         library = self.daemon.folder / f"{name}.so"
         options = ["-D_GNU_SOURCE", "-O1", "-shared", "-fPIC"]
         subprocess.run(["gcc", *options, "-o", library, SOURCES / f"{name}.c"], check=True)
@@ -43,8 +43,8 @@ class Kill:
 
 
 class Freeze(Kill):
-    """In the middle of a commit: the store stops before one of its writes or syncs, while the rest of the daemon goes on and
-    acknowledges what it thinks is safe."""
+    """An end during a commit. The store stops before a write or sync, while the rest of the daemon continues and
+    acknowledges events that it considers safe."""
 
     def __init__(self, daemon: Daemon, chance: random.Random) -> None:
         super().__init__(daemon, chance)
@@ -63,7 +63,7 @@ class Freeze(Kill):
 
 
 class Power(Kill):
-    """Of what was not synced, any part is gone."""
+    """A power failure, which loses any part of the unsynced data."""
 
     takes_unsynced = True
 
@@ -77,14 +77,14 @@ class Power(Kill):
         }
 
     def prepare(self) -> None:
-        # On slow disks daemons are killed while they sync.
+        # With slow syncs, daemons are often killed during a sync.
         self.environment["HEADGATE_SYNC_US"] = str(self.chance.choice([200, 2_000, 30_000, 100_000]))
         self.disk = Disk(self.daemon.data)
         self.journal.write_bytes(b"")
 
     def kill(self) -> None:
-        """Never between what happens to a file and the note of it: a daemon that is started again would find what the journal
-        does not have."""
+        """Locks the journal before the kill. Otherwise a kill between a change and its record would leave a change on disk
+        that the journal does not have."""
         with self.journal.open() as journal:
             fcntl.flock(journal, fcntl.LOCK_EX)
             self.daemon.kill()

@@ -1,8 +1,8 @@
-/* Loaded before the C library (LD_PRELOAD), it stops whoever writes the store's log, for good, at a place of the
- * test's choice within a commit: what was acknowledged by then must be there when the daemon is killed and started again.
+/* A library for LD_PRELOAD that blocks the thread writing the store's log forever, at a chosen point within a commit. Events
+ * acknowledged by then must exist after the daemon is killed and started again.
  *
- * HEADGATE_FREEZE names a file. Once that is there, the thread stops before the write or sync whose number it holds,
- * counted from then on. */
+ * HEADGATE_FREEZE is the path of a file with a number N. Once the file exists, the thread blocks before the Nth write or
+ * sync from then on. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static int is_log(int descriptor) {
     return length > 4 && (memcmp(path + length - 4, "-wal", 4) == 0 || memcmp(path + length - 4, ".log", 4) == 0);
 }
 
-/* How many writes are to go; -1: there is no such file. */
+/* The number of writes left until the thread blocks, or -1 if the file does not exist. */
 static long told(void) {
     char text[16] = "";
     const char *path = getenv("HEADGATE_FREEZE");

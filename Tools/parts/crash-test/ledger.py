@@ -1,4 +1,4 @@
-"""What the daemon has promised: which events it has acknowledged, under which numbers, and for whom."""
+"""The daemon's promises: the acknowledged events, their sequence numbers, and their dispatchers."""
 
 import dataclasses
 import json
@@ -7,18 +7,18 @@ from collections.abc import Iterable
 
 
 class Broken(Exception):
-    """The daemon did not keep what it had promised."""
+    """The daemon broke a promise."""
 
 
 @dataclasses.dataclass(eq=False)
 class Event:
-    """An event that a client tracks, and what it was told of it."""
+    """An event that a client tracks, and the daemon's answer."""
 
     params: dict
     destinations: frozenset[str]
-    # None where the daemon chooses it.
+    # None if the daemon chooses the id.
     id: str | None
-    # Its number lies between these: for one of many, that is all that is told.
+    # The bounds of the sequence number: for an event of `track_many` the exact number is unknown.
     first: int = 0
     last: int = 0
 
@@ -32,9 +32,9 @@ class Ledger:
 
     def __init__(self) -> None:
         self.events: dict[str, Event] = {}
-        # Events whose id the daemon chooses have none before they are acknowledged.
+        # Events whose id the daemon chooses have no id before they are acknowledged.
         self.nameless = 0
-        # Whether a power cut may have taken what was delivered, so that its number is given again.
+        # True if a power failure may have lost delivered events, so that their numbers are used again.
         self.may_reuse_numbers = False
 
     def track(self, event: Event) -> None:
@@ -44,7 +44,7 @@ class Ledger:
             self.events[event.id] = event
 
     def acknowledge(self, event: Event, id: str, first: int, last: int, is_duplicate: bool) -> None:
-        """Takes an answer down, and holds it against an earlier one to the same event."""
+        """Records an answer, and compares it with an earlier answer for the same event."""
         if event.id not in (None, id):
             raise Broken(f"{event.id} was acknowledged as {id}")
         if event.is_acknowledged and not (is_duplicate and first <= event.last and event.first <= last):
@@ -53,7 +53,7 @@ class Ledger:
         self.events[id] = event
 
     def lose(self, event: Event) -> None:
-        """What was not synced is gone in a power cut, which was said before: it was acknowledged for nothing."""
+        """Drops unsynced events after a power failure. Their durability does not promise that they survive."""
         event.first = event.last = 0
         self.may_reuse_numbers = True
 
@@ -61,9 +61,8 @@ class Ledger:
         return (event for event in self.events.values() if event.is_acknowledged and destination in event.destinations)
 
     def check_files(self, destination: str, files: Iterable[pathlib.Path]) -> int:
-        """All that was acknowledged for a destination is in its files, under the number that was told, and nothing else
-        is; no number was given twice.
-        - Returns: how many events they hold, repeats not counted.
+        """Checks that a destination's files have every event acknowledged for it, under the acknowledged number, and nothing
+        else, and that no number was used twice. Returns the number of events in the files without repeats.
         """
         delivered: dict[str, int] = {}
         for event in (event for path in files for event in whole_events(path)):
@@ -78,7 +77,7 @@ class Ledger:
         return len(delivered)
 
     def expect_known(self, destination: str, delivered: dict[str, int]) -> None:
-        """What came was tracked, and each has a number of its own."""
+        """Checks that every delivered event was tracked, and that each has its own sequence number."""
         strangers = [id for id in delivered if id not in self.events]
         named = [id for id in strangers if id.startswith("t")]
         if named or len(strangers) > self.nameless:
@@ -88,7 +87,7 @@ class Ledger:
 
 
 def whole_events(path: pathlib.Path) -> Iterable[dict]:
-    """The events of a file. A power cut may leave holes in what was not settled yet, which comes again."""
+    """Yields the events of a file. A power failure may damage unsettled events, which are delivered again."""
     for line in path.read_bytes().splitlines():
         if b"\0" in line:
             continue

@@ -1,4 +1,4 @@
-"""The life of one data directory: rounds of work that each end badly, and a good end, in which all promises are checked."""
+"""The life of one data directory: rounds of work that each end in a crash, and an orderly end, where all promises are checked."""
 
 import pathlib
 import random
@@ -23,11 +23,11 @@ class Life:
         self.worker = Worker(self.ledger, chance)
         self.parties = [*self.trackers, self.worker, Operator(self.ledger, chance)]
         self.last = self.peace
-        # How far it has come.
+        # The present step, for error messages.
         self.past = "before the first round"
 
     def live(self, rounds: int) -> None:
-        """Plays so many rounds; all promises hold, or `Broken` says which does not."""
+        """Runs the rounds. Raises `Broken` if a promise is broken."""
         self.start(self.peace)
         self.daemon.ask("dispatcher.pause", id="held")
         self.daemon.kill()
@@ -44,7 +44,7 @@ class Life:
     def play(self, fault: Kill) -> None:
         self.start(fault)
         self.work()
-        # What a daemon finds that nobody has synced must not count as safe.
+        # Data that the daemon finds must not count as safe if it was never synced.
         if self.chance.random() < 0.4:
             fault.kill()
             self.drain()
@@ -56,7 +56,7 @@ class Life:
         self.last = fault
 
     def start(self, fault: Kill) -> None:
-        """Starts the daemon that comes to that end, and holds it to what the one before acknowledged."""
+        """Starts the next daemon, and checks it against the acknowledgements of the previous one."""
         fault.prepare()
         self.daemon.start(self.durability(), self.kind(), fault.environment)
         for tracker in self.trackers:
@@ -66,11 +66,11 @@ class Life:
         return self.chance.choice(["full", "full", "full", "normal"])
 
     def kind(self) -> str:
-        """Another kind of store has what is stored moved at the start."""
+        """Changes the kind of store, which moves the stored data at the start."""
         return self.chance.choice(["log", "log", "log", "sqlite"])
 
     def work(self, least: float = 0.02) -> None:
-        """Lets all work, short times as likely as long ones."""
+        """Lets all clients work for a random time, with short times as likely as long ones."""
         for party in self.parties:
             party.connect(self.daemon)
         work(self.parties, least * (0.3 / least) ** self.chance.random())
@@ -82,15 +82,16 @@ class Life:
     # MARK: Promises
 
     def forget_nameless(self, fault: Kill) -> None:
-        """Nobody can ask for events without an id of the client's. Those that a power cut may have taken are not looked for."""
+        """Returns the events to ask for. Events without a client's id cannot be asked for, and events that a power failure may
+        have lost need not exist."""
         for tracker in self.trackers:
             for event, durability in tracker.news.items():
                 if "id" not in event.params and fault.takes_unsynced and durability == "normal":
                     self.ledger.lose(event)
 
     def check(self, tracker: Tracker) -> None:
-        """Asks for all that was acknowledged last: each event is known under its number. Of what a power cut may take, the
-        newest may be gone; that is tracked anew."""
+        """Asks for the last acknowledged events: each must be known under its number. After a power failure the newest unsynced
+        ones may be lost, and are tracked again."""
         news = [entry for entry in tracker.news.items() if "id" in entry[0].params]
         news.sort(key=lambda entry: entry[0].first)
         tracker.news = {}
@@ -112,7 +113,7 @@ class Life:
             raise Broken(f"{event.id} was acknowledged as {event.first} ({durability}), and is not known after the restart")
 
     def finish(self) -> None:
-        """All that is stored is delivered, and then everything is looked at."""
+        """Delivers everything that is stored, and then checks all promises."""
         if any(self.files("held")):
             raise Broken("a paused dispatcher has delivered")
         self.daemon.ask("dispatcher.resume", id="held")
@@ -132,6 +133,6 @@ class Life:
                 raise Broken(f"{event.id} was acknowledged as {event.first}, and no worker got it")
 
     def files(self, destination: str) -> list[pathlib.Path]:
-        """The files of a dispatcher, the oldest first."""
+        """Returns the files of a dispatcher, oldest first."""
         files = self.daemon.data.glob(f"{destination}.ndjson*")
         return sorted(files, key=lambda path: -int(path.suffix[1:]) if path.suffix[1:].isdigit() else 1)

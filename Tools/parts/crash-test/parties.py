@@ -1,4 +1,4 @@
-"""Who talks to the daemon while it is killed: clients that track in all ways, a worker, an operator."""
+"""The clients of the daemon while it is killed: trackers, a worker, an operator."""
 
 import collections
 import contextlib
@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from daemon import Daemon
 from ledger import Broken, Event, Ledger
 
-# Much of what is tracked goes to these only, or to all that want it.
+# Many events go only to these dispatchers, or to every dispatcher.
 FILES = frozenset({"archive", "held"})
 MOST_UNSENT = 1 << 16
 
 
 class Party:
-    """A connection that never blocks. It is made again with each start of the daemon."""
+    """A connection that never blocks. It is recreated with each start of the daemon."""
 
     def __init__(self, ledger: Ledger, chance: random.Random) -> None:
         self.ledger = ledger
@@ -35,13 +35,13 @@ class Party:
         self.begin()
 
     def begin(self) -> None:
-        """Says what has to be said first on a new connection."""
+        """Sends the first requests on a new connection."""
 
     def fill(self) -> None:
-        """Adds to what is to be sent."""
+        """Adds a message to the output."""
 
     def take(self, message: dict) -> None:
-        """Takes a message of the daemon's."""
+        """Handles a message of the daemon."""
 
     def request(self, method: str, **params: object) -> int:
         self.requests += 1
@@ -57,7 +57,7 @@ class Party:
             self.unsent = self.unsent[self.connection.send(self.unsent) :]
 
     def receive(self) -> bool:
-        """False when the daemon is gone."""
+        """Reads and writes what is possible. Returns False if the daemon is gone."""
         try:
             chunk = self.connection.recv(1 << 18)
         except BlockingIOError:
@@ -73,7 +73,7 @@ class Party:
         return bool(chunk)
 
     def drain(self) -> None:
-        """Takes what the daemon had sent before it was killed."""
+        """Reads what the daemon sent before it was killed."""
         self.connection.setblocking(True)
         while self.receive():
             pass
@@ -81,8 +81,8 @@ class Party:
 
 
 class Tracker(Party):
-    """Tracks: alone or many in a request, waiting for each answer or for none, now and then the same once more. What was not
-    acknowledged before the daemon went is tracked again when it is back."""
+    """Tracks single events or many in a request, waits for each answer or for none, and sometimes repeats an event. After a
+    restart of the daemon it tracks the unacknowledged events again."""
 
     def __init__(self, name: str, ledger: Ledger, chance: random.Random) -> None:
         super().__init__(ledger, chance)
@@ -90,18 +90,18 @@ class Tracker(Party):
         self.count = 0
         self.unanswered: dict[int, list[Event]] = {}
         self.again: list[list[Event]] = []
-        # What was acknowledged since the last round, and with which durability.
+        # The events acknowledged since the last round, and their durability.
         self.news: dict[Event, str] = {}
         self.recent: collections.deque[Event] = collections.deque(maxlen=100)
         self.durability = "full"
 
     def connect(self, daemon: Daemon) -> None:
         self.durability = daemon.durability
-        # Some have nothing to say but what was not acknowledged.
+        # Some clients only send their unacknowledged events.
         self.is_quiet = bool(self.unanswered) and self.chance.random() < 0.5
         self.window = self.chance.choice([1, 1, 8, 64, 512])
         self.most = self.chance.choice([1, 1, 1, 8, 50])
-        # A line may have a mebibyte.
+        # A line may have up to one MiB.
         self.size = self.chance.choice([20, 200, 200, 2_000, 60_000 if self.most < 10 else 10_000])
         lost = [[event for event in events if event.id] for events in self.unanswered.values()]
         self.again = [events for events in lost + self.again if events]
@@ -151,14 +151,14 @@ class Tracker(Party):
         for event, id in zip(events, ids, strict=True):
             if "id" in event.params:
                 self.recent.append(event)
-            # Who is told that it is a duplicate may rely on it as on the first answer.
+            # A client may rely on an answer with `duplicate` as on the first answer.
             if not event.is_acknowledged or self.durability == "full":
                 self.news[event] = self.durability
             self.ledger.acknowledge(event, id, first, last, is_duplicate)
 
 
 class Worker(Party):
-    """Takes batches of the dispatcher `doubtful`, and wants some events never, some once more."""
+    """Works for the dispatcher `doubtful`. It refuses some events and retries others."""
 
     def __init__(self, ledger: Ledger, chance: random.Random) -> None:
         super().__init__(ledger, chance)
@@ -181,7 +181,7 @@ class Worker(Party):
 
 
 class Operator(Party):
-    """Has dead letters sent again."""
+    """Requeues dead letters."""
 
     def fill(self) -> None:
         if not self.unsent and self.chance.random() < 0.05:
@@ -189,7 +189,7 @@ class Operator(Party):
 
 
 def work(parties: Sequence[Party], seconds: float) -> None:
-    """Lets them work for a while."""
+    """Lets the clients work for a while."""
     selector = selectors.DefaultSelector()
     for party in parties:
         selector.register(party.connection, selectors.EVENT_READ | selectors.EVENT_WRITE, party)
@@ -200,5 +200,5 @@ def work(parties: Sequence[Party], seconds: float) -> None:
                 key.data.receive()
             if ready & selectors.EVENT_WRITE:
                 key.data.send()
-        # They are almost always ready to be written to.
+        # Sockets are almost always writable, so the loop would spin without this pause.
         time.sleep(0.0005)

@@ -1,12 +1,12 @@
-/* Loaded before the C library (LD_PRELOAD), it keeps a journal of all that happens to the files of one directory: what is
- * written, cut, named, renamed, removed and synced, in that order. disk.py makes of it what a power cut would have left.
+/* A library for LD_PRELOAD that keeps a journal of all changes to the files of one directory: writes, truncations, new names,
+ * renames, removals and syncs, in order. disk.py derives the contents after a power failure from the journal.
  *
- * What is synced while the daemon goes on (io_submit) counts once the daemon has been told of the end. That alone is really synced.
+ * An asynchronous sync (io_submit) counts once its end is reported to the daemon. Only these syncs are really carried out.
  *
- * HEADGATE_DISK names the directory, by its real path, and HEADGATE_JOURNAL the journal, which a daemon that is started
- * again goes on with. Nothing else is: the disk of this machine has no part in it. A sync takes as long as
- * HEADGATE_SYNC_US tells, in microseconds. Whoever has the journal locked may kill the daemon: it is not between what happens
- * to a file and the note of it. */
+ * HEADGATE_DISK is the real path of the directory, and HEADGATE_JOURNAL the path of the journal, which a restarted daemon
+ * continues. Other syncs are not carried out, so that the machine's disk has no influence. A sync takes HEADGATE_SYNC_US
+ * microseconds. A test kills the daemon only while it holds the lock of the journal, so that the daemon is never killed
+ * between a change and its record. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +24,11 @@
 
 enum kind { CREATE, WRITE, RESIZE, RENAME, UNLINK, SYNC };
 
-/* A record begins with this, in the machine's byte order, and goes on with so many bytes. */
+/* The header of a record, in the machine's byte order. The given number of bytes follows. */
 struct record {
     uint32_t kind, length;
     uint64_t inode;
-    /* Where the bytes were written; the size that the file was given; how long the journal was when the sync began. */
+    /* The offset of a write, the new size of a file, or the length of the journal when a sync began. */
     uint64_t place;
 };
 
@@ -47,7 +47,7 @@ __attribute__((constructor)) static void begin(void) {
     journal_length = (uint64_t)lseek(journal, 0, SEEK_END);
 }
 
-/* From here on nothing happens to the files but by the caller, who notes it. */
+/* Locks the journal: until the unlock only the caller changes the files, and records the change. */
 static void take_turn(void) {
     pthread_mutex_lock(&order);
     flock(journal, LOCK_EX);
@@ -58,7 +58,7 @@ static void end_turn(void) {
     pthread_mutex_unlock(&order);
 }
 
-/* It is the caller's turn: the journal has what happened in the order in which it happened. */
+/* Appends a record. The caller holds the lock, so that records are in the order of the changes. */
 static void note(enum kind kind, uint64_t inode, uint64_t place, const void *bytes, size_t length) {
     struct record record = {kind, (uint32_t)length, inode, place};
     struct iovec parts[] = {{&record, sizeof record}, {(void *)bytes, length}};
@@ -66,14 +66,14 @@ static void note(enum kind kind, uint64_t inode, uint64_t place, const void *byt
     journal_length += sizeof record + length;
 }
 
-/* The name that a path has in the directory, "" for the directory itself; NULL for all other paths. */
+/* Returns the name of a path in the directory, "" for the directory itself, or NULL for any other path. */
 static const char *name_of(const char *path) {
     if (strncmp(path, directory, directory_length) != 0) return NULL;
     if (path[directory_length] == 0) return path + directory_length;
     return path[directory_length] == '/' ? path + directory_length + 1 : NULL;
 }
 
-/* The inode of an open file of the directory, or of the directory itself; 0 for all others. */
+/* Returns the inode of an open file in the directory, or of the directory itself, or 0 for any other file. */
 static uint64_t inode_of(int descriptor) {
     char link[64] = "/proc/self/fd/", path[4096] = "", digits[16];
     int count = 0;
@@ -143,7 +143,7 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
     if (inode == 0) return syscall(SYS_write, descriptor, bytes, count);
     take_turn();
     ssize_t written = syscall(SYS_write, descriptor, bytes, count);
-    /* Also where it was appended, this leads to the end of it. */
+    /* The file offset after the write is its end, even if the file was opened for appending. */
     off_t end = lseek(descriptor, 0, SEEK_CUR);
     if (written > 0) note(WRITE, inode, (uint64_t)(end - written), bytes, (size_t)written);
     end_turn();
@@ -233,7 +233,7 @@ int posix_fallocate64(int descriptor, off64_t offset, off64_t length) {
     return allocate_noting(descriptor, offset, length);
 }
 
-/* The sync that the daemon has begun, one at a time: of a file, and how long the journal was. */
+/* The asynchronous sync in progress, of which there is only one: its file, and the length of the journal at its start. */
 static struct {
     uint64_t inode, through;
 } begun;
@@ -249,7 +249,7 @@ static void note_end(int64_t result) {
     begun.inode = 0;
 }
 
-/* All system calls that have no function of their own come by here, these as well. */
+/* System calls without a wrapper function, including io_submit and io_getevents, pass through syscall(). */
 long syscall(long number, ...) {
     static long (*next)(long, ...);
     if (!next) next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");

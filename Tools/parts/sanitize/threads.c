@@ -1,6 +1,6 @@
-/* Linked into programs that run under the thread sanitizer. librdkafka makes its threads and locks by the functions of C11, of
- * which the sanitizer knows nothing: it stops at a thread that it has not seen begin, and would take what such a lock guards for
- * a race. Here they are those of POSIX, which it knows; in glibc they are the same underneath. */
+/* Linked into programs that run under the thread sanitizer. librdkafka uses the C11 functions for threads and locks, which the
+ * sanitizer does not know: it stops at an unknown thread, and reports races on data guarded by such a lock. These functions
+ * call the POSIX ones instead, which the sanitizer knows and which are equivalent in glibc. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-"""Where the events go: a collector that often fails, and the file of a dispatcher while it is rotated."""
+"""The destinations: a collector that often fails, and a dispatcher's file that is rotated."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from ledger import Ledger
 
 
 class Collector(ThreadingHTTPServer):
-    """Takes most batches. The others it refuses, finds too large, keeps waiting, or takes without an answer."""
+    """Accepts most batches. It refuses the others, reports them as too large, delays them, or accepts them without an answer."""
 
     daemon_threads = True
 
@@ -24,7 +24,7 @@ class Collector(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, *_: object) -> None:
-        """The daemon may leave at any time."""
+        """Ignores errors of a connection that the daemon closes."""
 
 
 class Request(BaseHTTPRequestHandler):
@@ -61,7 +61,7 @@ class Request(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """It is no fault here."""
+        """Suppresses the log of requests."""
 
 
 class Archive:
@@ -75,13 +75,13 @@ class Archive:
         self.rest = b""
 
     def read(self) -> None:
-        """Takes what has been written since the last call."""
+        """Reads what was written since the last call."""
         while self.file or self.open(self.path):
             self.take(self.file.read())
             successor = self.successor()
             if not successor:
                 return
-            # What was written between the last reading and the rotation.
+            # Read the lines written between the last read and the rotation.
             self.take(self.file.read())
             self.file.close()
             self.file = None
@@ -93,7 +93,7 @@ class Archive:
         return self.file is not None
 
     def successor(self) -> pathlib.Path | None:
-        """The file that came after this one; none while this is the newest. Files move up while it looks."""
+        """Returns the next newer file, or None if this is the newest. Files may be rotated meanwhile."""
         own = os.fstat(self.file.fileno()).st_ino
         while True:
             names = [self.path, *(self.path.with_name(f"{self.path.name}.{n}") for n in range(1, self.keep + 1))]

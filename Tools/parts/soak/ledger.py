@@ -1,14 +1,14 @@
-"""Who was promised what: which events were acknowledged, and where each of them has arrived."""
+"""The daemon's promises: the acknowledged events, and the destinations where each has arrived."""
 
 import threading
 
 
 class Broken(Exception):
-    """The daemon did not keep what it had promised, or keeps what it should let go."""
+    """The daemon broke a promise, or keeps memory that it should release."""
 
 
 class Ledger:
-    """All events by number. An event's id is `e` and its number. Safe to use from any thread."""
+    """All events by number. The id of an event is `e` and its number. Any thread may use it."""
 
     ACKNOWLEDGED = 1
 
@@ -32,8 +32,8 @@ class Ledger:
                 self.marks[int(event[1:])] |= self.ACKNOWLEDGED
 
     def take(self, destination: str, events: list[dict], in_order: bool = True) -> None:
-        """A destination has got these. Once an event is there it may come again, but none for the first time behind a
-        newer one (Behaviour P5, Q2)."""
+        """Records events that arrived at a destination. An event may arrive again, but its first arrival must not come after a
+        newer event (Behaviour P5, Q2)."""
         bit = self.bits[destination]
         with self.lock:
             for event in events:
@@ -47,7 +47,7 @@ class Ledger:
                 self.newest[destination] = max(seq, self.newest[destination])
 
     def missing(self) -> dict[str, int]:
-        """How many acknowledged events have not arrived, by destination."""
+        """Returns the number of acknowledged events that have not arrived, by destination."""
         with self.lock:
             acknowledged = [mark for mark in self.marks if mark & self.ACKNOWLEDGED]
         return {name: sum(not mark & bit for mark in acknowledged) for name, bit in self.bits.items()}

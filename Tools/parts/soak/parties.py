@@ -1,4 +1,4 @@
-"""The clients: each party comes, does what its kind does, goes, and comes again until the soak is over."""
+"""The clients: each party connects, does its work, disconnects, and repeats that until the end of the soak."""
 
 import contextlib
 import itertools
@@ -18,12 +18,12 @@ from subject import Subject
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "Packages/Client/Python"))
 import headgate  # noqa: E402
 
-# Long past any wait of the daemon's: who has no answer by then is stuck.
+# Longer than any wait of the daemon: a client without an answer by then is stuck.
 PATIENCE = 60.0
 
 
 class Party(threading.Thread):
-    """One place at the table, taken again and again by a new client of a kind."""
+    """Runs one client of a kind after the other."""
 
     numbers = itertools.count()
 
@@ -47,7 +47,7 @@ class Party(threading.Thread):
             self.visits += 1
 
     def stays(self, least: float, most: float):
-        """Turns until a while has passed or all is over, for a client with something to do in each."""
+        """Yields repeatedly until a time has passed or the soak ends."""
         end = time.monotonic() + self.chance.uniform(least, most)
         while time.monotonic() < end and not self.is_over.is_set():
             yield
@@ -60,11 +60,11 @@ class Party(threading.Thread):
 
     @contextlib.contextmanager
     def raw(self):
-        """A bare connection, for what no library does."""
+        """Opens a raw connection, for input that no library sends."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(self.subject.socket)
             connection.settimeout(PATIENCE)
-            # The daemon may close it at any time, with reason.
+            # The daemon may close the connection at any time, for a reason.
             with contextlib.suppress(ConnectionError):
                 yield connection
 
@@ -80,11 +80,11 @@ def line(method: str, **params: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n"
 
 
-# MARK: Who tracks
+# MARK: Tracking
 
 
 def web_worker(party: Party) -> None:
-    """Many events on their way at once, over one connection."""
+    """Tracks many events at once over one connection."""
     with party.client() as client:
         for _ in party.stays(1, 20):
             ids = party.ledger.new_ids(party.chance.randint(1, 60))
@@ -94,7 +94,7 @@ def web_worker(party: Party) -> None:
 
 
 def importer(party: Party) -> None:
-    """All or none, in one line."""
+    """Tracks lists of events that are accepted as a whole or not at all."""
     with party.client() as client:
         ids = party.ledger.new_ids(party.chance.randint(1, 200))
         client.track_many([party.event(id) for id in ids], deadline=party.deadline())
@@ -103,7 +103,7 @@ def importer(party: Party) -> None:
 
 
 def cron_script(party: Party) -> None:
-    """One event, and away."""
+    """Tracks one event and disconnects."""
     [id] = party.ledger.new_ids(1)
     with party.raw() as connection, connection.makefile("rb") as answers:
         connection.sendall(line("track", **party.event(id)))
@@ -113,7 +113,7 @@ def cron_script(party: Party) -> None:
 
 
 def shell(party: Party) -> None:
-    """The command line."""
+    """Uses the command line tool."""
     [id] = party.ledger.new_ids(1)
     program = party.subject.program.with_name("headgate")
     command = [program, "send", "--stdin", "--socket", party.subject.socket]
@@ -123,11 +123,11 @@ def shell(party: Party) -> None:
     party.rest(0.1, 1)
 
 
-# MARK: Who serves
+# MARK: Serving
 
 
 def worker(party: Party) -> None:
-    """Takes jobs; some of them it wants once more."""
+    """Works on jobs, and retries some of them."""
 
     def work(batch: headgate.Batch) -> dict[str, str]:
         outcomes = {event["id"]: "retry" for event in batch.events if party.chance.random() < 0.02}
@@ -142,7 +142,7 @@ def worker(party: Party) -> None:
 
 
 def deserter(party: Party) -> None:
-    """Takes a batch of jobs and goes, or keeps it beyond its lease."""
+    """Takes a batch of jobs and disconnects, or keeps it beyond its lease."""
     with party.raw() as connection:
         connection.sendall(line("dispatcher.subscribe", id="jobs"))
         connection.recv(1 << 16)
@@ -154,7 +154,7 @@ def deserter(party: Party) -> None:
 
 
 def board_server(party: Party) -> None:
-    """Serves a board and the barrier before it, and goes in the middle of things."""
+    """Serves a board and the barrier before it, and disconnects at any moment."""
     with party.client() as client:
         client.serve_board("login", lambda _: party.rest(0, 0.1), deadline=party.deadline())
         client.serve_board(
@@ -178,11 +178,11 @@ def activator(party: Party) -> None:
             party.rest(0, 0.2)
 
 
-# MARK: Who steers
+# MARK: Controlling
 
 
 def barrier_owner(party: Party) -> None:
-    """A rule of its own before a dispatcher, gone with it at the latest."""
+    """Registers a barrier before a dispatcher, which ends with the connection at the latest."""
     with party.client() as client:
         client.register_barrier(party.name, "closed", scopes=["collect", "archive"], deadline=party.deadline())
         for _ in party.stays(0.2, 2):
@@ -203,7 +203,7 @@ def application(party: Party) -> None:
 
 
 def operator(party: Party) -> None:
-    """Pauses, flushes, looks, and changes settings."""
+    """Pauses, flushes, lists, and changes settings."""
     with party.client() as client:
         client.pause("collect", "soak", flushable=party.chance.random() < 0.5, deadline=party.deadline())
         client.status(deadline=party.deadline())
@@ -218,7 +218,7 @@ def operator(party: Party) -> None:
     party.rest(0.5, 3)
 
 
-# MARK: Who looks, and who is a nuisance
+# MARK: Watching and misbehaving
 
 
 def watcher(party: Party) -> None:
@@ -230,7 +230,7 @@ def watcher(party: Party) -> None:
 
 
 def slow_reader(party: Party) -> None:
-    """Asks for much and reads nothing."""
+    """Sends many requests and reads no answer."""
     with party.raw() as connection:
         connection.settimeout(5)
         with contextlib.suppress(TimeoutError):
@@ -240,7 +240,7 @@ def slow_reader(party: Party) -> None:
 
 
 def babbler(party: Party) -> None:
-    """Any bytes at all, among them what looks like messages."""
+    """Sends random bytes, some of which look like messages."""
     pieces = [b"{", b"}", b"[", b"\n", b'"track"', b'{"jsonrpc":"2.0",', b"\xff\x00", b"x" * 5_000, line("ping"), line("no")]
     with party.raw() as connection:
         for _ in party.stays(0.1, 2):
@@ -255,7 +255,7 @@ def babbler(party: Party) -> None:
 
 
 def sleeper(party: Party) -> None:
-    """Half a line, and then nothing for a while."""
+    """Sends half a line, and then nothing for a while."""
     with party.raw() as connection:
         connection.sendall(line("track", event="never")[:-10])
         party.rest(1, 10)

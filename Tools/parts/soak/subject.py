@@ -1,4 +1,4 @@
-"""The daemon that is soaked: started on a folder of its own, and looked at from outside."""
+"""The daemon under test, started in its own folder, and observed from outside."""
 
 import contextlib
 import json
@@ -32,12 +32,12 @@ class Subject:
         self.process: subprocess.Popen | None = None
 
     def configure(self, kind: str) -> None:
-        """Says how the store keeps what it has. Another kind than before has it moved at the next start."""
+        """Sets the kind of store. If it differs from the present one, the next start moves the data."""
         self.configuration.write_text(json.dumps({**settings(self.collector, self.archive), "store": {"kind": kind}}))
 
     def start(self) -> None:
         arguments = ["--config", self.configuration, "--socket", self.socket, "--data", self.folder / "data"]
-        # What an earlier start said is in the log, too.
+        # The log also has the lines of earlier starts.
         before = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen([self.program, *arguments], stderr=log)
@@ -48,7 +48,7 @@ class Subject:
             time.sleep(0.02)
 
     def stop(self) -> int:
-        """Ends it in order; gives its exit status."""
+        """Stops the daemon in order, and returns its exit status."""
         self.process.terminate()
         try:
             return self.process.wait(PATIENCE)
@@ -83,11 +83,11 @@ class Subject:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stored_mebibytes(self) -> float:
-        """What is on disk, with what the store will use again."""
+        """Returns the size of the data on disk, including space that the store will reuse."""
         return sum(file.stat().st_size for file in (self.folder / "data").rglob("*") if file.is_file()) / (1 << 20)
 
     def remember(self, ids: int) -> None:
-        """Has the store hold so many ids as a busy daemon with larger limits would have left them. It is not running."""
+        """Adds many remembered ids to the store of a stopped daemon, as a busy daemon with larger limits would leave them."""
         now = int(time.time() * 1_000)
         with contextlib.closing(sqlite3.connect(self.database, isolation_level=None)) as database:
             database.execute("PRAGMA synchronous = OFF")
@@ -101,10 +101,10 @@ class Subject:
 
 
 def settings(collector: str, archive: pathlib.Path) -> dict:
-    """Waits are short, so that much happens; nothing is given up, so that all must arrive."""
+    """Returns settings with short waits, so that much happens, and without retry limits, so that every event must arrive."""
     patient = {"max_attempts": 1_000_000, "backoff": {"base_ms": 5, "cap_ms": 200}}
     return {
-        # A slow disk would be all that is seen.
+        # With syncs, a slow disk would dominate the run.
         "durability": "normal",
         "limits": {"slow_reader_timeout_ms": 3_000, "max_output_bytes": 1 << 20},
         "dispatchers": {
