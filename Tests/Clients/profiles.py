@@ -13,6 +13,7 @@ LISTS = "lists"  # gives values of its own for what the daemon lists, and so not
 # These depend on the language, not on how far its client goes: `run.py --with` names them.
 FORKS = "forks"  # a program of the language can fork a process that goes on with the client
 EXITS = "exits"  # the language runs code at the end of a program that does not close its client
+LATE = "late"  # the client can track in functions that the language calls at the end of a program
 SIGNALS = "signals"  # a program of the language can handle signals in the thread that uses the client
 SERIAL = "serial"  # a worker has as many batches in hand as its credit says, and others wait behind them
 
@@ -21,7 +22,7 @@ PROFILES = {
     "worker": frozenset({WORKERS}),
     "full": frozenset({WORKERS, WATCHES, BOARDS, STANDING, LISTS}),
 }
-OF_LANGUAGES = (FORKS, EXITS, SIGNALS, SERIAL)
+OF_LANGUAGES = (FORKS, EXITS, LATE, SIGNALS, SERIAL)
 
 MESSAGES = {
     "dispatch": {WORKERS},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds a client program against the golden messages, the losses, and a real daemon.
 
-    run.py [--daemon HEADGATED] [--name NAME] [--profile tracker|worker|full] [--with forks|exits|signals|serial …]
+    run.py [--daemon HEADGATED] [--name NAME] [--profile tracker|worker|full] [--with forks|exits|late|signals|serial …]
            [--only SCENE …] [--skip NAME …] [--pending] PROGRAM [ARGUMENT …]
 
 Without --daemon there is no certification. PROGRAM follows the verbs of Docs/Clients.md, as far as its profile has them

@@ -206,6 +206,7 @@ final class Client
         $hello = ['client' => $client, 'protocol' => 1] + ($namespace === null ? [] : ['namespace' => $namespace]);
         $this->connection = new Connection($this->socketPath, $hello, $this->options);
         $this->process = (int) getmypid();
+        AtEnd::register();
     }
 
     /**
@@ -600,14 +601,19 @@ final class AtEnd
     private static bool $hasBegun = false;
     private static bool $isSending = false;
 
-    public static function remember(Client $client): void
+    /** Has the end of the request known, also where nothing is tracked before it. */
+    public static function register(): void
     {
-        self::$clients[spl_object_id($client)] = $client;
         if (!self::$isRegistered) {
             self::$isRegistered = true;
             // Registered when the others run, it is the last: what they write is still part of the page.
             register_shutdown_function(fn () => register_shutdown_function(self::send(...)));
         }
+    }
+
+    public static function remember(Client $client): void
+    {
+        self::$clients[spl_object_id($client)] = $client;
         // A destructor that runs behind the last shutdown function: nothing else sends what it tracks.
         if (self::$hasBegun && !self::$isSending) {
             self::sendAll();
@@ -617,6 +623,9 @@ final class AtEnd
     private static function send(): void
     {
         self::$hasBegun = true;
+        if (self::$clients === []) {
+            return;
+        }
         // Neither the page nor the visitor's next one, which wants the session, waits for the daemon.
         if (session_status() === PHP_SESSION_ACTIVE) {
             session_write_close();

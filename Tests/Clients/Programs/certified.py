@@ -1,6 +1,7 @@
 """Options, output and the words of handlers, for both Python programs."""
 
 import argparse
+import atexit
 import dataclasses
 import json
 import logging
@@ -8,6 +9,10 @@ import os
 import signal
 import sys
 import threading
+
+# What the program does at its end. It is registered before the client's module is imported, and so it runs behind the client's own end.
+late = []
+atexit.register(lambda: [act() for act in late])
 
 sys.path.insert(0, os.environ.get("CERTIFIED_PACKAGE") or os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "../../../Packages/Client/Python"

@@ -103,7 +103,14 @@ async function room(name) {
 
 /** Tracks events without waiting for anything, then ends the program in one way. */
 async function end(how, count, name) {
-    for (const {event, data} of events(Number(count), name)) client.trackSoon(event, data);
+    const begin = () => {
+        for (const {event, data} of events(Number(count), name)) client.trackSoon(event, data);
+    };
+    if (how === "late") {
+        await client.track(name);
+        return process.on("exit", begin);
+    }
+    begin();
     if (how === "exit") process.exit(0);
     if (how === "throw") setImmediate(() => { throw new Error("as was asked"); });
     if (how === "close") await client.close();

@@ -105,12 +105,35 @@ function room(Client $client, string $name, ?float $timeout): void
     put(['result' => $connection->finish($first, INF)]);
 }
 
-/** Tracks events without waiting for anything, then ends the program in one way. */
-function endBy(Client $client, string $how, string $count, string $name): void
+function trackAll(Client $client, string $count, string $name): void
 {
     for ($n = 0; $n < (int) $count; $n++) {
         $client->trackSoon($name, ['n' => $n]);
     }
+}
+
+/** Does something when PHP destroys its objects, behind the last shutdown function. */
+final class Late
+{
+    public function __construct(private readonly Closure $act)
+    {
+    }
+
+    public function __destruct()
+    {
+        ($this->act)();
+    }
+}
+
+/** Tracks events without waiting for anything, then ends the program in one way. */
+function endBy(Client $client, string $how, string $count, string $name): void
+{
+    if ($how === 'late') {
+        $client->track($name);
+        $GLOBALS['late'] = new Late(fn () => trackAll($client, $count, $name));
+        return;
+    }
+    trackAll($client, $count, $name);
     match ($how) {
         'close' => $client->close(),
         'exit' => exit(0),

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 
-from certified import end_as_asked, headgate, options, outcome, outcomes, parse, put, refusal
+from certified import end_as_asked, headgate, late, options, outcome, outcomes, parse, put, refusal
 
 
 def arguments(values, **names):
@@ -115,6 +115,9 @@ def end(client, given, how, count, name):
         with client:
             begin(client, count, name)
             raise RuntimeError("as was asked")
+    if how == "late":
+        client.track(name)
+        return late.append(lambda: begin(client, count, name))
     begin(client, count, name)
     if how == "exit":
         sys.exit(0)

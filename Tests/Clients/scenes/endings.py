@@ -1,7 +1,7 @@
 """A program's end loses no event that it tracked without waiting, as long as the daemon takes the events in time."""
 
 from fake_daemon import Broken, FakeDaemon
-from profiles import EXITS, needs
+from profiles import EXITS, LATE, needs
 from program import Program
 
 from .playing import expect_equal
@@ -46,6 +46,27 @@ def ends_by_failing(command):
     ends_by(command, "throw")
 
 
+@needs(LATE)
+def tracks_at_the_end(command):
+    """Events arrive that are tracked by a function that the language calls at the end of the program, however late it is."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "end", "late", 3, "x", has_errors=True) as program:
+        connection = daemon.greet()
+        connection.acknowledge(connection.request("track"))
+        arrived = []
+        # They may come on this connection, or each on one of its own, while this one is still there.
+        while len(arrived) < 3:
+            if not connection.input and daemon.is_called_before(connection.stream):
+                connection = daemon.greet()
+            elif (request := connection.read()) is not None:
+                connection.acknowledge(request)
+                arrived.append(request["params"]["data"]["n"])
+            else:
+                connection = daemon.greet()
+        expect_equal(arrived, [0, 1, 2])
+        program.process.communicate()
+        expect_equal(program.process.returncode, 0)
+
+
 def is_not_held(command, how):
     """A program ends although the daemon is away, and says on standard error how many events it left."""
     with FakeDaemon() as daemon:
@@ -72,5 +93,5 @@ def is_not_held_by_returning(command):
 
 SCENES = [
     ends_by_closing, ends_by_returning, ends_by_exiting, ends_by_failing, is_not_held_by_closing,
-    is_not_held_by_returning,
+    is_not_held_by_returning, tracks_at_the_end,
 ]  # fmt: skip

@@ -19,11 +19,14 @@ function take(line) {
     if (message.id === 0) return message.result ? socket.write(calls.join("\n") + "\n") : socket.destroy();
     if (!unanswered.delete(message.id)) return undefined;
     process.stdout.write(line + "\n");
-    return unanswered.size === 0 ? socket.end() : undefined;
+    // Not `end`: the program that ends would wait until the daemon closes its side, too.
+    return unanswered.size === 0 ? socket.destroy() : undefined;
 }
 
 socket.on("error", () => {}); // what is not answered is left
-createInterface({input: socket}).on("line", (line) => {
+const lines = createInterface({input: socket});
+lines.on("error", () => {}); // it is the socket's
+lines.on("line", (line) => {
     try {
         take(line);
     } catch {

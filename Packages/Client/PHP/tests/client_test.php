@@ -118,6 +118,17 @@ $tests = [
         ");
         expect([['first', 'late']], $daemon->stop());
     },
+    'a destructor tracks, and nothing did before' => function (): void {
+        $daemon = new Daemon(1);
+        run("
+            \$client = new Headgate\\Client('test', socketPath: '$daemon->path');
+            \$late = new class(\$client) {
+                function __construct(private \$client) {}
+                function __destruct() { \$this->client->trackSoon('late'); }
+            };
+        ");
+        expect([['late']], $daemon->stop());
+    },
     'onDropped tracks again, and the end comes all the same' => function (): void {
         $said = run("
             \$options = new Headgate\\Options(onDropped: function () { global \$client; \$client->trackSoon('again'); });
