@@ -45,7 +45,7 @@ SOUND = {
     "Docs/Behaviour.md": "# Behaviour\n\n- **B1** a rule.\n",
     "Docs/Decisions/0001-why.md": "# 1. Why\n\n[There](../Log.md)\n",
 }
-# What is made of a sound document, and what has to be said of it.
+# Faults that are put into a sound document, each with the expected message.
 FAULTS = {
     "a missing page": ("Docs/Log.md", "[x](Nowhere.md)", "Log.html: Nowhere.md leads to nothing"),
     "a missing heading": ("Docs/Log.md", "[x](Behaviour.md#nowhere)", "Behaviour.html#nowhere leads to no place of that page"),
@@ -184,7 +184,8 @@ def pages_can_be_read(browser, folder):
     """Names, headings, contrast and width, in both themes, from 360 to 2560 pixels: no page moves sideways."""
     audit, faults = AUDIT.read_text(encoding="utf-8"), []
     pages = ["index.html", "Protocol.html", "Operations.html", "Behaviour.html", "openrpc.json.html", "Decisions/index.html",
-             "Examples/Worker/worker.py.html", "Manual/headgate.1.html", "Console.html"]
+             "Examples/Worker/worker.py.html", "Manual/headgate.1.html", "Console.html", "Guides/HTTPS.html",
+             "Guides/Containers.html", "Benchmarks.html", "Tutorial.html"]
     pages += sorted(path.relative_to(folder).as_posix() for path in folder.glob("Swift/Headgate*.html"))
     pages += sorted(path.relative_to(folder).as_posix() for path in folder.glob("Swift/*/HeadgateClient.html"))
     for width, theme in LOOKS:

@@ -10,7 +10,7 @@ const list = panel.querySelector("ol");
 const MOST = 40;
 
 // Decisions, records and the reference of the Swift modules come after all other pages.
-const WEIGHTS = { "Swift/": 0.5, "Decisions/": 0.7, "Records/": 0.5 };
+const WEIGHTS = { "Swift/": 0.5, "Decisions/": 0.5, "Records/": 0.5 };
 // Words of a question that say nothing about its subject.
 const STOP_WORDS = new Set(
   "a an and are as at be by can do does for from get have how i if in is it its me my of on or should so that the this to use was we what when where which who why will with you your"
