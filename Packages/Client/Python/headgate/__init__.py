@@ -488,6 +488,12 @@ def _parse(text: str) -> Any:
         return json.loads(text, parse_int=_whole_number)
 
 
+def _as_it_is(params: JSONObject) -> JSONObject:
+    """A copy of params that are written again on later connections, whatever the program makes of its own."""
+    copy: JSONObject = _parse(_line(params).decode())
+    return copy
+
+
 def _whole_number(digits: str) -> Any:
     try:
         return int(digits)
@@ -847,26 +853,29 @@ class _Connection:
         """Returns true if the daemon still waits for answers on the connection of this generation."""
         return generation == self._generation and self._phase in ("open", "draining")
 
-    def answer(self, generation: int, message: Optional[JSONObject]) -> None:
+    def answer(self, generation: int, line: Optional[bytes]) -> None:
         """Writes an answer to what the daemon asked, if it is still the connection on which it did; None: there will be none."""
         with self.lock:
             if not self.is_current(generation):
                 return
             self._owed -= 1
-            if message is not None:
-                self._output += self._answer_line({"jsonrpc": "2.0", **message})
+            if line is not None:
+                self._output += line
             if self.is_leaving:
                 self._notify()
             # Written by the connection's thread, also if it is this one.
             self._wake()
 
-    def _answer_line(self, message: JSONObject) -> bytes:
-        """An answer as the daemon takes it: in place of one that it would not take goes an error, and a long error is cut."""
+    def answer_line(self, message: JSONObject) -> bytes:
+        """An answer as the daemon takes it: in place of one that it would not take goes an error, and a long error is cut. Takes no
+        lock: an output may have methods of the program's own, and those may use the client."""
         try:
             line = _line(message)
             fault = self._limits.fault(line)
         except (TypeError, ValueError, RecursionError) as error:
             fault = HeadgateError.local("misuse", f"the answer cannot be written as JSON: {_text_of(error)}")
+        except Exception as error:
+            fault = HeadgateError.local("misuse", f"the answer cannot be read: {type(error).__name__}: {_text_of(error)}")
         if fault is None:
             return line
         text = fault.message.replace("the message", "the answer")
@@ -1405,10 +1414,11 @@ class _Reply:
 
     def give(self, said: Optional[JSONObject]) -> None:
         """Answers with the member `result` or `error`; None gives no answer."""
+        line = None if said is None else self._connection.answer_line({"jsonrpc": "2.0", "id": self._id, **said})
         with self._connection.lock:
             if not self._is_given:
                 self._is_given = True
-                self._connection.answer(self._generation, None if said is None else {"id": self._id, **said})
+                self._connection.answer(self._generation, line)
 
 
 _connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
@@ -1669,7 +1679,7 @@ class Watch:
         self._is_closed = False
         self._id: Optional[str] = None
         self._standing = _Standing(
-            "watch", params, on_grant=self._granted, on_interrupt=self._interrupted, on_end=self._end, on_late=self._unwatch
+            "watch", _as_it_is(params), on_grant=self._granted, on_interrupt=self._interrupted, on_end=self._end, on_late=self._unwatch
         )
 
     def __iter__(self) -> Iterator[News]:
@@ -2060,6 +2070,7 @@ class Client:
 
     def _registration(self, params: JSONObject, deadline: Optional[float]) -> _Standing:
         """The call that registers a barrier. One that the daemon has under this id stays what it is until this is granted."""
+        params = _as_it_is(params)
         barrier = _OwnBarrier(params)
         barrier.standing = _Standing(
             "barrier.register", params, deadline, about=f"the barrier {params['id']}",
@@ -2334,12 +2345,12 @@ def _is_gone(error: HeadgateError) -> bool:
 
 def _subscription(params: JSONObject, deadline: Optional[float]) -> _Standing:
     leave = ("dispatcher.unsubscribe", {"id": params["id"]})
-    return _Standing("dispatcher.subscribe", params, deadline, about=f"the worker of {params['id']}", leave=leave)
+    return _Standing("dispatcher.subscribe", _as_it_is(params), deadline, about=f"the worker of {params['id']}", leave=leave)
 
 
 def _serving(params: JSONObject, deadline: Optional[float]) -> _Standing:
     leave = ("board.unserve", {"board": params["board"]})
-    return _Standing("board.serve", params, deadline, about=f"the board {params['board']}", leave=leave)
+    return _Standing("board.serve", _as_it_is(params), deadline, about=f"the board {params['board']}", leave=leave)
 
 
 def _given(**members: Any) -> JSONObject:

@@ -144,6 +144,45 @@ class ValueTests(DaemonTests):
             connection.acknowledge(request)
         self.assertIsInstance(end(), headgate.Receipt)
 
+    def test_outputs_that_use_the_client(self):
+        client = self.client()
+
+        class Failing(collections.abc.Mapping):
+            def __getitem__(self, name):
+                return 1
+
+            def __iter__(self):
+                client.track("inner")
+                raise LookupError("as was asked")
+
+            def __len__(self):
+                return 1
+
+        connection, _ = self.begin(lambda: client.serve_board("greeter", lambda _: Failing()), "board.serve")
+        params = {"board": "greeter", "activation": "1", "input": None, "mainboard": None, "as_barrier": False}
+        connection.tell({"id": 7, "method": "board.run", "params": params})
+        connection.acknowledge(connection.request("track"))
+        self.assertEqual(connection.read()["error"]["code"], -32603)
+
+    def test_what_is_asked_for_again_is_what_it_was(self):
+        client = self.client()
+        scopes, barrier, topics = ["a"], {"board": "login"}, ["dispatchers"]
+        first, _ = self.begin(lambda: client.register_barrier("consent", "closed", scopes=scopes), "barrier.register")
+        for method, work in (
+            ("board.serve", lambda: client.serve_board("greeter", lambda _: None, barrier=barrier)),
+            ("watch", lambda: client.watch(topics)),
+        ):
+            end = self.in_background(work)
+            first.answer(first.request(method), {"watch": "w"} if method == "watch" else {})
+            end()
+        scopes.append("b")
+        barrier["board"] = "other"
+        topics.append("nonsense")
+        first.close()
+        second = self.daemon.greet()
+        asked = [second.request(method)["params"] for method in ("barrier.register", "board.serve", "watch")]
+        self.assertEqual([asked[0]["scopes"], asked[1]["barrier"], asked[2]["topics"]], [["a"], {"board": "login"}, ["dispatchers"]])
+
     def test_errors_go_to_other_processes(self):
         error = headgate.HeadgateError(-32602, "wrong", None, "events[1].event", {"path": "events[1].event"})
         for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
