@@ -998,6 +998,8 @@ final class Connection
     /** The number of times that the limits were learned again since a call was last answered. */
     private int $relearned = 0;
     private string $state = 'idle';
+    /** @var list<\Closure(): void> what is to be told to the program when nothing is half done */
+    private array $told = [];
     private bool $hasWarned = false;
     private bool $wasConnected = false;
     private ?float $patience = null;
@@ -1075,6 +1077,7 @@ final class Connection
             $this->failAll(HeadgateException::local('closed', 'the client is closed'));
             $this->phase = 'closed';
             $this->setState('closed', null);
+            $this->tell();
         }
     }
 
@@ -1127,6 +1130,7 @@ final class Connection
         while (!$condition() && $this->phase !== 'closed') {
             $this->passTime();
             $this->proceed();
+            $this->tell();
             if ($condition()) {
                 return true;
             }
@@ -1136,6 +1140,7 @@ final class Connection
             }
             $hasTimer = $this->phase === 'greeting' || $this->phase === 'waiting';
             $this->select(max(0.0, min($end, $hasTimer ? $this->until : INF, $now + self::LONGEST_WAIT) - $now));
+            $this->tell();
         }
         return $condition();
     }
@@ -1321,7 +1326,8 @@ final class Connection
         }
         if (!$this->hasWarned) {
             $this->hasWarned = true;
-            $this->options->warn("{$error->getMessage()}; calls wait for it");
+            $text = "{$error->getMessage()}; calls wait for it";
+            $this->told[] = fn () => $this->options->warn($text);
         }
         $this->retry();
     }
@@ -1339,13 +1345,20 @@ final class Connection
     {
         $isNews = $state !== $this->state && [$this->state, $state] !== ['idle', 'closed'];
         $this->state = $state;
-        if (!$isNews || $this->options->onState === null) {
-            return;
+        if ($isNews && $this->options->onState !== null) {
+            $this->told[] = fn () => ($this->options->onState)($state, $error);
         }
-        try {
-            ($this->options->onState)($state, $error);
-        } catch (\Throwable $failure) {
-            $this->options->warn("onState failed: {$failure->getMessage()}");
+    }
+
+    /** Calls the program's functions. They may use the client, so nothing may be half done here. */
+    private function tell(): void
+    {
+        while (($act = array_shift($this->told)) !== null) {
+            try {
+                $act();
+            } catch (\Throwable $failure) {
+                $this->options->warn("onState failed: {$failure->getMessage()}");
+            }
         }
     }
 

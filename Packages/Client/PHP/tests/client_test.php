@@ -288,6 +288,22 @@ $tests = [
     'a timeout must be a number' => function (): void {
         expect('misuse', reasonOf(fn () => (new Client('test', socketPath: '/nowhere/d.sock'))->status(NAN)));
     },
+    'onState may use the client' => function (): void {
+        $daemon = new Daemon(3);
+        $states = [];
+        $options = new Options(onState: function (string $state) use (&$client, &$states): void {
+            $states[] = $state;
+            if ($state === 'connected') {
+                $client->track('inner');
+            }
+        });
+        $client = new Client('test', socketPath: $daemon->path, options: $options);
+        $client->track('outer');
+        $client->track('last');
+        expect(0, $client->close());
+        expect([['outer', 'inner', 'last']], $daemon->stop());
+        expect(['connected', 'closed'], $states);
+    },
     'onDropped may fail' => function (): void {
         $log = ini_set('error_log', '/dev/null');
         $options = new Options(endTimeout: 0.0, onDropped: fn () => throw new LogicException('oh'));
