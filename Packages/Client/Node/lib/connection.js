@@ -55,6 +55,8 @@ class Connection {
     #isLeaving = false;
     // Set while the process is kept for unattended events.
     #hold = null;
+    // The moment at which the process is kept no longer; null since a call was answered.
+    #holdEnd = null;
     // True while the last events of the program are sent.
     #isEnding = false;
 
@@ -195,8 +197,12 @@ class Connection {
     /** Keeps a program that has nothing more to do, for a bounded time, until its unattended events are acknowledged. */
     holdProcess() {
         if (this.#hold) return;
+        const now = performance.now();
+        this.#holdEnd ??= now + this.options.exitTimeout;
+        // What onDropped tracks again and again has no time of its own.
+        if (this.#holdEnd <= now) return;
         const last = this.#lastNumber;
-        this.#hold = {clock: timer(this.options.exitTimeout, () => this.#endHold(last))};
+        this.#hold = {clock: timer(this.#holdEnd - now, () => this.#endHold(last))};
         this.#keepProcess();
     }
 
@@ -550,6 +556,7 @@ class Connection {
     /** Notes that a call was answered. */
     #succeed() {
         this.#backoff.succeed();
+        this.#holdEnd = null;
         this.#hasWarned = false;
         if (!this.#isRelearning) this.#hasRelearned = false;
     }

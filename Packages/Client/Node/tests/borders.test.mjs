@@ -362,6 +362,13 @@ test("what onDropped tracks when the program ends has no end, and is said", asyn
     assert.match(stderr, /headgate: 1 events were dropped: onDropped tracked them/);
 });
 
+test("onDropped may track each event again, and the program ends all the same", async (t) => {
+    const path = join(await folder(t), "d.sock");
+    const options = "{socketPath: client.socketPath, exitTimeout: 50, onDropped: (error, {event}) => again.trackSoon(event)}";
+    const {stderr} = await runProgram(path, `const again = new Client("b", "", ${options}); again.trackSoon("first");`, 50);
+    assert.match(stderr, /headgate: 1 events were dropped: onDropped tracked them/);
+});
+
 test("data may close the client while they are read", async (t) => {
     const daemon = await Daemon.start(t);
     const client = new Client("a", "", {socketPath: daemon.path});
