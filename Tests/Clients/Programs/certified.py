@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 
-# What the program does at its end. It is registered before the client's module is imported, and so it runs behind the client's own end.
+# Runs at the end of the program. It is registered before the client's module is imported, and therefore runs after the client's own end.
 late = []
 atexit.register(lambda: [act() for act in late])
 
