@@ -22,6 +22,7 @@ const [verb, ...rest] = positionals;
 const dropped = new Map();
 
 const client = new Client("certified", "1.0", {
+    exitTimeout: rest[0] === "late" ? 60_000 : undefined, // each event starts a process, on a machine however busy
     socketPath: values.socket,
     namespace: values.namespace,
     maxUnanswered: given("max-unanswered"),
