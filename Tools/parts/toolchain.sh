@@ -1,4 +1,4 @@
-# Sourced by the scripts of Tools: the repository's root, the Swift toolchain, what the sources are.
+# Sourced by the scripts of Tools: the repository's root, the Swift toolchain, and the lists of sources.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -11,12 +11,12 @@ if ! command -v swift >/dev/null; then
     exit 1
 fi
 
-# Sources with names that end so, each followed by a NUL. Build folders are left out.
+# Prints the sources with these suffixes, each followed by a NUL, without build folders.
 sources() {
     find "$root" \( -name .build -o -name .git \) -prune -o -type f -name "*$1" -print0 | sort -z
 }
 
-# Shell scripts, whatever their names end in, each followed by a NUL.
+# Prints all shell scripts, each followed by a NUL.
 shell_scripts() {
     find "$root/Tools" "$root/.ci" -type f -print0 | xargs -0 grep -lZE -m 1 '^(#!.*sh|# shellcheck shell=)' | sort -z
 }

@@ -1,4 +1,4 @@
-"""An HTTP collector as people write them: reads every event, adds it to a file, and answers then. Prints its port first."""
+"""A typical HTTP collector: reads every event, appends it to a file, and then answers. It prints its port first."""
 
 import json
 import pathlib
@@ -30,7 +30,7 @@ class Collector(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """One line a request on the terminal would be most of what is measured."""
+        """Suppresses the log of requests, which would dominate the measurement."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How quickly a stored backlog goes out, what that takes, and what a large backlog costs at the start."""
+"""Measures how fast a stored backlog is delivered, the processor time for it, and the cost of a large backlog at a start."""
 
 import argparse
 import pathlib
@@ -13,14 +13,14 @@ from sinks import CollectorSink, CountingSink, KafkaSink, NATSSink, Sink
 
 SIZE = 300
 EVENTS_A_MESSAGE = 500
-"""Each message stores so many events; a few messages are on their way at once."""
+"""The number of events in each message. A few messages are in flight at once."""
 WINDOW = 16
 TARGET_MEBIBYTES = 64
 TARGET_START_SECONDS = 0.3
 
 
 def messages(count: int, ids: bool) -> Iterator[bytes]:
-    """Messages that store so many events, each with an id of its own, or none with one."""
+    """Yields messages that store `count` events, either all with ids or all without."""
     frame = '{"event":"bench","data":{"text":""}' + (',"id":"e000000000"}' if ids else "}")
     event = frame.replace('""', f'"{"x" * (SIZE - len(frame))}"')
     line = '{"jsonrpc":"2.0","id":1,"method":"track_many","params":{"events":['
@@ -35,7 +35,7 @@ def messages(count: int, ids: bool) -> Iterator[bytes]:
 
 
 def store(daemon: Headgate, count: int, ids: bool = False) -> int:
-    """Stores so many events; returns how many bytes of JSON one has become."""
+    """Stores `count` events, and returns the size of one as JSON, in bytes."""
     answers = daemon.connection.makefile("rb")
     waiting = 0
     for message in messages(count, ids):
@@ -58,7 +58,7 @@ def check(answer: bytes) -> None:
 
 
 def deliver(daemon: Headgate) -> tuple[float, float]:
-    """Opens the way and waits until all is settled; returns seconds, and seconds of the processor."""
+    """Resumes the dispatcher and waits until all events are settled. Returns the elapsed and the processor seconds."""
     start, cpu = time.monotonic(), daemon.cpu_seconds()
     daemon.call("dispatcher.resume", {"id": "collect"})
     flushed = daemon.call("flush", {"wait": True, "timeout_ms": 0})["dispatchers"]["collect"]
@@ -96,7 +96,7 @@ def http_dispatcher(sink: Sink, limit: int) -> dict:
 
 
 def measure_backlog(arguments: argparse.Namespace, ids: bool) -> None:
-    """Starts a daemon on a large backlog: how long until it is ready, and what memory it has taken by then."""
+    """Starts a daemon with a large backlog, and measures the time until it is ready and its memory then."""
     daemon = Headgate(arguments.disk, arguments.headgated, delivering=False)
     with daemon:
         daemon.connection.settimeout(3600)
@@ -119,7 +119,7 @@ def measure_backlog(arguments: argparse.Namespace, ids: bool) -> None:
 
 
 def restart(daemon: Headgate) -> float:
-    """Seconds from the start of the process until it answers."""
+    """Returns the seconds from the start of the process until it answers."""
     daemon.connection.close()
     daemon.stop()
     start = time.monotonic()

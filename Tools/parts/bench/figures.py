@@ -8,7 +8,7 @@ import platform
 
 
 def write(path: pathlib.Path, benchmark: str, conditions: str, rows: list[dict]) -> None:
-    """Writes a file with the rows of one benchmark, what they were measured under, and on what machine."""
+    """Writes a file with the rows of one benchmark, its options, and the machine."""
     document = {
         "benchmark": benchmark,
         "date": datetime.date.today().isoformat(),

@@ -1,4 +1,4 @@
-"""How many events a second go from a socket over the disk to an HTTP collector while they come, beside syslog-ng."""
+"""Measures the events per second from a socket over the disk to an HTTP collector, compared with syslog-ng."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 60
 
 
 class SyslogNg(Server):
-    """Takes lines from a Unix socket and sends them on in batches, as many at a time: neither acknowledged nor synced."""
+    """syslog-ng, which forwards lines from a Unix socket in batches of the same size, without acknowledgement and sync."""
 
     name = "syslog-ng"
 
@@ -49,7 +49,7 @@ log {{ source(lines); destination(collector); flags(flow-control); }};
 
 
 def send_lines(path: pathlib.Path, count: int) -> int:
-    """Sends lines over as many connections as the other gets, each as fast as it is taken; returns how many."""
+    """Sends lines over the same number of connections, each as fast as possible. Returns the number of lines."""
     opening = b'{"event":"bench","data":{"text":"'
     line = opening + b"x" * (SIZE - len(opening) - 4) + b'"}}\n'
     block = line * WINDOW
@@ -78,7 +78,7 @@ def wait_for(delivered: Callable[[], int], count: int) -> None:
 
 
 def measure(server: Server, send: Callable[[], int], delivered: Callable[[], int]) -> dict[str, float]:
-    """Events a second until the last one is delivered, and microseconds of the server's processor for each."""
+    """Returns the events per second until the last one is delivered, and the server's processor time for each, in microseconds."""
     os.sync()
     with server:
         before, cpu, start = delivered(), server.cpu_seconds(), time.monotonic()
@@ -93,13 +93,13 @@ def measure_headgate(arguments: argparse.Namespace, loadgen: pathlib.Path, sink:
     dispatcher = {**http_dispatcher(sink, BATCH), **compression}
     daemon = Headgate(arguments.disk, arguments.headgated, delivering=True, dispatcher=dispatcher)
     load = Load(CONNECTIONS, arguments.window, noise=bool(compression))
-    # The sink counts lines, of which compressed bodies have none.
+    # The sink counts lines, which it cannot find in a compressed body.
     delivered = daemon.delivered if compression else sink.count
     return measure(daemon, lambda: int(generate(loadgen, daemon, load, arguments.seconds)["total"]), delivered)
 
 
 def measure_syslog(arguments: argparse.Namespace, sink: CountingSink, count: int) -> dict[str, float]:
-    """The same of about as many lines."""
+    """Measures syslog-ng with about the same number of lines."""
     server = SyslogNg(arguments.disk, sink.endpoint)
     return measure(server, lambda: send_lines(server.socket_path, count), sink.count)
 

@@ -1,4 +1,4 @@
-"""How long a lone event takes from `track` to its collector, beside a synced write and an HTTP request, in turns."""
+"""Measures the time of a single event from `track` to its collector, next to a synced write and an HTTP request."""
 
 import argparse
 import os
@@ -10,12 +10,12 @@ from machine import ROOT, build_c, find_program, real_disk, run
 from servers import BenchmarkError, Headgate
 
 TARGET = 2.0
-"""An event should take less than so many times a synced write and an HTTP request with its answer."""
+"""The maximum ratio of an event's time to that of a synced write plus an HTTP request with its answer."""
 NAMES = ["event", "acknowledgement", "write", "request"]
 
 
 def measure(programs: pathlib.Path, headgated: pathlib.Path, disk: pathlib.Path, rounds: int) -> dict[str, float]:
-    """Medians of one daemon, in microseconds."""
+    """Returns the medians of one daemon, in microseconds."""
     dispatcher = {"kind": "http", "format": "ndjson"}
     daemon = Headgate(disk, headgated, delivering=True, dispatcher=dispatcher)
     pipe = subprocess.PIPE

@@ -1,4 +1,4 @@
-"""What a benchmark needs of the machine: programs, a disk, and an end that leaves nothing behind."""
+"""The resources of a benchmark: programs, a disk, and cleaning up."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def build(command: list[str]) -> str:
-    """Runs a build step; what it prints on standard output is returned, the rest is shown."""
+    """Runs a build step. Returns its standard output, and shows its standard error."""
     finished = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if finished.returncode != 0:
         raise BenchmarkError(f"{' '.join(command)} failed:\n{finished.stdout}")
@@ -21,7 +21,7 @@ def build(command: list[str]) -> str:
 
 
 def build_program(name: str) -> pathlib.Path:
-    """A release build of `headgated` or `headgate`, as Tools/package makes it."""
+    """Builds `headgated` or `headgate` as Tools/package does, and returns its path."""
     print(f"building {name} …", file=sys.stderr)
     command = ["swift", "build", "-c", "release", "--static-swift-stdlib", "--product", name]
     build(command)
@@ -29,13 +29,13 @@ def build_program(name: str) -> pathlib.Path:
 
 
 def build_c() -> pathlib.Path:
-    """Builds the programs in C; returns where they are."""
+    """Builds the C programs, and returns their folder."""
     build(["make", "--silent", "-C", "Tools/parts/bench", f"OUT={ROOT / '.build/bench'}"])
     return ROOT / ".build/bench"
 
 
 def find_program(name: str, named: pathlib.Path | None) -> pathlib.Path:
-    """`headgated` or `headgate`: the one an option or `$HEADGATED`, `$HEADGATE` names, or else a release build."""
+    """Returns the path of `headgated` or `headgate`: from an option, from `$HEADGATED` or `$HEADGATE`, or a release build."""
     named = named or os.environ.get(name.upper())
     program = pathlib.Path(named).absolute() if named else build_program(name)
     if not os.access(program, os.X_OK):
@@ -44,7 +44,7 @@ def find_program(name: str, named: pathlib.Path | None) -> pathlib.Path:
 
 
 def real_disk(directory: pathlib.Path) -> pathlib.Path:
-    """The directory for both servers' data, refused where a sync costs nothing."""
+    """Returns the directory for the servers' data. A file system where a sync costs nothing is refused."""
     directory.mkdir(parents=True, exist_ok=True)
     kind = subprocess.run(["stat", "-f", "-c", "%T", directory], check=True, stdout=subprocess.PIPE, text=True)
     if kind.stdout.strip() in ("tmpfs", "ramfs"):
@@ -53,7 +53,7 @@ def real_disk(directory: pathlib.Path) -> pathlib.Path:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Runs a benchmark. However it ends, no server is left running, and a fault is told in one line."""
+    """Runs a benchmark. It always stops the servers, and prints an error in one line."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         main()

@@ -1,4 +1,4 @@
-"""Draws the plots of Docs/Benchmarks.md from figures that `Tools/bench ingest --json` and `Tools/bench scale --json` have written.
+"""Draws the plots of Docs/Benchmarks.md from the files of `Tools/bench ingest --json` and `Tools/bench scale --json`.
 
   Tools/bench plot           writes an SVG beside each file of figures in Docs/Benchmarks
   Tools/bench plot FILE …    the same for these files
@@ -27,7 +27,7 @@ def line(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def picture(height: int, title: str, parts: list[str]) -> str:
-    """A whole SVG with a white background, so that it can be read in a light and in a dark theme."""
+    """Returns an SVG with a white background, which is readable in a light and in a dark theme."""
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'font-family="sans-serif" font-size="13" fill="{INK}">',
@@ -46,7 +46,7 @@ def short(number: float) -> str:
 
 
 def ingest(figures: dict) -> str:
-    """Bars on a logarithmic scale: events a second of both services, and their ratio."""
+    """Draws bars on a logarithmic scale: the events per second of both services, and their ratio."""
     rows = figures["rows"]
     least, most = 1e3, 1e7
     room = WIDTH - LEFT - RIGHT - 130
@@ -73,7 +73,7 @@ def ingest(figures: dict) -> str:
 
 
 def scale(figures: dict) -> str:
-    """A line for each curve: processor time of an event, from the least to the most of one thing."""
+    """Draws a line for each curve: the processor time of an event, from the smallest to the largest value."""
     curves: dict[str, list[dict]] = {}
     for row in figures["rows"]:
         curves.setdefault(row["curve"], []).append(row)

@@ -1,4 +1,4 @@
-"""The loads, what their runs showed, and the table that is printed."""
+"""The loads, the results of their runs, and the printed table."""
 
 import dataclasses
 import statistics
@@ -8,18 +8,18 @@ TARGET = 2.5
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """One row of the table: so many connections, each with so many unanswered requests."""
+    """One row of the table: a number of connections, and the unanswered requests on each."""
 
     connections: int
     window: int
     ids: bool = False
     noise: bool = False
-    """Whether a third of each event is letters by chance, which the log cannot pack."""
+    """True if a third of each event is random letters, which the log cannot compress."""
     delivering: bool = False
     events: int = 1
-    """Events in each request: more than one are a `track_many`, or a transaction."""
+    """The events in each request. Several events are a `track_many`, or a transaction."""
     synced: bool = True
-    """Whether an event is synced before it is acknowledged; otherwise both servers do so some time later."""
+    """True if an event is synced before it is acknowledged. Otherwise both servers sync later."""
 
     def __str__(self) -> str:
         notes = f" of {self.events}" if self.events > 1 else ""
@@ -29,21 +29,21 @@ class Load:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What the generator and the server's process showed in one run."""
+    """The results of the generator and of the server's process in one run."""
 
     rate: float
     p50_us: float
     p99_us: float
     generator_cpu: float
     server_cpu_us: float
-    """CPU time of the server per event, in µs."""
+    """The server's CPU time per event, in µs."""
     peak_mebibytes: float
     delivered_share: float
 
 
 @dataclasses.dataclass
 class Row:
-    """The pairs of one load, in the order they ran."""
+    """The pairs of one load, in the order in which they ran."""
 
     load: Load
     headgate: list[Run] = dataclasses.field(default_factory=list)
@@ -86,7 +86,7 @@ def print_table(rows: list[Row]) -> None:
 
 
 def print_remarks(rows: list[Row]) -> None:
-    """What a reader must know to trust the table, then the verdict on the primary load."""
+    """Returns notes on how to read the table, and the verdict on the primary load."""
     for row in rows:
         if row.load.delivering:
             share = Row.median("delivered_share", row.headgate)

@@ -1,4 +1,4 @@
-"""Whether an event costs the same with more of everything: dispatchers, events stored, connections, barriers."""
+"""Measures the cost of an event with more dispatchers, stored events, connections, or barriers."""
 
 import argparse
 import dataclasses
@@ -15,14 +15,14 @@ from report import Load
 from servers import Headgate
 
 WINDOW = 64
-"""Unanswered requests on each connection."""
+"""The unanswered requests on each connection."""
 MOST = 1.3
-"""No point may cost more than so many times the best of its curve."""
+"""The maximum ratio of a point's cost to the best point of its curve."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """What there is of everything while events come."""
+    """The numbers of dispatchers, stored events, connections and barriers during a measurement."""
 
     dispatchers: int = 1
     stored: int = 0
@@ -46,7 +46,7 @@ QUICK = {"dispatchers": [1, 50], "stored": [0, 100_000], "connections": [4, 400]
 
 
 class Subject(Headgate):
-    """A daemon with so many dispatchers, the ways to them closed, and barriers before each, which are open."""
+    """Returns settings with paused dispatchers, and open barriers before each."""
 
     def __init__(self, disk: pathlib.Path, program: pathlib.Path, durability: str, point: Point) -> None:
         super().__init__(disk, program, delivering=False, durability=durability)
@@ -73,7 +73,7 @@ class Subject(Headgate):
 
 
 def measure(arguments: argparse.Namespace, loadgen: pathlib.Path, point: Point) -> tuple[float, float]:
-    """Events a second, and what one costs of the processor, in microseconds."""
+    """Returns the events per second, and the processor time of one, in microseconds."""
     os.sync()
     with Subject(arguments.disk, arguments.headgated, arguments.durability, point) as daemon:
         before = daemon.cpu_seconds()
@@ -82,7 +82,7 @@ def measure(arguments: argparse.Namespace, loadgen: pathlib.Path, point: Point) 
 
 
 def measure_curve(arguments: argparse.Namespace, loadgen: pathlib.Path, name: str) -> list[dict]:
-    """Measures and prints a curve. The points take turns, so that a slow moment of the machine hits all of them.
+    """Measures and prints a curve. The points are measured in rotation, so that a slow moment of the machine affects all of them.
 
     Returns its points as `--json` writes them.
     """

@@ -1,4 +1,4 @@
-"""The two servers that are compared, each started on fresh data and asked what it holds."""
+"""The two servers that are compared, each started with an empty data directory."""
 
 import json
 import os
@@ -14,17 +14,17 @@ STOP_SECONDS = 20
 
 
 class BenchmarkError(Exception):
-    """Why there is no figure; told to the person who asked for one."""
+    """The reason why there is no result, which is printed."""
 
 
 class Server:
-    """A process with its own data directory. A context: it is stopped, and its data removed, at the end."""
+    """A process with its own data directory. As a context manager it stops the process and removes the data at the end."""
 
     name = ""
 
     def __init__(self, disk: pathlib.Path) -> None:
         self.data = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir=disk))
-        # Apart from the data: a socket's path may have 107 bytes only.
+        # Not in the data directory, since a socket's path is limited to 107 bytes.
         self.socket_directory = pathlib.Path(tempfile.mkdtemp(prefix="bench-"))
         self.socket_path = self.socket_directory / "s"
         self.log = self.data / "log"
@@ -90,7 +90,7 @@ class Server:
         return line
 
     def cpu_seconds(self) -> float:
-        """User and system time of the process so far."""
+        """Returns the user and system time of the process so far."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -104,10 +104,10 @@ class Server:
         raise NotImplementedError
 
     def prepare(self) -> None:
-        """Brings the server to the state in which it is measured."""
+        """Prepares the server for the measurement."""
 
     def stored(self) -> int:
-        """How many events the server says it has taken."""
+        """Returns the number of events that the server reports as stored."""
         raise NotImplementedError
 
     def delivered(self) -> int:
@@ -115,7 +115,7 @@ class Server:
 
 
 class Redis(Server):
-    """Every XADD is synced to the append-only file before it is answered, or once a second. No rewrite of that file is measured."""
+    """Redis, which syncs every XADD to the append-only file before it answers, or once a second. It never rewrites that file."""
 
     name = "redis"
 
@@ -138,7 +138,7 @@ class Redis(Server):
 
 
 class Headgate(Server):
-    """Unless it is to deliver, the way to its one dispatcher is closed by `dispatcher.pause`."""
+    """headgated with one dispatcher, which is paused unless the benchmark measures deliveries."""
 
     name = "headgate"
 
@@ -159,7 +159,7 @@ class Headgate(Server):
     def settings(self) -> dict:
         return {
             "durability": self.durability,
-            # A benchmark stores more than the default limits allow.
+            # A benchmark stores more events than the default limits allow.
             "store": {"max_events": 1_000_000_000, "max_bytes": 1 << 40},
             "flush_on": {"start": False, "shutdown": False},
             "dispatchers": {"collect": self.dispatcher},

@@ -1,4 +1,4 @@
-"""What events are delivered to, and what that costs there."""
+"""The destinations of events, and their own cost."""
 
 import http.client
 import os
@@ -11,7 +11,7 @@ import time
 
 
 class Sink:
-    """A process that listens on a port of its own, prints that, and counts the events that it gets."""
+    """A process that listens on a port, prints the port, and counts the events that it receives."""
 
     def __init__(self, command: list[str | pathlib.Path]) -> None:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -37,35 +37,35 @@ class Sink:
             connection.close()
 
     def cpu_seconds(self) -> float:
-        """User and system time of the process so far."""
+        """Returns the user and system time of the process so far."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def capacity(self, batch: int, event_bytes: int) -> float | None:
-        """Events a second that it takes of a sender that costs nothing; None where that is not known."""
+        """Returns the events per second that it accepts from an ideal sender, or None if that is unknown."""
         return None
 
 
 class CountingSink(Sink):
-    """A server in C that counts lines and does nothing else: as fast as a sink can be."""
+    """A server in C that only counts lines, as fast as possible."""
 
     def __init__(self, program: pathlib.Path) -> None:
         super().__init__([program, "serve"])
         self.program = program
 
     def capacity(self, batch: int, event_bytes: int) -> float | None:
-        """What a sender in C gets rid of, one batch after the other on one connection."""
+        """Returns the rate of a sender in C that posts one batch after the other on one connection."""
         batches = max(1_000_000 // batch, 1)
         command = [self.program, "post", str(self.port), str(batches), str(batch), str(event_bytes)]
         return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 class KafkaSink(Sink):
-    """A broker in C, librdkafka's own imitation, with one topic: it keeps the newest messages and counts all."""
+    """librdkafka's mock broker in C with one topic. It keeps the newest messages and counts all."""
 
     def __init__(self, programs: pathlib.Path, partitions: int) -> None:
         self.program = programs / "produce"
-        # The brokers take their orders from descriptor 3.
+        # The brokers read commands from descriptor 3.
         command = ["sh", "-c", 'exec "$0" 1 3<&0', programs / "brokers"]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
@@ -82,7 +82,7 @@ class KafkaSink(Sink):
         return int(self.produce())
 
     def capacity(self, batch: int, event_bytes: int) -> float:
-        """What a program in C gets rid of that hands over as much as librdkafka takes."""
+        """Returns the rate of a program in C that produces as fast as librdkafka accepts messages."""
         return float(self.produce("1000000", str(event_bytes), "1000000"))
 
     def produce(self, *arguments: str) -> str:
@@ -91,7 +91,7 @@ class KafkaSink(Sink):
 
 
 class NATSSink(Sink):
-    """A `nats-server` with one stream in memory: it keeps the newest messages and counts all."""
+    """A `nats-server` with one stream in memory. It keeps the newest messages and counts all."""
 
     def __init__(self, programs: pathlib.Path, disk: pathlib.Path) -> None:
         self.program = programs / "publish"
@@ -121,7 +121,7 @@ class NATSSink(Sink):
         return int(self.publish())
 
     def capacity(self, batch: int, event_bytes: int) -> float:
-        """What a program in C gets rid of that has up to 10,000 messages in flight."""
+        """Returns the rate of a program in C with up to 10,000 messages in flight."""
         return float(self.publish("500000", str(event_bytes)))
 
     def publish(self, *arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""What one call of a command-line tool costs a script: `headgate send` beside `redis-cli XADD`, in turns."""
+"""Measures the cost of one call of a command line tool: `headgate send` compared with `redis-cli XADD`."""
 
 import argparse
 import dataclasses
@@ -15,7 +15,7 @@ from servers import BenchmarkError, Headgate, Redis
 
 @dataclasses.dataclass
 class Calls:
-    """The calls of one command: how long each took from its start to its end, and its CPU time; milliseconds."""
+    """The calls of one command, with the elapsed time and the CPU time of each, in milliseconds."""
 
     name: str
     command: list[str]
@@ -34,7 +34,7 @@ class Calls:
 
 
 def measure(headgate: pathlib.Path, daemon: Headgate, redis: Redis, rounds: int) -> list[tuple[Calls, Calls]]:
-    """Pairs of commands that do the same for a script. They take turns, so that a slow moment hits all."""
+    """Runs pairs of equivalent commands alternately, so that a slow moment affects both."""
     ours = [str(headgate), "--socket", str(daemon.socket_path)]
     theirs = [shutil.which("redis-cli"), "-s", str(redis.socket_path)]
     pairs = [

@@ -20,7 +20,7 @@ MAKERS = {"open", "openat", "socket", "accept", "accept4", "pipe", "pipe2", "eve
 
 
 def whole_lines(lines):
-    """Joins calls that were interrupted by those of other threads."""
+    """Joins the parts of calls that other threads' calls interrupted."""
     begun = {}
     for line in lines:
         line = line.rstrip("\n")
@@ -51,7 +51,7 @@ class Trace:
         self.note(name, arguments, result)
 
     def note(self, name, arguments, result):
-        """Keeps which descriptors are non-blocking. All threads share them."""
+        """Records which descriptors are non-blocking. All threads share them."""
         if name == "fcntl" and "F_SETFL" in arguments and (number := DESCRIPTOR.match(arguments)):
             (self.nonblocking.add if "O_NONBLOCK" in arguments else self.nonblocking.discard)(int(number[1]))
         elif name in MAKERS and result.isdigit():

@@ -1,4 +1,4 @@
-"""A real browser, driven over WebDriver (W3C) by plain HTTP: what looking at the console's pages needs, and no more."""
+"""A real browser, controlled by WebDriver (W3C) over HTTP, with the few commands that the tests need."""
 import base64
 import json
 import os
@@ -14,11 +14,11 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
 class BrowserError(Exception):
-    """The browser did not do what it was told."""
+    """The browser did not carry out a command."""
 
 
 def eventually(what, look):
-    """Waits until `look` gives something true, and gives that back. What it raises meanwhile counts as nothing."""
+    """Waits until `look` returns a true value, and returns that value. Exceptions count as false."""
     end = time.monotonic() + PATIENCE_S
     last = None
     while time.monotonic() < end:
@@ -33,7 +33,7 @@ def eventually(what, look):
 
 
 class Browser:
-    """One window without a screen. Use it in a `with`."""
+    """A headless browser window, used as a context manager."""
 
     def __init__(self, folder):
         driver = shutil.which("chromedriver")
@@ -87,7 +87,7 @@ class Browser:
         return self._ask("POST", "/goog/cdp/execute", {"cmd": command, "params": params})
 
     def open(self, url):
-        """Goes to an address and waits for its page."""
+        """Opens an address and waits for the page."""
         self._ask("POST", "/url", {"url": url})
 
     @property
@@ -95,11 +95,11 @@ class Browser:
         return self._ask("GET", "/url")
 
     def run(self, script, *arguments):
-        """Runs a script in the page and gives back what it returns."""
+        """Runs a script in the page, and returns its result."""
         return self._ask("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
     def text(self, selector):
-        """The text of an element, or None."""
+        """Returns the text of an element, or None."""
         return self.run("return document.querySelector(arguments[0])?.innerText ?? null", selector)
 
     def click(self, selector):
@@ -111,12 +111,12 @@ class Browser:
         self._ask("POST", f"/element/{element}/value", {"text": text})
 
     def press(self, key):
-        """A key by its character (WebDriver, 17.4.2)."""
+        """Presses a key given by its character (WebDriver, 17.4.2)."""
         self._ask("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": [
             {"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]})
 
     def look_as(self, width, theme, height=900):
-        """The window's width in pixels, and `light` or `dark`."""
+        """Sets the window's width in pixels, and the theme `light` or `dark`."""
         self.tell_devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                            mobile=False)
         self.tell_devtools("Emulation.setEmulatedMedia",
@@ -124,7 +124,7 @@ class Browser:
                                      {"name": "prefers-reduced-motion", "value": "reduce"}])
 
     def picture(self, kind="png", whole=False, quality=None, clip=None):
-        """A picture of the window, of the whole page, or of a piece of it, as bytes."""
+        """Returns a picture of the window, of the whole page, or of a part of it, as bytes."""
         params = {"format": kind, "captureBeyondViewport": whole}
         if clip:
             params["clip"] = clip
@@ -136,5 +136,5 @@ class Browser:
         return base64.b64decode(self.tell_devtools("Page.captureScreenshot", **params)["data"])
 
     def complaints(self):
-        """What the page's console was told since the last call."""
+        """Returns the messages in the page's console since the last call."""
         return [entry["message"] for entry in self._ask("POST", "/se/log", {"type": "browser"})]

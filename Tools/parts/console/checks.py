@@ -1,4 +1,4 @@
-"""What the console's pages have to do in a real browser. Each check has the rule or the promise in its name."""
+"""Checks of the console's pages in a real browser. The docstring of each check names the rule or the promise."""
 import json
 import pathlib
 import signal
@@ -11,7 +11,7 @@ from scene import Scene
 
 HERE = pathlib.Path(__file__).resolve().parent
 KEPT = HERE / "likeness.json"
-# Fonts differ from machine to machine, and so do times and figures: a page without its style differs by 25 and more.
+# Fonts, times and figures differ between machines. A page without its style differs by 25 and more.
 TOLERANCE = 9.0
 
 PAGES = {
@@ -38,7 +38,7 @@ def run(products, folder, record):
 
 
 def expected(words):
-    """Loads that fail because a check has the console be away, or refuse."""
+    """Returns true for messages about failed loads that a check causes itself."""
     return "Failed to load resource" in words or "ERR_CONNECTION_REFUSED" in words or "ERR_INCOMPLETE" in words
 
 
@@ -47,14 +47,14 @@ def shows(browser, selector, words):
 
 
 def signing_in(scene, browser):
-    """The address that the console told opens the overview, and the token is in no address any more."""
+    """The printed address opens the overview, and the token is then no longer in the address."""
     browser.open(scene.origin + "/")
     assert "401" in browser.text("h1"), browser.text("body")
     browser.open(scene.url)
     assert browser.url == scene.origin + "/", browser.url
     assert browser.text("h1") == "Overview"
     eventually("the picture of the way", lambda: shows(browser, "#way", "archive"))
-    # A link on another site brings no cookie; the page that refuses it has one that does.
+    # A link on another site sends no cookie. The refusing page has a link that does.
     browser.open("data:text/html,<a href='%s/barriers'>there</a>" % scene.origin)
     browser.click("a")
     if "401" in eventually("the page behind a foreign link", lambda: browser.text("h1")):
@@ -63,7 +63,7 @@ def signing_in(scene, browser):
 
 
 def a_client_is_not_read(scene, browser):
-    """O3: what each client has sent, and of one that does not read its answers, that it is not read any more, and why."""
+    """O3: the clients page shows what each client has sent, and that a client which does not read its answers is paused."""
     browser.open(scene.origin + "/clients")
     line = b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}\n'
     with socket.socket(socket.AF_UNIX) as deaf:
@@ -77,7 +77,7 @@ def a_client_is_not_read(scene, browser):
 
 
 def prepare(scene):
-    """Something of everything: what waits, what is held, what was given up."""
+    """Creates pending, held and dead-lettered events."""
     scene.ask("dispatcher.pause", id="archive", reason="the disk is being changed")
     scene.track("e1", "e2", "e3")
     eventually("delivered events", lambda: dispatcher(scene, "web")["sent"] >= 3)
@@ -91,8 +91,8 @@ LOOKS = [(360, "light"), (360, "dark"), (1280, "light"), (2560, "light"), (2560,
 
 
 def pages_can_be_used_by_all(scene, browser):
-    """Names, roles, headings, contrast and width of each page, in both themes, from 360 to 2560 pixels; and that it
-    looks roughly as it did."""
+    """Checks names, roles, headings, contrast and width of each page, in both themes, from 360 to 2560 pixels, and compares
+    each page with its reference picture."""
     prepare(scene)
     audit = (HERE / "audit.js").read_text(encoding="utf-8")
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
@@ -116,7 +116,7 @@ def record_likeness(scene, browser):
 
 
 def visit(scene, browser):
-    """All pages in all looks, each with a small picture."""
+    """Yields all pages in all themes and widths, each with a small picture."""
     for width, theme in LOOKS:
         browser.look_as(width, theme)
         for name, (path, title) in PAGES.items():
@@ -137,7 +137,7 @@ def bare(scene, browser):
 
 
 def nameless(browser):
-    """What the accessibility tree has a role for, but no name."""
+    """Returns the nodes of the accessibility tree that have a role but no name."""
     roles = {"link", "button", "textbox", "checkbox", "img", "image", "table", "navigation", "heading", "region"}
     for node in browser.tell_devtools("Accessibility.getFullAXTree")["nodes"]:
         role, name = node.get("role", {}).get("value"), node.get("name", {}).get("value")
@@ -163,7 +163,7 @@ FAULTS = {
 
 
 def the_audit_finds_faults(scene, browser):
-    """Each kind of fault that pages are searched for is found when it is put in."""
+    """The checks find each kind of fault when it is added to a page."""
     audit = (HERE / "audit.js").read_text(encoding="utf-8")
     browser.look_as(1280, "light")
     for words, fault in FAULTS.items():
@@ -174,7 +174,7 @@ def the_audit_finds_faults(scene, browser):
 
 
 def keyboard(scene, browser):
-    """All that can be used is reached with the tab key, in the order in which it stands, and shows it."""
+    """The tab key reaches every control in order, and each shows the focus."""
     browser.look_as(1280, "light")
     browser.open(scene.origin + "/dispatchers/web")
     expected_order = browser.run(FOCUSABLE + "return stops().length")
@@ -198,7 +198,7 @@ FOCUSABLE = """const stops = () => [...document.querySelectorAll("a[href], butto
 
 
 def a_way_closes_and_opens(scene, browser):
-    """B10: a barrier that closes and opens is seen without the page being loaded again."""
+    """B10: the page shows a barrier that closes and opens without a reload."""
     browser.open(scene.origin + "/")
     browser.run("window.marker = 1")
     eventually("a closed way", lambda: shows(browser, "#way", "closed"))
@@ -214,7 +214,7 @@ def a_way_closes_and_opens(scene, browser):
 
 
 def an_event_is_traced(scene, browser):
-    """O2: where an event is, for each dispatcher, and what holds it there; one that is not known is told to be so."""
+    """O2: the page shows the state of an event for each dispatcher and what holds it, and reports an unknown event."""
     scene.ask("dispatcher.pause", id="archive", reason="kept for the trace")
     scene.track("t1")
     browser.open(scene.origin + "/event")
@@ -234,7 +234,7 @@ def an_event_is_traced(scene, browser):
 
 
 def a_dispatcher_fails(scene, browser):
-    """A destination that refuses is seen with its answer, on the dispatcher's page, among the problems and in dead letters."""
+    """The dispatcher's page, the problems and the dead letters show the answer of a destination that refuses."""
     scene.destination.status = 503
     browser.open(scene.origin + "/dispatchers/web")
     scene.track("f1")
@@ -250,7 +250,7 @@ def a_dispatcher_fails(scene, browser):
 
 
 def forms(scene, browser):
-    """O3: a browser's own form, with the origin that it sends, changes something; what destroys wants to be typed."""
+    """O3: a form makes a change with the origin that the browser sends, and a destructive change requires typing."""
     browser.open(scene.origin + "/dispatchers/web")
     browser.type("form[action$='/pause'] input[name=reason]", "by hand")
     browser.click("form[action$='/pause'] button")
@@ -277,7 +277,7 @@ def forms(scene, browser):
 
 
 def what_was_opened_stays(scene, browser):
-    """What the reader opened or typed, and where the focus is, outlives the news."""
+    """Updates of the page keep opened details, typed text and the focus."""
     scene.ask("dispatcher.pause", id="archive")
     scene.track("h1")
     browser.open(scene.origin + "/dispatchers/archive")
@@ -291,7 +291,7 @@ def what_was_opened_stays(scene, browser):
 
 
 def daemon_killed(scene, browser):
-    """O3: the console goes on while the daemon is away, says so, and comes back by itself."""
+    """O3: the console keeps running while the daemon is down, shows that, and recovers by itself."""
     browser.open(scene.origin + "/")
     browser.run("window.marker = 2")
     eventually("a daemon", lambda: shows(browser, "#presence", "ready"))
@@ -308,7 +308,7 @@ def daemon_killed(scene, browser):
 
 
 def console_starts_again(scene, browser):
-    """A page whose console goes away says so, and goes on when it is back."""
+    """A page shows that the console is down, and continues when it is back."""
     browser.open(scene.origin + "/")
     scene.console.end()
     eventually("a word about it", lambda: shows(browser, "#stream", "The console does not answer"))
@@ -317,7 +317,7 @@ def console_starts_again(scene, browser):
 
 
 def stolen_link(scene, browser):
-    """A page that was open, and a link of it, are worth nothing once the token is another one."""
+    """An open page and its links are refused after the token has changed."""
     browser.open(scene.origin + "/")
     eventually("the picture", lambda: shows(browser, "#way", "archive"))
     pathlib.Path(scene.folder, "token").write_text("another")

@@ -1,10 +1,10 @@
-"""Whether a page looks roughly as it did: a picture of it, some hundred dots wide, against one that was kept."""
+"""Compares a page with its reference, using pictures of some hundred dots in width."""
 import struct
 import zlib
 
 
 def dots(png):
-    """The grey values of a PNG file of eight bits a channel, row by row, each from 0 to 255."""
+    """Returns the grey values of a PNG file with eight bits per channel, row by row, each from 0 to 255."""
     place, data, width, height, channels = 8, b"", 0, 0, 0
     while place < len(png):
         length, kind = struct.unpack(">I4s", png[place:place + 8])
@@ -51,7 +51,7 @@ def paeth(left, above, corner):
 
 
 def signature(png, columns=24, rows=16):
-    """The mean grey of each field of a grid."""
+    """Returns the mean grey of each field of a grid."""
     picture = dots(png)
     height, width = len(picture), len(picture[0])
     fields = []
@@ -65,5 +65,5 @@ def signature(png, columns=24, rows=16):
 
 
 def difference(one, other):
-    """How far two signatures are apart: the mean over the fields, from 0 to 255."""
+    """Returns the mean difference of two signatures over the fields, from 0 to 255."""
     return sum(abs(a - b) for a, b in zip(one, other)) / len(one) if len(one) == len(other) else 255.0

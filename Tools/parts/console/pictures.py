@@ -1,4 +1,4 @@
-"""Makes the pictures of Docs/Console.md: a machine on which something goes on, and something is held."""
+"""Takes the pictures of Docs/Console.md, of a machine with activity and with held events."""
 import math
 import threading
 import time
@@ -52,7 +52,7 @@ def shoot(scene, browser, file, path, width, theme):
 
 
 def feed(scene, stop):
-    """Orders, more and fewer of them."""
+    """Tracks orders at a varying rate."""
     number = 0
     while not stop.wait(0.1):
         for _ in range(2 + int(2 + 2 * math.sin(time.monotonic() / 9))):

@@ -1,4 +1,4 @@
-"""A daemon, a console and a destination of one's own, in a folder of their own."""
+"""A daemon, a console and a destination in a temporary folder."""
 import http.server
 import json
 import os
@@ -12,14 +12,14 @@ from browser import eventually
 
 
 def free_port():
-    """A port that nobody has now: a console that starts again has to have the same."""
+    """Returns an unused port. A console that restarts must use the same port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 class Destination:
-    """An HTTP server that takes events, or refuses them with a status."""
+    """An HTTP server that accepts events, or refuses them with a status."""
 
     def __init__(self):
         self.status = 200
@@ -57,7 +57,7 @@ class Program:
         self.process = None
 
     def start(self, line):
-        """Starts it and waits for the line that says that it serves."""
+        """Starts the process and waits for its ready line."""
         with open(self.log_path, "ab") as log:
             begin = log.tell()
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
@@ -78,7 +78,7 @@ class Program:
 
 
 class Scene:
-    """All of it. Use it in a `with`."""
+    """The daemon, the console and the destination, used as a context manager."""
 
     def __init__(self, products, folder, settings=None):
         self.folder = folder
@@ -107,7 +107,7 @@ class Scene:
         self.destination.close()
 
     def usual_settings(self):
-        """Two dispatchers, of which one goes over HTTP and tries again soon, and a barrier that gathers."""
+        """Returns settings with two dispatchers, one of them over HTTP with short retries, and a batching barrier."""
         return {
             "dispatchers": {
                 "web": {"kind": "http", "endpoint": self.destination.url, "max_attempts": 5,
@@ -132,7 +132,7 @@ class Scene:
         return self.url.split("/?")[0]
 
     def ask(self, method, **params):
-        """One question to the daemon, on a connection of its own."""
+        """Makes one call to the daemon on a new connection."""
         with socket.socket(socket.AF_UNIX) as peer:
             peer.connect(self.socket)
             peer.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
@@ -142,6 +142,6 @@ class Scene:
         return answer["result"]
 
     def track(self, *names, **more):
-        """Tracks events, whose ids are their names."""
+        """Tracks events with their names as ids."""
         for name in names:
             self.ask("track", event=name, id=name, data={"basket": 3, "shop": "north"}, **more)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small HTTP collector: takes batches of events and writes down every event id, one a line.
+"""A small HTTP collector: accepts batches of events, and writes each event id as a line.
 
     collector.py PORT_FILE LEDGER DELAY_MS
 
@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # A client that was killed leaves a half-open connection; it is not worth keeping.
+    # A killed client leaves a half-open connection, so close it.
     timeout = 60
 
     def do_POST(self):
@@ -26,7 +26,7 @@ class Handler(BaseHTTPRequestHandler):
         except (ValueError, KeyError, TypeError):
             return self.answer(400)
         time.sleep(self.server.delay)
-        # One write on a file opened for appending: lines of two threads never mix.
+        # One write to a file opened for appending, so that lines of two threads never mix.
         os.write(self.server.ledger, lines.encode())
         self.answer(200)
 
@@ -43,7 +43,7 @@ class Collector(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        # The sender may be killed at any moment: that is the point of the demonstration.
+        # The demonstration kills the sender at any moment.
         pass
 
 

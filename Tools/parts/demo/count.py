@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts what became of the events.
+"""Counts the outcomes of the events.
 
     count.py LEDGER TRACKED ACKNOWLEDGED…
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tracks the lines of a file with nothing but the standard library.
+"""Tracks the lines of a file, using only the standard library.
 
     tracker.py SOCKET LINES ACKNOWLEDGED PER_SECOND
 
@@ -30,7 +30,7 @@ class Tracker:
         self.input = b""
 
     def track(self, event, data):
-        """Sends one event; waits while too many are unanswered."""
+        """Sends one event, and waits while too many are unanswered."""
         self.last_request += 1
         params = {"event": event, "id": str(uuid.uuid4()), "data": data}
         request = {"jsonrpc": "2.0", "id": self.last_request, "method": "track", "params": params}
@@ -47,7 +47,7 @@ class Tracker:
             self.receive(1)
 
     def receive(self, seconds):
-        """Takes the answers that are there, or that come within so many seconds."""
+        """Handles the available answers, or those that arrive within a time."""
         if self.socket is None:
             self.connect()
         readable, _, _ = select.select([self.socket], [], [], seconds)
@@ -72,7 +72,7 @@ class Tracker:
         self.acknowledged.flush()
 
     def attempt(self, action):
-        """Does it; when the connection breaks over it, connects again, which sends again whatever waits."""
+        """Calls a function. If the connection breaks, it reconnects, which sends the unacknowledged events again."""
         if self.socket is None:
             return self.connect()
         try:
@@ -81,7 +81,7 @@ class Tracker:
             self.connect()
 
     def connect(self):
-        """Connects, with growing random waits, and sends what was not acknowledged."""
+        """Connects with growing random waits, and sends the unacknowledged events."""
         for failures in range(1_000_000):
             try:
                 self.input = b""

@@ -1,7 +1,7 @@
 # Sourced by Tools/package.
 # shellcheck shell=bash
 
-# blank PROGRAM SECTION [FROM]: makes a section's bytes zero, from one on; its place stays as it is.
+# blank PROGRAM SECTION [FROM]: sets a section's bytes to zero, from an offset on. Its position and size stay.
 blank() {
     local size file=$needs/section
     objcopy --dump-section "$2=$file" "$1" /dev/null

@@ -1,9 +1,9 @@
-"""What the C client has of the methods."""
+"""Generates the calls of the C client."""
 
 import textwrap
 
 TYPES = {"boolean": "bool", "integer": "int64_t"}
-# Names that a parameter cannot have, since the header is for C++ as well.
+# Reserved names, including those of C++, since C++ programs also use the header.
 KEYWORDS = {"namespace": "id_namespace"}
 JSON = {"object": ("HEADGATE_OBJECT", "no JSON object"), "array": ("HEADGATE_ARRAY", "no JSON array")}
 
@@ -16,12 +16,12 @@ def repeatable(document, _):
 
 
 def called(one):
-    """What a parameter is called."""
+    """Returns the name of a parameter in C."""
     return KEYWORDS.get(one.name, one.name)
 
 
 def wrapped(begin, parts, end):
-    """A list of parameters or arguments, broken where a line is full."""
+    """Formats a list of parameters or arguments, wrapped at the line length."""
     lines = [begin]
     for place, part in enumerate(parts):
         is_last = place + 1 == len(parts)
@@ -95,7 +95,7 @@ def asked(method):
 
 
 def certified(_, plain):
-    """A function for each that takes its arguments from a line."""
+    """Generates a function for each method that takes its arguments from a line."""
     for method in plain:
         only = method.only_result
         name = f"call_{method.called('c')}"
@@ -114,7 +114,7 @@ def argument(one):
 
 
 def entries(_, plain):
-    """An entry of a table for each."""
+    """Generates a table entry for each method."""
     for method in plain:
         counts = "true" if method.only_result and method.only_result.kind == "integer" else "false"
         yield f'    {{"{method.name}", call_{method.called("c")}, {counts}}},'

@@ -1,4 +1,4 @@
-"""What the Go client has of the methods."""
+"""Generates the calls of the Go client."""
 
 import textwrap
 

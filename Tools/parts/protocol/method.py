@@ -1,9 +1,9 @@
-"""The methods of an OpenRPC document, as those who write of them need them."""
+"""The methods of an OpenRPC document, in the form that the generators need."""
 
 import dataclasses
 import re
 
-# Calls whose names in a client are not those of their methods.
+# Methods with different names in the clients.
 NAMES = {
     "rpc.discover": {"swift": "discover", "python": "discover", "c": "discover"},
     "client.list": {"swift": "clients", "python": "clients", "c": "clients"},
@@ -15,8 +15,8 @@ NAMES = {
     "config.reload": {"swift": "reloadSettings", "python": "reload_config"},
 }
 
-# Methods whose functions the clients have by hand: what lasts as long as a connection, is called in a way of its own, or gives
-# values of its own types. For any other method the functions are written.
+# Methods whose functions are written by hand: calls that last as long as a connection, have their own calling convention, or
+# return their own types. The functions of all other methods are generated.
 BY_HAND = {
     "hello", "track", "track_many", "flush", "application.status", "watch", "unwatch", "barrier.list", "barrier.register",
     "barrier.set", "barrier.unregister", "dispatcher.list", "dispatcher.pause", "dispatcher.resume",
@@ -75,16 +75,16 @@ class Method:
 
     @property
     def only_result(self):
-        """The one member that the result has, if it is a number or an array; else nothing."""
+        """The only member of the result, if it is a number or an array; otherwise None."""
         one = self.results[0] if len(self.results) == 1 else None
         return one if one and one.is_required and one.kind in ("integer", "array") else None
 
     def ordered(self):
-        """The params as functions take them: those that have to be there first."""
+        """The params in the order of function parameters: required ones first."""
         return sorted(self.params, key=lambda one: not one.is_required)
 
     def called(self, language):
-        """What the method's function is called."""
+        """The name of the method's function."""
         usual = camel(self.name) if language == "swift" else self.name.replace(".", "_")
         return NAMES.get(self.name, {}).get(language, usual)
 
@@ -100,5 +100,5 @@ class Document:
 
     @property
     def plain(self):
-        """The methods whose functions are written."""
+        """Returns the methods whose functions are generated."""
         return [one for one in self.of_clients if one.name not in BY_HAND]

@@ -1,4 +1,4 @@
-"""What the Node client has of the methods."""
+"""Generates the calls of the Node client."""
 
 import textwrap
 

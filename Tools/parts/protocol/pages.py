@@ -1,4 +1,4 @@
-"""The tables of Docs/Protocol.md."""
+"""Generates the tables of Docs/Protocol.md."""
 
 RIGHTS = {
     "track": "everyone who can connect",
@@ -17,7 +17,7 @@ def groups(document, _):
 
 
 def params(document, _, name):
-    """A method's parameters, one a row."""
+    """Generates a table of a method's parameters."""
     method = next(one for one in document.methods if one.name == name)
     yield "| member | | |"
     yield "| --- | --- | --- |"
@@ -31,7 +31,7 @@ def row(one, path=""):
 
 
 def methods(document, _):
-    """Every method, with what it takes and gives."""
+    """Generates the description of every method, with its params and result."""
     for one in document.methods:
         yield f"### `{one.name}`"
         yield ""
@@ -55,7 +55,7 @@ def methods(document, _):
 
 
 def says(one):
-    """What there is to say of a method in one line."""
+    """Returns the description of a method in one line."""
     if one.direction != "client-to-server":
         return "From the daemon; " + ("a notification." if one.result is None else "an answer is expected.")
     reasons = ", ".join(f"`{reason}`" for reason in one.reasons)
@@ -68,7 +68,7 @@ def says(one):
 
 
 def named(document):
-    """The schemas that more than one message uses."""
+    """Returns the schemas that more than one message uses."""
     for name, schema in document.schemas.items():
         yield f"### {name}"
         yield ""
@@ -82,7 +82,7 @@ def named(document):
 
 
 def below(schema, path):
-    """The members of an object in a value."""
+    """Generates a table of an object's members."""
     if "items" in schema:
         yield from below(schema["items"], path + "[]")
     elif isinstance(schema.get("additionalProperties"), dict):
@@ -99,7 +99,7 @@ def members(schema, path):
 
 
 def kind(schema):
-    """A schema in a few words."""
+    """Returns a short description of a schema."""
     usual = schema.get("default")
     said = type_of(schema)
     if "default" in schema and usual is not None:

@@ -1,4 +1,4 @@
-"""What the PHP client has of the methods."""
+"""Generates the calls of the PHP client."""
 
 import textwrap
 

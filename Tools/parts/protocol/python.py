@@ -1,4 +1,4 @@
-"""What the Python client has of the methods."""
+"""Generates the calls of the Python clients."""
 
 import textwrap
 
@@ -26,7 +26,7 @@ def declared(one):
 
 
 def given(method, givens):
-    """The params of a call; `givens` is the function that leaves out what is not given."""
+    """Returns the params of a call. `givens` is the function that omits missing arguments."""
     if not method.params:
         return "None"
     if all(one.is_required for one in method.params):
@@ -82,7 +82,7 @@ def comment(method):
 
 
 def certified(_, plain):
-    """An entry of a dictionary for each."""
+    """Generates a dictionary entry for each method."""
     yield from entries(plain, '{{"{name}": {call}}}')
 
 

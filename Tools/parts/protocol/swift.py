@@ -1,4 +1,4 @@
-"""What the Swift client has of the methods."""
+"""Generates the calls of the Swift client."""
 
 import textwrap
 
@@ -42,7 +42,7 @@ def declared(one, is_first):
 
 
 def value(one, name):
-    """A parameter as a DataItem."""
+    """Returns an expression that converts a parameter to a DataItem."""
     number = {"string": ".string({0})", "integer": ".number(DataNumber({0}))", "boolean": ".bool({0})"}
     forms = {**number, "object": ".object({0})", "any": "{0}", "word": ".string({0}.rawValue)"}
     if one.kind == "array":
@@ -54,7 +54,7 @@ def value(one, name):
 
 
 def params(method):
-    """The lines that make the params, and what they are then."""
+    """Returns the lines that create the params, and the expression for them."""
     required = [f'"{one.name}": {value(one, name_of(one))}' for one in method.params if one.is_required]
     literal = f"[{', '.join(required)}]" if required else "[:]"
     optional = [one for one in method.params if not one.is_required]
@@ -127,11 +127,11 @@ def calls(_, plain):
         yield "    }"
 
 
-# MARK: How tests call them
+# MARK: Calls in tests
 
 
 def asked(method, value_of):
-    """A call of a function."""
+    """Generates a call of a function."""
     given = []
     for place, one in enumerate(method.ordered()):
         label = "" if place == 0 and one.kind != "boolean" else f"{name_of(one)}: "
@@ -140,7 +140,7 @@ def asked(method, value_of):
 
 
 def certified(_, plain):
-    """A case of a switch for each."""
+    """Generates a case of a switch for each method."""
 
     def given(one):
         if one.kind == "word":
@@ -169,7 +169,7 @@ def certified(_, plain):
 
 
 def tried(_, plain):
-    """An entry of a dictionary for each."""
+    """Generates a dictionary entry for each method."""
     samples = {"string": '"a"', "integer": "1", "boolean": "true", "object": "[:]", "array": "[]", "any": "1"}
 
     def sample(one):

@@ -1,4 +1,4 @@
-"""Writes what follows from the daemon's OpenRPC document, or checks that it is written: see Tools/protocol.
+"""Generates files from the daemon's OpenRPC document, or checks that they are up to date: see Tools/protocol.
 
 A file has what is written between two lines, of which the first says what it is:
 
@@ -29,7 +29,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 
-# The files that have blocks, with who writes them.
+# The files with generated blocks, and their generators.
 FILES = [
     ("Docs/Protocol.md", pages),
     ("Packages/Client/Sources/HeadgateClient/Connection/Calls.swift", swift),
@@ -49,7 +49,7 @@ FILES = [
 ]
 
 def results(document):
-    """The files, and what has to be in them."""
+    """Yields the files and their expected contents."""
     for name, writer in FILES:
         path = ROOT / name
 

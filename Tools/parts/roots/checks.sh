@@ -1,4 +1,4 @@
-# Sourced: what a script of checks says and when it ends. The first check that fails ends it.
+# Sourced: functions for a script of checks, which ends at the first failure.
 # shellcheck shell=bash
 
 checked=0
@@ -26,7 +26,7 @@ succeeds() {
     passed "$1"
 }
 
-# refused WHAT WORDS COMMAND …: it fails, and says the words (an extended regular expression).
+# refused WHAT WORDS COMMAND …: checks that it fails, and prints WORDS (an extended regular expression).
 refused() {
     local text
     if text=$("${@:3}" 2>&1); then failed "$1" "it succeeded: $text"; fi
@@ -34,7 +34,7 @@ refused() {
     passed "$1"
 }
 
-# prints WHAT TEXT COMMAND …: exactly that, and succeeds.
+# prints WHAT TEXT COMMAND …: checks that it prints exactly TEXT, and succeeds.
 prints() {
     local text
     text=$("${@:3}" 2>&1) || failed "$1" "$text"
@@ -42,7 +42,7 @@ prints() {
     passed "$1"
 }
 
-# shows WHAT WORDS COMMAND …: among others that (an extended regular expression), and succeeds.
+# shows WHAT WORDS COMMAND …: checks that its output contains WORDS (an extended regular expression), and that it succeeds.
 shows() {
     local text
     text=$("${@:3}" 2>&1) || failed "$1" "$text"
@@ -50,7 +50,7 @@ shows() {
     passed "$1"
 }
 
-# becomes WHAT TEXT COMMAND …: it prints that within a minute.
+# becomes WHAT TEXT COMMAND …: checks that it prints TEXT within a minute.
 becomes() {
     local text tries=0
     until text=$("${@:3}" 2>&1); [[ $text == "$2" ]]; do

@@ -1,6 +1,6 @@
-# Sourced: clean Debian 12 roots, made by debootstrap, whose processes have namespaces of their own. For root only.
+# Sourced: clean Debian 12 roots, created by debootstrap, whose processes have their own namespaces. Requires root.
 #
-# What was fetched once is kept in $XDG_CACHE_HOME/headgate (~/.cache/headgate).
+# Downloads are cached in $XDG_CACHE_HOME/headgate (~/.cache/headgate).
 # shellcheck shell=bash
 
 suite=bookworm
@@ -15,7 +15,7 @@ mirror() {
     echo "${found:-http://deb.debian.org/debian}"
 }
 
-# Where namespaces, mounts or debootstrap are missing there are no clean roots: a script that needs them ends here.
+# Exits if namespaces, mounts or debootstrap are missing, since clean roots need them.
 require_roots() {
     [[ $(id -u) -eq 0 ]] || { echo "$0: a clean root needs root: sudo $0" >&2 && exit 1; }
     command -v debootstrap >/dev/null || { echo "$0: debootstrap is missing: Tools/setup --roots" >&2 && exit 1; }
@@ -23,7 +23,7 @@ require_roots() {
         { echo "$0: this machine grants no namespaces" >&2 && exit 1; }
 }
 
-# The base system as a file, fetched if it is not there yet.
+# Prints the path of the base system's archive, which is downloaded if it is missing.
 base_system() {
     local base=$cache/$suite.tar
     [[ -f $base ]] && return
@@ -36,34 +36,34 @@ base_system() {
     rm -rf "$base.folder"
 }
 
-# new_root FOLDER: a minimal Debian that can install packages, and starts no services when it does.
+# new_root FOLDER: creates a minimal Debian that can install packages without starting services.
 new_root() {
     base_system
     mkdir -p "$1" "$cache/archives"
     tar -C "$1" -xf "$cache/$suite.tar"
     find "$cache/archives" -name '*.deb' -exec cp -t "$1/var/cache/apt/archives" {} +
     cp -L /etc/resolv.conf "$1/etc/resolv.conf"
-    # An installed Debian has it; debootstrap alone leaves it out.
+    # Every installed Debian has it, but debootstrap leaves it out.
     printf '127.0.0.1\tlocalhost\n::1\tlocalhost\n' >"$1/etc/hosts"
     printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
     chmod 0755 "$1/usr/sbin/policy-rc.d"
     echo 'APT::Keep-Downloaded-Packages "true";' >"$1/etc/apt/apt.conf.d/keep"
 }
 
-# remove_root FOLDER: the packages that it fetched are kept for the next.
+# remove_root FOLDER: removes the root, and keeps its downloaded packages for the next one.
 remove_root() {
     [[ -d $1 ]] || return 0
     find "$1/var/cache/apt/archives" -maxdepth 1 -name '*.deb' -exec cp -n -t "$cache/archives" {} +
     rm -rf --one-file-system "$1"
 }
 
-# in_root FOLDER [options of enter] COMMAND …: with the machine's network, without its processes and files.
+# in_root FOLDER [options of enter] COMMAND …: runs a command with the machine's network, but not its processes and files.
 in_root() {
     unshare --mount --pid --uts --ipc --fork --kill-child --propagation private \
         "$roots/enter" "$@"
 }
 
-# install_in FOLDER PACKAGE …: the lists of packages are fetched again only if it does not work with those that are there.
+# install_in FOLDER PACKAGE …: installs packages. It downloads the package lists again only if the present ones fail.
 install_in() {
     local install=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "${@:2}")
     in_root "$1" "${install[@]}" || { in_root "$1" apt-get -qq update && in_root "$1" "${install[@]}"; }
@@ -77,7 +77,7 @@ children_of() {
     cat "/proc/$1/task/$1/children" 2>/dev/null
 }
 
-# boot_root FOLDER: returns when systemd has started all that it starts. What it says is in FOLDER.console.
+# boot_root FOLDER: boots the root, and returns when systemd has started all units. The output is in FOLDER.console.
 boot_root() {
     local tries=0
     unshare --mount --propagation private "$roots/boot" "$1" >"$1.console" 2>&1 </dev/null &
@@ -90,20 +90,20 @@ boot_root() {
     in_booted systemctl is-system-running --wait
 }
 
-# in_booted COMMAND …: as root, in the root that is booted.
+# in_booted COMMAND …: runs a command as root in the booted root.
 in_booted() {
     nsenter --target "${booted:-none}" --all --root --wd \
         env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"
 }
 
-# Shuts it down, as a machine would be.
+# Shuts the booted root down, as a machine would be.
 halt_root() {
     kill -s RTMIN+4 "$booted"
     wait "$booter"
     booter='' booted=''
 }
 
-# Ends what is still booted, however it is.
+# Kills a root that is still booted.
 kill_root() {
     [[ -n $booter ]] || return 0
     kill "$booter" 2>/dev/null || true

@@ -1,4 +1,4 @@
-"""Makes the site: its files by their paths, each as bytes. The same repository gives the same bytes."""
+"""Builds the site as a dictionary of paths and bytes. The result is reproducible."""
 import json
 
 import colours
@@ -9,7 +9,7 @@ from place import ESCAPE, Places, relative
 from reading import Reading
 from reference import FOLDER, Reference
 
-# The kinds of documents, and their pages in the order of reading. A page that is not there is left out.
+# The kinds of documents, and their pages in reading order. A missing page is left out.
 MENU = {
     "Start": ["index", "Tutorial"],
     "Guides": ["Guides/HTTPS", "Guides/Hold", "Guides/Follow", "Guides/Services", "Guides/Database", "Guides/NATS", "Guides/Kafka",
@@ -19,9 +19,9 @@ MENU = {
                   "Boards", "Clients", "Swift", "Python", "C", "Node", "Go", "PHP", "Log", "Compatibility", "Changelog", "Security"],
     "Explanation": ["Guarantees", "Barriers", "Behaviour", "Reliability", "Benchmarks", "Architecture", "Contributing"],
 }
-# The kind of pages that `MENU` does not name, by the beginning of their paths.
+# The kind of pages that are not in `MENU`, by the prefix of their paths.
 KINDS = {"Guides/": "Guides", "Manual/": "Reference", "": "Explanation"}
-# Folders with a page of their own, and what that says first.
+# Folders with their own page, and its introduction.
 FOLDERS = {
     "Decisions": "Why it is as it is.",
     "Records": "Dated records of tests and measurements.",
@@ -32,7 +32,7 @@ PICTURES = (".webp", ".png", ".svg")
 
 
 class Site:
-    """The pages of the repository at `root`, and those of the archives that DocC has made."""
+    """The pages of the repository at `root` and of the DocC archives."""
 
     def __init__(self, root, archives=()):
         self.root, self.files, self.bodies, self.places = root, {}, {}, Places()
@@ -49,7 +49,7 @@ class Site:
         self._reference(archives)
 
     def _sources(self):
-        """All of Docs but what a run of an example has left there."""
+        """Yields the files in Docs, without output of the examples."""
         for path in sorted((self.root / "Docs").rglob("*")):
             parts = path.relative_to(self.root).parts
             if path.is_file() and not any(part.startswith(".") or part == "__pycache__" for part in parts):
@@ -59,7 +59,7 @@ class Site:
         return path.relative_to(self.root).as_posix()
 
     def _page(self, path):
-        """Where in the site a file is shown."""
+        """Returns the path of the page for a file."""
         name = self._name(path).removeprefix("Docs/")
         if name == "README.md":
             return "index.html"
@@ -80,7 +80,7 @@ class Site:
             self._source(path, page)
 
     def _source(self, path, page):
-        """A file as it is, and a page that shows it."""
+        """Adds a file, and a page that shows it."""
         self.files[page.removesuffix(".html")] = path.read_bytes()
         title = self._name(path).removeprefix("Docs/")
         shown = colours.file(path.read_text(encoding="utf-8"), path.name)
@@ -88,7 +88,7 @@ class Site:
         self.bodies[page] = (title, f"<h1>{ESCAPE(title)}</h1>\n{itself}\n{shown}")
 
     def _folders(self):
-        """A page for each folder, which lists what is in it, by its parts."""
+        """Adds a page for each folder with a list of its files."""
         for folder, words in FOLDERS.items():
             here, parts = f"{folder}/index.html", {}
             for page, (title, _) in self.bodies.items():
@@ -113,7 +113,7 @@ class Site:
             self.bodies[here] = ("Swift modules", f'<h1>Swift modules</h1>\n{about}\n<ul class="entries">{items}</ul>')
 
     def menu(self):
-        """The kinds of documents, each a name and pairs of path and title. Every page at the top and every guide is in one of them."""
+        """Returns the kinds of documents, each with a name and pairs of path and title. Every top-level page and guide has a kind."""
         titles = {page: title for page, (title, _) in self.bodies.items()} | {"index.html": "What it is"}
         groups = {kind: [name + ".html" for name in names] for kind, names in MENU.items()}
         known = set().union(*groups.values())
@@ -126,7 +126,7 @@ class Site:
         return [(group, [(page, titles[page]) for page in pages if page in titles]) for group, pages in groups.items()]
 
     def build(self, assets, console):
-        """All files. Colours and the icon are those of the console."""
+        """Returns all files. Colours and the icon are those of the console."""
         menu, version = self.menu(), self._version()
         title, body = self.bodies["index.html"]
         front = (assets / "front.html").read_text(encoding="utf-8")
@@ -145,7 +145,7 @@ class Site:
         return json.loads((self.root / "Docs/openrpc.json").read_text(encoding="utf-8"))["info"]["version"]
 
     def _index(self):
-        """What the search looks through: each page with its sections. A script, since pages in a folder may not fetch."""
+        """Returns the search index: each page with its sections. It is a script, since pages opened from a folder cannot fetch."""
         entries = []
         for page in sorted(self.bodies):
             reading = Reading(self.files[page].decode())

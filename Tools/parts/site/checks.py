@@ -1,4 +1,4 @@
-"""What the site has to do: its links hold, the same repository gives the same bytes, a browser reads it from a folder."""
+"""Checks of the site: valid links, reproducible files, and use in a browser from a folder."""
 import pathlib
 import re
 import tempfile
@@ -14,7 +14,7 @@ ENTER, ESCAPE, DOWN = "\ue007", "\ue00c", "\ue015"
 
 
 def run(root, assets, console, archives, folder):
-    """`folder` has the site; what it was made of is as in `Site`."""
+    """Runs all checks. `folder` contains the site; the other parameters are those of `Site`."""
     for check in (each_fault_is_found, twice_the_same):
         check(root, assets, console, archives)
         print("  ok ", check.__name__.replace("_", " "), flush=True)
@@ -58,7 +58,7 @@ FAULTS = {
 }
 
 
-# Questions of new users, and the page that has to be among the first three that the search finds.
+# Questions of new users, and the page that must be among the first three results.
 QUESTIONS = {
     "how do I ship to an HTTPS collector with a key": "Guides/HTTPS.html",
     "what if the disk is full": "Guides/DiskFull.html",
@@ -110,14 +110,14 @@ def titles(browser):
 
 
 def look_up(browser, words):
-    """Types words into the search, and waits for the places that it finds."""
+    """Types words into the search, and waits for the results."""
     browser.press("/")
     browser.type("#the-search", words)
     return eventually(f"places with {words}", lambda: titles(browser))
 
 
 def search_finds(browser, folder):
-    """From any folder, what was found leads to where it stands; the best is first."""
+    """Results link to the right section from any folder, with the best result first."""
     for page in ("index.html", "Decisions/index.html"):
         open_page(browser, folder, page)
         found = look_up(browser, "batchingbarrier max_wait")
@@ -137,7 +137,7 @@ def search_finds(browser, folder):
 
 
 def search_answers_questions(browser, folder):
-    """A question as a new user asks it leads to the page that answers it."""
+    """The search finds the page that answers a new user's question."""
     for question, page in QUESTIONS.items():
         open_page(browser, folder, "index.html")
         look_up(browser, question)
@@ -146,7 +146,7 @@ def search_answers_questions(browser, folder):
 
 
 def search_by_keyboard(browser, folder):
-    """The arrows go through what was found, Enter opens it, and Escape closes the list."""
+    """The arrow keys select a result, Enter opens it, and Escape closes the list."""
     open_page(browser, folder, "Log.html")
     look_up(browser, "dead_letters.requeue")
     browser.press(DOWN)
@@ -163,7 +163,7 @@ def search_by_keyboard(browser, folder):
 
 
 def members_are_on_the_page_of_their_type(browser, folder):
-    """What a method is, what it takes and what becomes of it is told where its type is, with links to other types."""
+    """The page of a type documents its methods, with links to other types."""
     if not (folder / "Swift").exists():
         return
     open_page(browser, folder, "Swift/index.html")
@@ -181,7 +181,7 @@ def members_are_on_the_page_of_their_type(browser, folder):
 
 
 def pages_can_be_read(browser, folder):
-    """Names, headings, contrast and width, in both themes, from 360 to 2560 pixels: no page moves sideways."""
+    """Checks names, headings, contrast and width, in both themes, from 360 to 2560 pixels. No page scrolls sideways."""
     audit, faults = AUDIT.read_text(encoding="utf-8"), []
     pages = ["index.html", "Protocol.html", "Operations.html", "Behaviour.html", "openrpc.json.html", "Decisions/index.html",
              "Examples/Worker/worker.py.html", "Manual/headgate.1.html", "Console.html", "Guides/HTTPS.html",
@@ -205,7 +205,7 @@ def pages_can_be_read(browser, folder):
 
 
 def nothing_from_elsewhere(browser, folder):
-    """All that is loaded is in the folder."""
+    """The pages load only files in the folder."""
     open_page(browser, folder, "index.html")
     look_up(browser, "signup")
     loaded = browser.run("return [...document.querySelectorAll('[src], link[href]')].map((one) => one.src || one.href)")

@@ -1,4 +1,4 @@
-"""Code with its colours, by Pygments."""
+"""Syntax highlighting by Pygments."""
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
@@ -11,7 +11,7 @@ FORMAT = HtmlFormatter(nowrap=True)
 
 
 def block(text, language):
-    """A block of code in a language of Markdown's; that of the protocol's exchanges is JSON behind arrows."""
+    """Returns a highlighted code block. The language `exchange` is JSON after arrows."""
     if language == "exchange":
         return framed("".join(map(exchanged, text.splitlines(keepends=True))))
     return framed(coloured(text, get_lexer_by_name(language) if language else TextLexer()))

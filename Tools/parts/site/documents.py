@@ -1,4 +1,4 @@
-"""Pages of Markdown: CommonMark with tables, by markdown-it."""
+"""Pages from Markdown: CommonMark with tables, by markdown-it."""
 import re
 
 from markdown_it import MarkdownIt
@@ -11,7 +11,7 @@ RULE_ITEM = re.compile(r"^[A-Z]\d+$")
 
 
 def read(text, source, page, places):
-    """The title and the HTML of a document, whose links lead to other pages of the site."""
+    """Returns the title and the HTML of a document, with links to other pages of the site."""
     tokens = MARKDOWN.parse(text)
     taken, headings = set(), []
     for place, token in enumerate(tokens):
@@ -29,7 +29,7 @@ def read(text, source, page, places):
 
 
 def mend(children, source, page, places):
-    """Links to files become links to pages; so do rules and decisions where text names them."""
+    """Converts links to files into links to pages, and links the names of rules and decisions."""
     depth = 0
     for child in children:
         if child.type == "link_open":
@@ -45,7 +45,7 @@ def mend(children, source, page, places):
 
 
 def name_rule(tokens, place):
-    """An item that begins with a rule in bold can be linked to by the rule's name."""
+    """Gives a list item that begins with a rule in bold an id with the rule's name."""
     item = tokens[place - 2]
     words = [child for child in tokens[place].children if child.content or child.nesting]
     if item.type == "list_item_open" and len(words) > 1 and words[0].type == "strong_open" and RULE_ITEM.match(words[1].content):
@@ -53,7 +53,7 @@ def name_rule(tokens, place):
 
 
 def render(tokens):
-    """The HTML. Comments are for tools; a table is in a sheet that moves sideways, and has its heading for a caption."""
+    """Returns the HTML without comments. A table scrolls sideways, and has its heading as a caption."""
     special = {
         "fence": lambda token: colours.block(token.content, token.info.strip()),
         "html_block": lambda token: "" if token.content.startswith("<!--") else token.content,

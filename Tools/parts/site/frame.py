@@ -1,11 +1,11 @@
-"""What is around every page."""
+"""The frame of every page."""
 import re
 
 from place import ESCAPE, relative
 
 
 def page(path, title, body, menu, version):
-    """A whole page. `menu` is groups of pages, each a name and pairs of path and title."""
+    """Returns a whole page. `menu` has groups of pages, each with a name and pairs of path and title."""
     root = relative("index.html", path).removesuffix("index.html")
     full = title if title == "Headgate" else f"{title} · Headgate"
     return f"""<!doctype html>
@@ -48,7 +48,7 @@ def page(path, title, body, menu, version):
 
 
 def menu_of(path, body, menu):
-    """The groups, and below the page that is open what is on it."""
+    """Returns the menu with all groups, and the sections of the open page."""
     parts = []
     for name, entries in menu:
         items = "".join(item(path, body, target, title) for target, title in entries)

@@ -1,4 +1,4 @@
-"""Holds a site to what it promises: each link leads somewhere, nothing comes from elsewhere, and each page is led to."""
+"""Checks the links of a site: each has a target, none loads external files, and each page is reachable."""
 import posixpath
 import re
 from urllib.parse import unquote
@@ -9,7 +9,7 @@ ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//")
 
 
 def faults(files):
-    """What is wrong with a site, which is its files by their paths: each fault a line."""
+    """Returns the errors of a site, given as files by path, one line each."""
     readings = {path: Reading(data.decode()) for path, data in files.items() if path.endswith(".html")}
     found = []
     for path, reading in readings.items():
@@ -27,14 +27,14 @@ def faults(files):
 
 
 def resolve(href, path):
-    """The file and the place in it that a link leads to."""
+    """Returns the file and the id that a link leads to."""
     target, _, fragment = href.partition("#")
     target = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(target))) if target else path
     return target, unquote(fragment)
 
 
 def reachable(readings):
-    """The pages that clicking leads to from the first."""
+    """Returns the pages reachable from the first page."""
     seen, open_ends = set(), ["index.html"]
     while open_ends:
         path = open_ends.pop()

@@ -6,7 +6,7 @@ from place import relative
 
 
 def read(path, page, places):
-    """The title and the HTML of a manual page."""
+    """Returns the title and the HTML of a manual page."""
     text = subprocess.run(["mandoc", "-T", "html", "-O", "fragment", path], check=True, capture_output=True, text=True).stdout
     body = text[text.index('<div class="manual-text">'):text.rindex('<table class="foot">')]
     body = re.sub(r"(<h1[^>]*><a[^>]*>)([^<]*)", lambda head: head[1] + " ".join(head[2].split()).capitalize(), body)

@@ -1,4 +1,4 @@
-"""Where things are in the site, and how one page leads to another."""
+"""Paths in the site, and links between pages."""
 import html
 import posixpath
 import re
@@ -8,7 +8,7 @@ ESCAPE = html.escape
 
 
 def anchor(text, taken):
-    """The id of a heading, as GitHub makes it, so that links work in both places. `taken` holds those of the page."""
+    """Returns the id of a heading as on GitHub, so that links work in both places. `taken` contains the page's other ids."""
     words = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
     name, number = words, 0
     while name in taken:
@@ -19,7 +19,7 @@ def anchor(text, taken):
 
 
 class Places:
-    """Which page shows which file of the repository, by their paths from the top."""
+    """Maps the files of the repository to the pages that show them."""
 
     def __init__(self):
         self.pages = {}
@@ -28,7 +28,7 @@ class Places:
         self.pages[source.rstrip("/")] = page
 
     def link(self, href, source, page):
-        """A link in the file `source`, as it has to be in its page. What is no page stays, to be found missing."""
+        """Converts a link in the file `source` for its page. A link without a page stays, and is reported as broken."""
         path, mark, fragment = href.partition("#")
         if re.match(r"[a-z][a-z0-9+.-]*:", href) or not path:
             return href
@@ -36,14 +36,14 @@ class Places:
         return (relative(target, page) if target else path) + mark + fragment
 
     def name(self, code, page):
-        """A word of code as HTML; the name of a file that has a page leads there."""
+        """Returns inline code as HTML. The name of a file with a page becomes a link."""
         path = code.rstrip("/")
         target = self.pages.get(path) or ("/" in path and self.pages.get(f"Docs/{path}"))
         word = f"<code>{ESCAPE(code, quote=False)}</code>"
         return f'<a href="{relative(target, page)}">{word}</a>' if target else word
 
     def refer(self, text, page):
-        """Text as HTML, in which the names of rules and decisions lead to them."""
+        """Returns text as HTML, with links from the names of rules and decisions."""
         parts, end = [], 0
         for found in RULE.finditer(text):
             parts += [ESCAPE(text[end:found.start()], quote=False), self._reference(found, page)]
@@ -62,5 +62,5 @@ class Places:
 
 
 def relative(target, page):
-    """The way from one page to another, by their paths in the site."""
+    """Returns the relative path from one page to another."""
     return posixpath.relpath(target, posixpath.dirname(page) or ".")

@@ -1,4 +1,4 @@
-"""What a page says and where it leads: read from its HTML, for the search and for the check of links."""
+"""Extracts text and links from a page's HTML, for the search and for the check of links."""
 from html.parser import HTMLParser
 
 HEADINGS = ("h1", "h2", "h3", "h4")

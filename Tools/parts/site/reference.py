@@ -1,4 +1,4 @@
-"""The reference of the Swift modules: pages made of what DocC writes as JSON (its RenderNode).
+"""The reference of the Swift modules: pages from DocC's JSON files (RenderNode).
 
 A module, an article and a type have a page each; what belongs to a type is on the page of the type.
 """
@@ -26,7 +26,7 @@ class Reference:
             self._place(name)
 
     def pages(self):
-        """Each page as its path, its title and its HTML."""
+        """Yields each page with its path, title and HTML."""
         for name in sorted(self.nodes):
             if self.has_page(name):
                 page = self.where[name][0]
@@ -41,7 +41,7 @@ class Reference:
         return meta.get("symbolKind") in TYPES | {"module"} or meta["role"] == "article"
 
     def _place(self, name):
-        """Finds out on which page something is, and where there."""
+        """Records the page and the id of each symbol."""
         path = name.split("/documentation/")[1]
         if self.has_page(name):
             self.where[name] = (f"{FOLDER}/{path}.html", "")
@@ -50,7 +50,7 @@ class Reference:
         self.where[name] = (f"{FOLDER}/{owner.split('/documentation/')[1]}.html", member_anchor(path.rsplit("/", 1)[1]))
 
     def link(self, name, page):
-        """The way to something that has a place, or None."""
+        """Returns the link to a symbol, or None if it has no page."""
         if name not in self.where:
             return None
         target, anchor = self.where[name]
@@ -82,7 +82,7 @@ class Writer:
         return "\n".join(parts)
 
     def _description(self, node, level):
-        """The declaration, what it is, its parameters, and all else that its comment says. Headings go down by `level`."""
+        """Returns the declaration, the summary, the parameters, and the rest of the comment. Headings are lowered by `level`."""
         parts = [self._declaration(each) for section in node.get("primaryContentSections", [])
                  if section["kind"] == "declarations" for each in section["declarations"]]
         if node.get("abstract"):
@@ -111,7 +111,7 @@ class Writer:
         return f'<pre class="declaration"><code>{"".join(words)}</code></pre>'
 
     def _topic(self, section, node, around):
-        """What belongs to something: types by links, and all else whole."""
+        """Returns the members of a symbol: types as links, everything else in full."""
         entries = self._entries(section["identifiers"], node)
         if not entries:
             return ""
@@ -159,13 +159,13 @@ class Writer:
     def _relationships(self, node):
         lines = []
         for section in node.get("relationshipsSections", []):
-            # The compiler's own marker comes along with Sendable.
+            # Sendable also brings the compiler's marker protocol.
             names = [self._name(each, node) for each in section["identifiers"] if not each.endswith(MARKER)]
             lines.append(f'<dt>{ESCAPE(section["title"])}</dt><dd>{", ".join(names)}</dd>')
         return f'<dl class="relationships">{"".join(lines)}</dl>' if lines else ""
 
     def _name(self, name, node):
-        """A symbol by its name, with a link if it is one of ours, in whichever module."""
+        """Returns the name of a symbol, with a link if it is in one of these modules."""
         title = node["references"][name]["title"].removeprefix("Swift.").removeprefix("_Concurrency.")
         symbol = self.reference.by_symbol.get("s:" + name.rsplit("/", 1)[1])
         return self._linked(name if name in self.reference.where else symbol, f"<code>{ESCAPE(title)}</code>")
@@ -202,7 +202,7 @@ class Writer:
 
     @staticmethod
     def _heading(block, level):
-        """The heading that DocC puts over all discussions says nothing."""
+        """Removes the heading that DocC puts above every discussion."""
         if block["text"] in ("Discussion", "Overview"):
             return ""
         own = block["level"] + level
@@ -233,7 +233,7 @@ class Writer:
 
 
 def kind_of(node):
-    """What a page shows, in the words of Swift: DocC calls a module a framework, and an actor a class."""
+    """Returns the kind of a symbol in Swift's terms. DocC calls a module a framework, and an actor a class."""
     words = [token["text"] for section in node.get("primaryContentSections", []) if section["kind"] == "declarations"
              for each in section["declarations"] for token in each["tokens"] if token["kind"] == "keyword"]
     kind = node["metadata"].get("roleHeading", "")
@@ -241,7 +241,7 @@ def kind_of(node):
 
 
 def joined(parts):
-    """DocC cuts text where its lines end."""
+    """Joins text that DocC splits at line ends."""
     found = []
     for part in parts:
         if part["type"] == "text" and found and found[-1]["type"] == "text":

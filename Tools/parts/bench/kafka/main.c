@@ -1,4 +1,4 @@
-// What is left to a producer of librdkafka's once nothing but the brokers is in its way.
+// Measures the maximum rate of a librdkafka producer, limited only by the brokers.
 //
 //     produce BROKERS EVENTS SIZE BATCH    produces so many messages to the topic `events`, and waits after each batch
 //                                          until all replicas have it; prints messages a second
@@ -27,7 +27,7 @@ static void reported(rd_kafka_t *producer, const rd_kafka_message_t *message, vo
     delivered++;
 }
 
-/// As a dispatcher of kind `kafka` sets it, but for what may wait.
+/// The configuration of a `kafka` dispatcher, except for the queue limits.
 static rd_kafka_t *producer_to(const char *brokers) {
     const char *settings[][2] = {
         {"bootstrap.servers", brokers}, {"enable.idempotence", "true"}, {"acks", "all"}, {"linger.ms", "1"},
@@ -44,7 +44,7 @@ static rd_kafka_t *producer_to(const char *brokers) {
     return producer;
 }
 
-/// Hands a message over, with the headers that an event has.
+/// Produces a message with the headers of an event.
 static void produce(rd_kafka_t *producer, void *body, size_t size) {
     rd_kafka_resp_err_t error;
     for (;;) {

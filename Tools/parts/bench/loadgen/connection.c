@@ -71,7 +71,7 @@ static void settle_oldest(struct connection *connection, uint64_t now, struct hi
     connection->expectation.number += connection->number_step;
 }
 
-/// How much of a wrong answer a person is shown: its first line, within reason.
+/// The length of the part of a wrong answer that is printed: the first line, up to a limit.
 static int shown_length(const char *answer, const char *end) {
     int length = 0;
     while (length < 300 && answer + length < end && answer[length] != '\r' && answer[length] != '\n') length++;

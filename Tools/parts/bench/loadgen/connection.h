@@ -11,17 +11,17 @@ struct histogram;
 
 enum { INPUT_CAPACITY = 262144 };
 
-/// One connection to the server and what is unanswered on it.
+/// A connection to the server, with its unanswered requests.
 struct connection {
     int descriptor;
     const struct protocol *protocol;
     const struct template *template;
-    /// The numbers of all connections interleave: each has its own, so that every request of a run is unique.
+    /// The numbers of the connections interleave, so that every request of a run has a unique number.
     uint64_t next_number, number_step;
     struct expectation expectation;
 
     unsigned window, unanswered;
-    /// When each unanswered request was written, in nanoseconds; the oldest at `oldest`.
+    /// The time at which each unanswered request was written, in nanoseconds, beginning at `oldest`.
     uint64_t *sent_at;
     unsigned oldest;
 
@@ -31,15 +31,16 @@ struct connection {
     size_t input_length;
 };
 
-/// Connects. A fault if nobody answers at the socket.
+/// Connects. Failing to connect is a fault.
 void connection_open(struct connection *connection, const struct options *options, const struct template *template,
                      unsigned index);
 
-/// Writes as many requests as the window has room for, all in one call if the socket takes them.
+/// Writes as many requests as the window allows, in one call if the socket accepts them.
 void connection_fill(struct connection *connection, uint64_t now);
 
-/// Writes what the socket did not take before. True when nothing is left to write.
+/// Writes the bytes that the socket did not accept before. Returns true if none are left.
 bool connection_write(struct connection *connection);
 
-/// Reads what has come and checks it; the count of acknowledgements. Their latencies go to `latencies`, if not NULL.
+/// Reads and checks the available answers. Returns the number of acknowledgements, and adds their latencies to `latencies`,
+/// which may be NULL.
 unsigned connection_read(struct connection *connection, uint64_t now, struct histogram *latencies);

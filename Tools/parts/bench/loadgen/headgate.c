@@ -31,10 +31,10 @@ static void prepare(struct template *template, const struct options *options) {
     template_find_slots(template);
 }
 
-/// What an answer says, as far as an acknowledgement is concerned.
+/// The relevant members of an answer.
 struct answer {
     bool has_result, has_id, has_seq, has_first;
-    /// Of one event `seq` alone.
+    /// For one event only `seq`.
     uint64_t id, first_seq, seq;
     const char *refusal;
 };
@@ -43,7 +43,7 @@ static bool is_key(const char *key, size_t length, const char *name) {
     return length == strlen(name) && memcmp(key, name, length) == 0;
 }
 
-/// Notes one member of an answer, whose value starts at `value`. The request's id is a number, an event's a string.
+/// Records one member of an answer, whose value starts at `value`. The request's id is a number, an event's a string.
 static void note(struct answer *answer, const char *key, size_t length, const char *value, const char *end) {
     while (value < end && *value == ' ') value++;
     if (is_key(key, length, "id") && *value != '"') {
@@ -60,7 +60,7 @@ static void note(struct answer *answer, const char *key, size_t length, const ch
     } else if (is_key(key, length, "error")) {
         answer->refusal = "an error";
     } else if (value < end && *value == '0') {
-        // No duplicates among many, and none that nobody wants.
+        // No event of `track_many` may be a duplicate or unrouted.
     } else if (is_key(key, length, "duplicate") || is_key(key, length, "duplicates")) {
         answer->refusal = "taken for a duplicate";
     } else if (is_key(key, length, "unrouted")) {

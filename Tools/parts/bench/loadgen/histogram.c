@@ -1,6 +1,6 @@
 #include "histogram.h"
 
-/// A bucket's index is the value's exponent and the five bits after its leading one.
+/// The index of a bucket consists of the value's exponent and the five bits after its leading one.
 enum { SUBDIVISION_BITS = 5, SUBDIVISIONS = 1 << SUBDIVISION_BITS };
 
 static unsigned bucket_of(uint64_t value) {

@@ -13,5 +13,5 @@ struct histogram {
 
 void histogram_add(struct histogram *histogram, uint64_t nanoseconds);
 
-/// The lower bound of the bucket in which this share (0…1) of all durations is reached; 0 if there are none.
+/// Returns the lower bound of the bucket that contains a quantile (0…1), or 0 if there are no durations.
 uint64_t histogram_quantile(const struct histogram *histogram, double share);

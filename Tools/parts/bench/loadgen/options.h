@@ -5,25 +5,25 @@
 
 struct protocol;
 
-/// What the command line asks for.
+/// The options of the command line.
 struct options {
     const struct protocol *protocol;
     const char *socket_path;
     unsigned connections;
-    /// Unanswered requests kept on each connection.
+    /// The unanswered requests on each connection.
     unsigned window;
-    /// Bytes of one Headgate request line with its LF; a Redis request carries the same event.
+    /// The size of a Headgate request line with its LF in bytes. A Redis request contains the same event.
     size_t size;
     double warmup_seconds;
     double seconds;
-    /// Events in one request: with more than one `track_many`, or a transaction of Redis. `size` is then that of the request that
-    /// one of them would be.
+    /// The events in one request. Several events are a `track_many`, or a transaction of Redis. `size` is then the size that a
+    /// request with one of them would have.
     unsigned events;
-    /// Whether each event carries an `id` made here.
+    /// True if each event has an `id` created by the generator.
     bool ids;
-    /// Whether each event carries text that no other has.
+    /// True if each event contains unique text.
     bool noise;
 };
 
-/// Reads the command line. Prints the usage and ends the process with 0 for `--help`, with 2 for a wrong one.
+/// Parses the command line. For `--help` it prints the usage and exits with 0, for invalid options with 2.
 struct options options_read(int count, char **arguments);

@@ -7,42 +7,42 @@
 #include "options.h"
 #include "request.h"
 
-/// Where the last acknowledged event went: Headgate's sequence number, or the two parts of a Redis stream entry's id.
+/// The position of the last acknowledged event: Headgate's sequence number, or the two parts of a Redis stream entry's id.
 struct position {
     uint64_t major, minor;
 };
 
-/// What one answer is checked against, and what it leaves behind.
+/// The expected contents of an answer, and the results of checking it.
 struct expectation {
-    /// The number of the request whose answer must come now.
+    /// The number of the request whose answer is expected next.
     uint64_t number;
-    /// Each acknowledgement's position must be beyond the one before.
+    /// The last position. Each acknowledgement must have a greater one.
     struct position last;
-    /// How many events each request has.
+    /// The number of events in each request.
     unsigned events;
-    /// Why the answer was refused.
+    /// The reason why the answer was rejected.
     const char *refusal;
 };
 
-/// One way of asking a server to store an event.
+/// A protocol for storing events on a server.
 struct protocol {
     const char *name;
-    /// Makes the request that carries an event of the size that a Headgate line of `size` bytes has room for.
+    /// Creates a request with an event of the size that fits in a Headgate line of `size` bytes.
     void (*prepare)(struct template *template, const struct options *options);
-    /// Takes the answer at the front of `bytes`: its length, 0 while it is not whole, -1 if it is refused.
+    /// Checks the answer at the beginning of `bytes`. Returns its length, 0 if it is incomplete, or -1 if it is wrong.
     ptrdiff_t (*accept)(const char *bytes, size_t length, struct expectation *expectation);
 };
 
 extern const struct protocol headgate_protocol, redis_protocol;
 
-/// NULL if there is none of that name.
+/// Returns the protocol with a name, or NULL if there is none.
 const struct protocol *protocol_named(const char *name);
 
-/// The size of the event in a Headgate request line of `size` bytes. A fault if nothing is left for it.
+/// Returns the size of the event in a Headgate request line of `size` bytes. A line without room for an event is a fault.
 size_t event_size(size_t size);
 
-/// Notes where an acknowledged event went. False, with a refusal, if that is not beyond the last one.
+/// Records the position of an acknowledged event. Returns false, with a reason, if it is not greater than the last one.
 bool advance(struct expectation *expectation, struct position position);
 
-/// Reads digits at `*at` and moves it behind them. False if there are none or too many.
+/// Parses digits at `*at` and advances it. Returns false if there are none or too many.
 bool read_number(const char **at, const char *end, uint64_t *number);

@@ -41,7 +41,7 @@ static bool read_literal(const char **at, const char *end, const char *literal) 
     return true;
 }
 
-/// `$15\r\n` has been found to be a whole line; the id's line `1700000000000-0\r\n` must be as long as it says.
+/// The line `$15\r\n` is complete. The id's line `1700000000000-0\r\n` must have the length that it gives.
 static bool read_entry_id(const char **at, const char *end, struct position *position) {
     uint64_t length;
     if (!read_literal(at, end, "$") || !read_number(at, end, &length) || !read_literal(at, end, "\r\n")) return false;
@@ -50,7 +50,7 @@ static bool read_entry_id(const char **at, const char *end, struct position *pos
            read_number(at, end, &position->minor) && (uint64_t)(*at - start) == length && read_literal(at, end, "\r\n");
 }
 
-/// Skips so many lines; NULL where they are not all there.
+/// Skips lines. Returns NULL if they are incomplete.
 static const char *skip_lines(const char *at, const char *end, unsigned count) {
     for (; count > 0 && at; count--) {
         at = memchr(at, '\n', (size_t)(end - at));
@@ -59,7 +59,7 @@ static const char *skip_lines(const char *at, const char *end, unsigned count) {
     return at;
 }
 
-/// What stands before the answers to the commands of a transaction.
+/// The text before the answers to the commands of a transaction.
 static bool read_transaction(const char **at, const char *end, unsigned events) {
     if (!read_literal(at, end, "+OK\r\n")) return false;
     for (unsigned index = 0; index < events; index++)

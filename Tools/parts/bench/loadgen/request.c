@@ -51,7 +51,7 @@ void template_find_slots(struct template *template) {
     }
 }
 
-/// Letters that come again only after so many others that nobody remembers them.
+/// Letters that repeat only after more text than a compressor's window.
 static const char *noise(size_t length) {
     static char letters[4 << 20];
     static size_t next;

@@ -5,25 +5,25 @@
 #include <stdint.h>
 
 enum {
-    /// Longest request, framing included.
+    /// The size of the longest request, including framing.
     REQUEST_LIMIT = 65536,
-    /// Most events in one request.
+    /// The maximum number of events in one request.
     EVENTS_LIMIT = 128,
-    /// Every number in a request has so many digits, so that all requests have one length.
+    /// The digits of every number in a request, so that all requests have the same length.
     NUMBER_DIGITS = 10,
     UUID_LENGTH = 36,
 };
 
-/// What stands in a template where each request has its own number and its own id.
+/// The slots of a template for the number and the id of each request.
 #define NUMBER_SLOT "@@@@@@@@@@"
 #define UUID_SLOT "####################################"
-/// So that each request has its own text as well, which nothing packs: one of these, and as many letters as there is room for.
+/// A mark followed by a slot for unique, incompressible text of each request.
 #define NOISE_MARK '~'
 
-/// The first request's number: the least with `NUMBER_DIGITS` digits.
+/// The number of the first request: the smallest with `NUMBER_DIGITS` digits.
 #define FIRST_NUMBER UINT64_C(1000000000)
 
-/// A request rendered once, with the places that differ from request to request.
+/// A rendered request, with the offsets of the parts that differ between requests.
 struct template {
     char bytes[REQUEST_LIMIT];
     size_t length;
@@ -43,5 +43,5 @@ void template_find_slots(struct template *template);
 /// Writes the request with this number to `out`, which has room for `template->length` bytes.
 void template_render(const struct template *template, uint64_t number, char *out);
 
-/// Writes an event object for a `track` request, with slots, of exactly `size` bytes. A fault if `size` is too small.
+/// Writes an event object with slots for a `track` request, of exactly `size` bytes. A `size` that is too small is a fault.
 void event_write(char *out, size_t size, bool with_id, bool with_noise);

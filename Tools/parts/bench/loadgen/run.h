@@ -5,16 +5,16 @@
 #include "histogram.h"
 #include "options.h"
 
-/// What a run has measured. `requests`, `seconds`, `cpu_seconds` and `latencies` leave out warm-up and ending.
+/// The results of a run. `requests`, `seconds`, `cpu_seconds` and `latencies` exclude the warm-up and the end.
 struct result {
     uint64_t requests;
-    /// All that were acknowledged, warm-up and ending included: what the server must have stored.
+    /// All acknowledged events, including the warm-up and the end. The server must have stored them.
     uint64_t total;
     double seconds;
-    /// What the generator itself used.
+    /// The CPU time of the generator itself.
     double cpu_seconds;
     struct histogram latencies;
 };
 
-/// Loads the server for the time asked, then waits for what is still unanswered. A fault ends the process.
+/// Loads the server for the requested time, then waits for the unanswered requests. A fault ends the process.
 void run(const struct options *options, struct result *result);

@@ -6,7 +6,7 @@
 
 #include "fault.h"
 
-/// xorshift64*, seeded by the kernel: a system call for each id would be measured along with the server.
+/// xorshift64*, seeded by the kernel. A system call for each id would affect the measurement.
 static uint64_t random_bits(void) {
     static uint64_t state;
     while (state == 0)

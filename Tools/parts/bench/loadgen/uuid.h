@@ -1,4 +1,4 @@
 #pragma once
 
-/// Writes a new UUIDv7 (36 characters, no end mark): time-ordered, as a client makes them.
+/// Writes a new UUIDv7 as clients create them (36 characters without a NUL).
 void uuid_write(char *out);

@@ -1,10 +1,10 @@
-// How long it takes from `track` to the collector's having the event, on a machine that does nothing else; and beside it, in turns, what
-// that cannot do without: a synced write to the same disk, and an HTTP request with its answer.
+// Measures the time from `track` until the collector has the event, on an idle machine. In alternation it measures the
+// unavoidable parts: a synced write to the same disk, and an HTTP request with its answer.
 //
 //     lone SOCKET FILE ROUNDS     prints the port of its collector, waits for a line, then prints medians in microseconds: of the
 //                                 event, of its acknowledgement, of the write, and of the request
 //
-// FILE is made, and filled before it is written to: a write changes nothing but bytes.
+// FILE is created and filled first, so that a write changes only bytes.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 enum { EVENT = 300, FILE_SIZE = 1 << 20, BUFFER = 1 << 16, WARM_UP = 20 };
 
-/// Everybody sleeps for so long before each measurement, as they do where events are rare.
+/// The pause before each measurement, in which all processes sleep, as they do if events are rare.
 static const struct timespec rest = {.tv_nsec = 3000000};
 
 static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -66,7 +66,7 @@ static int accept_one(int listener) {
     return descriptor;
 }
 
-/// Reads a whole message with a body. Returns 0 when the other side has gone.
+/// Reads a whole message with a body. Returns 0 if the peer has closed the connection.
 static int read_message(int descriptor) {
     static char bytes[BUFFER + 1];
     size_t count = 0;
@@ -84,7 +84,7 @@ static int read_message(int descriptor) {
     }
 }
 
-/// A process that answers each request; returns a connection to it.
+/// Starts a process that answers each request, and returns a connection to it.
 static int connect_to_other(void) {
     int port, yes = 1, listener = listen_somewhere(&port);
     pid_t child = fork();
@@ -143,7 +143,7 @@ static int connect_to_daemon(const char *path) {
     return descriptor;
 }
 
-/// What its two ends saw of one event.
+/// The times of one event at the client and at the collector.
 struct passage {
     double acknowledged, arrived;
 };

@@ -1,4 +1,4 @@
-// What is left to a publisher of libnats's once nothing but the server is in its way.
+// Measures the maximum rate of a libnats publisher, limited only by the server.
 //
 //     publish URL EVENTS SIZE    publishes so many messages to the stream `EVENTS`, as quickly as they are taken, and waits for
 //                                all acknowledgements; prints messages a second

@@ -1,5 +1,5 @@
-// An HTTP server that takes NDJSON and only counts it, and a client that posts to it as fast as it answers: what is left to
-// a sender once nothing but the sink is in its way.
+// An HTTP server that only counts NDJSON lines, and a client that posts to it as fast as it answers. Together they measure
+// the maximum rate of a sender.
 //
 //     sink serve                            prints its port; GET tells the events that came so far
 //     sink post PORT BATCHES EVENTS SIZE    posts so many batches, one after the other; prints events a second
@@ -21,7 +21,7 @@ enum { MAX_CONNECTIONS = 64, BUFFER = 1 << 20 };
 struct connection {
     char *bytes;
     size_t count;
-    /// Bytes of the body that are still to come; the head is read while this is 0.
+    /// The remaining bytes of the body. While it is 0, the head is read.
     size_t body;
     int is_question;
 };
@@ -60,7 +60,7 @@ static void count_lines(const char *bytes, size_t count) {
     }
 }
 
-/// Takes a head from the buffer. Returns the bytes that it had; 0: it is not whole yet.
+/// Takes a head from the buffer. Returns its size in bytes, or 0 if it is incomplete.
 static size_t take_head(struct connection *connection) {
     char *end = memmem(connection->bytes, connection->count, "\r\n\r\n", 4);
     if (end == NULL) return 0;
@@ -107,7 +107,7 @@ static void take_connection(int listener) {
     poll_count++;
 }
 
-/// Returns whether the connection is still there.
+/// Returns true if the connection is still open.
 static int read_connection(nfds_t index) {
     struct connection *connection = &connections[index];
     ssize_t received = recv(polls[index].fd, connection->bytes + connection->count, BUFFER - connection->count, 0);
@@ -148,7 +148,7 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/// One request: `events` lines of `size` bytes each, their line feed included.
+/// Creates a request with `events` lines of `size` bytes each, including the line feed.
 static char *request(unsigned long lines, unsigned long size, size_t *count) {
     char head[128];
     int head_count = snprintf(

@@ -1,4 +1,4 @@
-# Sourced by Tools/test-package: the package in a root without systemd, such as a container has.
+# Sourced by Tools/test-package: tests the package in a root without systemd, as in a container.
 # shellcheck shell=bash
 
 # OWNER:GROUP MODE PLACE
@@ -16,7 +16,7 @@ root:root 644 /usr/share/man/man8/headgate-console.8.gz
 headgate:headgate 700 /var/lib/headgate
 headgate:headgate 750 /var/log/headgate'
 
-# What the root has besides what packages' databases and logs change by themselves.
+# Lists the files of the root, except package databases and logs.
 everything() {
     (cd "$root" && find . \( -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/lib/apt \) -prune -o -print |
         grep -vE '^\./(root/|etc/(passwd|group|shadow|gshadow)-|var/log/(apt|dpkg|alternatives)|var/lib/systemd/deb-systemd)' | sort)
@@ -43,7 +43,7 @@ test_bare() {
     local before
     section "Without systemd"
     install_in "$root" adduser >/dev/null 2>&1
-    # What it depends on is there before, so that only its own files are new.
+    # Install the dependencies first, so that only the package's own files are new.
     succeeds "it is installed with all that it depends on" install_in "$root" /root/headgate.deb
     inside dpkg --purge headgate >/dev/null 2>&1
     before=$(everything)
@@ -65,7 +65,7 @@ test_bare() {
     test_terminals
 }
 
-# What shells and pagers make of it.
+# Checks the shell completions and the manual pages.
 test_terminals() {
     section "Manual pages and completions"
     install_in "$root" man-db groff zsh fish bash-completion mandoc >/dev/null 2>&1
@@ -73,14 +73,14 @@ test_terminals() {
     local page
     for page in man1/headgate.1 man8/headgated.8 man8/headgate-console.8; do
         prints "$page is clean to groff" "" inside sh -c "man --warnings=w -l /usr/share/man/$page.gz 2>&1 >/dev/null"
-        # The pages follow the programs, not a calendar.
+        # The date of the pages is that of the programs.
         prints "$page is clean to mandoc" "" \
             inside sh -c "mandoc -T lint -W warning /usr/share/man/$page.gz | grep -v 'missing date'; true"
     done
     test_completions
 }
 
-# offers SHELL LINE WORDS: what the shell offers, by the files that it finds by itself, when tab is pressed behind the line.
+# offers SHELL LINE WORDS: checks the completions that the shell offers after the line, using only installed files.
 offers() {
     prints "$1 completes: $2" "$3" inside "$1" "/root/completes.$1" "$2"
 }

@@ -1,4 +1,4 @@
-# Sourced by Tools/test-package: the package in a root that systemd has booted.
+# Sourced by Tools/test-package: tests the package in a root booted by systemd.
 # shellcheck shell=bash
 
 log=/var/log/headgate/events.ndjson
@@ -12,12 +12,12 @@ unit() {
     in_booted systemctl show --value --property "$1" headgate.service
 }
 
-# How many lines of the log name this event.
+# Prints the number of log lines with this event.
 logged() {
     in_booted grep -c "\"event\":\"$1\"" "$log"
 }
 
-# member KEY: what `headgate dispatchers` says of collect.
+# member KEY: prints a member of the dispatcher collect in `headgate dispatchers`.
 dispatcher() {
     in_booted headgate dispatchers --json | grep -o "\"$1\":[^,}]*" | cut -d : -f 2-
 }
@@ -76,7 +76,7 @@ packaged_configuration() {
 test_http() {
     section "HTTP, under the unit's restrictions"
     configure <<<'{"data_dir": "/var/lib/headgate", "dispatchers": {"collect": {"kind": "http", "endpoint": "http://localhost:8080/events"}}}'
-    # It keeps what it is sent, and answers.
+    # A collector that stores what it receives, and answers.
     in_booted systemd-run --quiet --unit collector systemd-socket-activate --listen 127.0.0.1:8080 --accept --inetd \
         sh -c 'timeout 1 cat >>/root/requests; printf "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"'
     in_booted systemctl reload headgate
@@ -103,7 +103,7 @@ test_reload() {
     becomes "the packaged configuration is in force again" '"collect"' dispatcher id
 }
 
-# Called with a faulty configuration, which the running daemon has refused.
+# Called with an invalid configuration, which the running daemon has refused.
 test_faulty_start() {
     in_booted systemctl restart headgate || true
     becomes "a start with a faulty configuration is tried again and again" yes \
@@ -142,7 +142,7 @@ test_activation() {
         "$(declare -f in_booted logged); booted=$booted log=$log; for event in signup after_kill after_stop; do logged \$event; done"
 }
 
-# The status and the first line of what the console answers.
+# Prints the status and the first line of the console's answer.
 ask_console() {
     in_booted curl -sS -o /root/answer -w '%{http_code} ' "$@" 2>&1
     in_booted head -n 1 /root/answer

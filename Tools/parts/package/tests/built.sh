@@ -1,7 +1,7 @@
-# Sourced by Tools/test-package: what Tools/package has made, without installing it.
+# Sourced by Tools/test-package: checks the output of Tools/package without installing it.
 # shellcheck shell=bash
 
-# test_built DEB: the package with what was made beside it.
+# test_built DEB: checks the package and the files built with it.
 test_built() {
     local folder tarball program
     folder=$(dirname "$1")
@@ -21,13 +21,13 @@ commit() {
     git -C "$here/.." -c safe.directory="$(cd "$here/.." && pwd)" rev-parse HEAD
 }
 
-# What is not committed is not in a build of the commit.
+# Uncommitted files are not in a build of the commit.
 require_commit() {
     git -C "$here/.." -c safe.directory="$(cd "$here/.." && pwd)" status --porcelain | grep . >&2 || return 0
     echo "$0: this is not committed, and so not built twice" >&2 && exit 1
 }
 
-# test_twice DEB: the same commit, built once more, elsewhere.
+# test_twice DEB: builds the same commit again in another folder.
 test_twice() {
     section "Built twice"
     # Whoever owns the repository; a command line's word for it does not reach what serves a clone.

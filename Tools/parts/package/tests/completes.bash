@@ -1,4 +1,4 @@
-# What bash offers behind a line, with bash-completion, which loads a command's completions when they are asked for.
+# Prints the completions of bash after a line, with bash-completion, which loads a command's completions on demand.
 . /usr/share/bash-completion/bash_completion
 COMP_LINE=$1
 COMP_POINT=${#1}

@@ -1,2 +1,2 @@
-# What fish offers behind a line.
+# Prints the completions of fish after a line.
 complete -C"$argv[1]" | string split -f 1 \t | sort | paste -s -d ' '

@@ -1,7 +1,7 @@
-# What zsh offers behind a line: an interactive one in a terminal of its own, where tab is pressed.
+# Prints the completions of zsh after a line: it presses tab in an interactive zsh with its own terminal.
 zmodload zsh/zpty
 folder=$(mktemp -d)
-# The inner shell writes down what matches.
+# The inner shell writes the matches to a file.
 cat >$folder/.zshrc <<'INNER'
 autoload -Uz compinit && compinit -u -D
 compadd() {
@@ -16,7 +16,7 @@ bindkey "^T" finish
 touch $ZDOTDIR/begin
 INNER
 
-# until_there FILE: meanwhile what the terminal shows is thrown away, so that nothing is held up.
+# until_there FILE: waits for the file, and discards the terminal's output, so that the inner shell does not block.
 until_there() {
     repeat 300; do
         while zpty -r -t shell output; do :; done

@@ -1,7 +1,7 @@
-# Sourced by Tools/test-package: a newer package over an older, and none over one, with events that wait.
+# Sourced by Tools/test-package: upgrades the package, and removes it, with pending events.
 # shellcheck shell=bash
 
-# The names of the events that wait, in order.
+# Prints the names of the pending events, in order.
 waiting() {
     in_booted headgate peek collect --json | grep -o '"event":"[^"]*"' | cut -d '"' -f 4 | paste -s -d ' '
 }
@@ -15,7 +15,7 @@ left() {
         /etc/systemd/system/*/headgate* /var/lib/systemd/deb-systemd-helper-enabled/headgate* 2>/dev/null; true'
 }
 
-# Sends an event each moment, as long as there is the file; the failures are counted in another.
+# Sends events continuously while a file exists, and counts failures in another file.
 send_steadily() {
     in_booted touch /run/sending
     as shop bash -c 'failures=0 sent=0
