@@ -157,7 +157,8 @@ private struct ClientScene {
             case .connect: machine.connected(now: now)
             case .finish(let number, _):
                 precondition(open.remove(number) != nil, "\(number) is told twice")
-            case .grant(let number, _), .interrupt(let number, _): precondition(open.contains(number))
+            case .grant(let number, _), .interrupt(let number, _), .giveBack(let number), .warnOfRefusal(let number, _):
+                precondition(open.contains(number))
             case .greet, .write, .disconnect, .leave, .report, .warn, .refuseWaiting: break
             }
         }

@@ -25,7 +25,10 @@ extension ClientConnection {
         let ending = reserve()
         barrierEndings[id] = BarrierEnding(call: ending, timer: timer)
         let away: DataObject = ["id": .string(id)]
-        stand(ending, "barrier.unregister", away, mostConflicts: BarrierEnding.mostConflicts) { [weak self] news in
+        stand(
+            ending, "barrier.unregister", away, as: "the end of barrier \(id)",
+            mostConflicts: BarrierEnding.mostConflicts
+        ) { [weak self] news in
             switch news {
             case .granted(let answer):
                 self?.complete(call, .success(answer))

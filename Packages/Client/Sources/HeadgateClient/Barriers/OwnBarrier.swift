@@ -28,10 +28,21 @@ extension ClientConnection {
         let new = OwnBarrier(registration, call: call)
         let hasFormer = barriers[id] != nil
         if !hasFormer { barriers[id] = new }
-        stand(call, "barrier.register", registration.params, deadline: deadline) { [weak self] news in
+        stand(
+            call, "barrier.register", registration.params, as: "barrier \(id)", deadline: deadline,
+            giveBack: { [weak self] in self?.giveBack(new, named: id) }
+        ) { [weak self] news in
             self?.note(news, of: new, named: id)
             tell(StandingReport(news))
         }
+    }
+
+    /// Nobody waits for a registration any more, and the daemon may grant it: it gets the former one again, or none.
+    private func giveBack(_ new: OwnBarrier, named id: String) {
+        guard let present = barriers[id] else { return }
+        guard present.call == new.call else { return renew(present.call) }
+        guard new.endsWithConnection else { return endBarrier(reserve(), id, deadline: nil) { _ in } }
+        call("barrier.unregister", ["id": .string(id)]) { _ in }
     }
 
     /// A registration takes the place of the former one when it is granted, and at no other time: a refusal, or a deadline
@@ -96,6 +107,7 @@ extension ClientConnection {
     ) {
         let staying = barriers[id].flatMap { $0.endsWithConnection ? nil : $0.call }
         if let former = staying ?? barrierEndings.removeValue(forKey: id)?.call {
+            barriers[id] = nil
             abandon(former)
             return endBarrier(call, id, deadline: deadline, completion)
         }

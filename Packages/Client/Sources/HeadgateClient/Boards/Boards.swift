@@ -66,8 +66,10 @@ extension HeadgateClient {
                 group.addTask {
                     do {
                         switch ticket.job {
-                        case .run(let activation): await self.complete(ticket, try await run(activation))
-                        case .choose(let choice): await self.choose(ticket, try await choose(choice))
+                        case .run(let activation):
+                            await self.complete(ticket, try await self.handle { try await run(activation) })
+                        case .choose(let choice):
+                            await self.choose(ticket, try await self.handle { try await choose(choice) })
                         }
                     } catch {
                         await self.giveBack(ticket, error)
@@ -144,7 +146,7 @@ extension ClientConnection {
         if bypassGateway { params["bypass_gateway"] = true }
         let call = reserve()
         boards[board] = ServedBoard(call: call, tell: tell)
-        stand(call, "board.serve", params) { [weak self] in self?.board(board, call, $0, tell) }
+        stand(call, "board.serve", params, as: "board \(board)") { [weak self] in self?.board(board, call, $0, tell) }
     }
 
     /// Serves a board no more. Runs that come yet, and those that are here, are still to be answered.
@@ -199,5 +201,5 @@ struct ServedBoard {
     /// The caller, who is told what happens.
     fileprivate let tell: (BoardNews) -> Void
     /// Whether it was ended, and what is on its way is still taken.
-    fileprivate var isEnding = false
+    fileprivate(set) var isEnding = false
 }

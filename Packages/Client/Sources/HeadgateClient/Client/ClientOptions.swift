@@ -52,8 +52,9 @@ public struct ClientOptions: Sendable {
     public var backoffCap: Duration = .seconds(5)
     /// Called on the client's thread with each change of the connection's state. It must not block.
     public var onState: (@Sendable (ClientState) -> Void)?
-    /// Called on the client's thread, once for each outage, when calls wait for a daemon that could not be reached; nil is
-    /// silence. Usually it writes the text to standard error.
+    /// Called on the client's thread, once for each outage, when calls wait for a daemon that could not be reached, and once
+    /// when a barrier, a board, a subscription, a watch or a status is refused on a later connection. The default writes the
+    /// text to standard error; nil is silence.
     public var onWarning: (@Sendable (String) -> Void)? = { ClientOptions.warn($0) }
     /// Called with each event of ``HeadgateClient/trackSoon(_:)`` that is not stored, by its id. It must not block.
     public var onDropped: (@Sendable (_ id: String, _ error: any Error) -> Void)?

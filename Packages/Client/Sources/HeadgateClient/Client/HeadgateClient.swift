@@ -63,16 +63,18 @@ public actor HeadgateClient {
         loop.asUnownedSerialExecutor()
     }
 
-    /// Waits until every event that was tracked is acknowledged, for a while, and closes the connection. Calls that are under
-    /// way then, and later ones, end with ``ClientError/closed``.
-    /// - Parameter limit: how long to wait for acknowledgements. Zero closes at once.
+    /// Takes no more work, waits for a while until every event that was tracked is acknowledged and every handler of a worker or
+    /// a board has given its answer, and closes the connection. Calls that are under way then, and later ones, end with
+    /// ``ClientError/closed``. A handler that closes its own client is not waited for.
+    /// - Parameter limit: how long to wait. Zero closes at once.
     /// - Returns: the number of events that were not acknowledged. They may be stored or not.
     @discardableResult
     public func close(within limit: Duration = .seconds(5)) async -> Int {
         soon.close()
         takeSoon()
         connection.beginEnding()
-        let left = await drain(within: limit)
+        await drain(within: limit, mostHandlers: HandledClient.current == ObjectIdentifier(self) ? 1 : 0)
+        let left = connection.unsettledEvents
         connection.close()
         loop.stop()
         await loop.waitUntilClosed()
@@ -82,12 +84,17 @@ public actor HeadgateClient {
     }
 
     /// Keeps the client open until the task is cancelled, then closes it as ``close(within:)`` does. Returns as well when the
-    /// client is closed meanwhile. This is what a `Service` of ServiceLifecycle has to have.
+    /// client is closed meanwhile. A service of ServiceLifecycle calls it under `cancelWhenGracefulShutdown`.
     public func run() async throws {
         let (stream, end) = AsyncStream<Never>.makeStream()
         runners.append(end)
         for await _ in stream {}
         await close()
+    }
+
+    /// Runs a handler of this client's.
+    nonisolated func handle<Answer: Sendable>(_ body: @Sendable () async throws -> Answer) async throws -> Answer {
+        try await HandledClient.$current.withValue(ObjectIdentifier(self), operation: body)
     }
 
     /// Makes a call, waits for its answer, and reads it.
@@ -135,6 +142,11 @@ public actor HeadgateClient {
             submitAbandon(calls)
         }
     }
+}
+
+/// The client whose handler a task runs.
+private enum HandledClient {
+    @TaskLocal static var current: ObjectIdentifier?
 }
 
 /// Answers that are waited for together.

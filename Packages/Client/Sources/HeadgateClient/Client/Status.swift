@@ -9,8 +9,8 @@ extension HeadgateClient {
 }
 
 extension ClientConnection {
-    /// Announces where the program is; what was announced before counts no more (Behaviour B26, F5). It is announced
-    /// again on each connection, but for `exiting`.
+    /// Announces where the program is (Behaviour B26, F5). What the daemon took last is announced again on each connection,
+    /// but for `exiting`; an announcement that it refuses, or that is given up, changes nothing.
     /// - Parameters:
     ///   - status: where it is.
     ///   - deadline: how long it may take until the daemon knows; nil is for ever.
@@ -27,13 +27,27 @@ extension ClientConnection {
     fileprivate func announce(
         _ call: Call, _ status: ApplicationStatus, deadline: Duration?, _ tell: @escaping (StandingReport) -> Void
     ) {
-        if let former = announcement { abandon(former) }
-        announcement = call
-        stand(call, "application.status", ["status": .string(status.rawValue)], deadline: deadline) {
-            [weak self] news in
+        stand(
+            call, "application.status", ["status": .string(status.rawValue)], as: "the application's status",
+            deadline: deadline,
+            giveBack: { [weak self] in if let former = self?.announcement, former != call { self?.renew(former) } }
+        ) { [weak self] news in
+            self?.note(news, ofAnnouncement: call)
             tell(StandingReport(news))
             guard case .granted = news, status == .exiting else { return }
             self?.abandon(call)
+        }
+    }
+
+    /// An announcement takes the place of the former one when the daemon grants it, and at no other time.
+    private func note(_ news: StandingNews, ofAnnouncement call: Call) {
+        switch news {
+        case .granted where announcement != call:
+            let former = announcement
+            announcement = call
+            if let former { abandon(former) }
+        case .ended where announcement == call: announcement = nil
+        case .granted, .interrupted, .ended: return
         }
     }
 }

@@ -28,7 +28,7 @@ public final class ClientConnection {
     private lazy var timer = loop.timer { [weak self] in self?.timePassed() }
     private var completions: [CallNumber: Completion] = [:]
     /// Those who are told of calls that stand.
-    private var standing: [CallNumber: (StandingNews) -> Void] = [:]
+    private var standing: [CallNumber: StandingCall] = [:]
     /// What this side watches, by the call that stands for it.
     var watches: [CallNumber: ClientWatch] = [:]
     /// What this side watches no more, and the daemon does not know yet.
@@ -54,9 +54,9 @@ public final class ClientConnection {
     private var roomLine = RoomLine()
     /// The number of tracked events that are neither acknowledged nor given up, those that wait for room included.
     private(set) var unsettledEvents = 0
-    /// Called when there are none any more.
-    private var drains: [CallNumber: () -> Void] = [:]
-    /// True once the program wants to end: no further event is taken.
+    /// Those that wait until there is nothing left to wait for.
+    private var drains: [CallNumber: Drain] = [:]
+    /// True once the program wants to end: no further event and no further work is taken.
     private(set) var isEnding = false
     /// Makes the ids of events that have none.
     var ids = UUIDv7()
@@ -138,14 +138,16 @@ public final class ClientConnection {
 
     /// Makes a call on this connection, and on each that follows, until it is abandoned.
     /// - Parameters:
+    ///   - name: the name of what it asks for, in warnings.
     ///   - deadline: how long it may take until it is granted the first time; nil is for ever.
     ///   - mostConflicts: so often it is tried again before it was granted, where the daemon takes it for somebody else's.
+    ///   - giveBack: called before the end of a call that the daemon may grant though nobody waits for it any more.
     func stand(
-        _ call: Call, _ method: String, _ params: DataObject, deadline: Duration? = nil, mostConflicts: Int = 0,
-        _ tell: @escaping (StandingNews) -> Void
+        _ call: Call, _ method: String, _ params: DataObject, as name: String, deadline: Duration? = nil,
+        mostConflicts: Int = 0, giveBack: @escaping () -> Void = {}, _ tell: @escaping (StandingNews) -> Void
     ) {
         let now = loop.monotonicNow
-        standing[call.number] = tell
+        standing[call.number] = StandingCall(name: name, tell: tell, giveBack: giveBack)
         let outgoing = OutgoingCall(
             line: ClientConnection.line(call, method, params), isRepeatable: true, isStanding: true,
             deadline: deadline.map { now + $0.nanoseconds }, mostConflicts: mostConflicts)
@@ -169,11 +171,18 @@ public final class ClientConnection {
         machine.changed(call.number, to: lines)
     }
 
+    /// Makes a standing call again on this connection, since the daemon may have something else in its place.
+    func renew(_ call: Call) {
+        machine.renewed(call.number, now: loop.monotonicNow)
+        settle()
+    }
+
     /// Makes a standing call no more, and tells its caller why.
     func end(_ call: Call, _ error: any Error) {
-        guard let tell = standing.removeValue(forKey: call.number) else { return }
+        guard let ending = standing.removeValue(forKey: call.number) else { return }
+        if machine.calls[call.number]?.mayBeGrantedYet == true { ending.giveBack() }
         machine.abandoned(call.number, now: loop.monotonicNow)
-        tell(.ended(error))
+        ending.tell(.ended(error))
         settle()
     }
 
@@ -188,7 +197,7 @@ public final class ClientConnection {
     /// Whether there is a connection, greeted or not.
     var isConnected: Bool { link != nil }
 
-    /// Takes note that something that the daemon asked for has its answer.
+    /// Takes note that something that the daemon asked for has its answer, or gets none.
     func answered(on link: Link) {
         guard link === self.link else { return }
         machine.requestAnswered(now: loop.monotonicNow)
@@ -205,8 +214,8 @@ public final class ClientConnection {
     /// What the daemon takes at most.
     var limits: DaemonLimits { machine.limits }
 
-    /// Returns true if a link is the present connection's.
-    func isCurrent(_ link: Link) -> Bool { link === self.link }
+    /// Returns true if work that came over a link is to be done: its connection is still there, and the client stays.
+    func wantsWork(of link: Link) -> Bool { link === self.link && !isEnding }
 
     // MARK: Effects
 
@@ -221,6 +230,7 @@ public final class ClientConnection {
         } while machine.hasOrders
         isSettling = false
         armTimer()
+        endDrains()
     }
 
     private func perform(_ order: ConnectionMachine<JSONView>.Order) {
@@ -237,10 +247,15 @@ public final class ClientConnection {
             link = nil
             forgetFarewells()
         case .finish(let number, let result): finish(number, result)
-        case .grant(let number, let answer): standing[number]?(.granted(answer))
-        case .interrupt(let number, let error): standing[number]?(.interrupted(error))
+        case .grant(let number, let answer): standing[number]?.tell(.granted(answer))
+        case .interrupt(let number, let error): standing[number]?.tell(.interrupted(error))
+        case .giveBack(let number): standing[number]?.giveBack()
         case .report(let state): options.onState?(state)
         case .warn(let error): options.onWarning?("\(error); events wait in this process until the daemon is there")
+        case .warnOfRefusal(let number, let error):
+            let name = standing[number]?.name ?? "a call"
+            options.onWarning?(
+                "\(name) was refused on the new connection, and is asked for again: \(error.message)")
         case .refuseWaiting(let error): for entry in roomLine.takeAll() { entry.refuse(error) }
         }
     }
@@ -255,9 +270,9 @@ public final class ClientConnection {
     }
 
     private func finish(_ number: CallNumber, _ result: Result<JSONView, ClientError>) {
-        if let tell = standing.removeValue(forKey: number) {
+        if let ended = standing.removeValue(forKey: number) {
             // One that is granted goes on: only failures finish it.
-            if case .failure(let error) = result { tell(.ended(error)) }
+            if case .failure(let error) = result { ended.tell(.ended(error)) }
             return
         }
         completions.removeValue(forKey: number)?(result.mapError { $0 })
@@ -328,26 +343,48 @@ extension ClientConnection {
 
     private func eventSettled() {
         unsettledEvents -= 1
-        guard unsettledEvents == 0 else { return }
-        let waiting = drains.sorted { $0.key < $1.key }.map(\.value)
-        drains = [:]
-        for body in waiting { body() }
+        endDrains()
     }
 
-    /// Takes no further events.
-    func beginEnding() { isEnding = true }
+    /// Takes no further events, and no further work from the daemon, which is told so.
+    func beginEnding() {
+        guard !isEnding else { return }
+        isEnding = true
+        guard isConnected else { return }
+        for (id, subscription) in subscriptions where !subscription.isEnding {
+            call("dispatcher.unsubscribe", ["id": .string(id)]) { _ in }
+        }
+        for (name, board) in boards where !board.isEnding { call("board.unserve", ["board": .string(name)]) { _ in } }
+    }
 
     /// Calls `body` once, when no event is unsettled any more, or after so long.
-    func whenDrained(within limit: Duration, _ body: @escaping () -> Void) {
-        guard unsettledEvents > 0 else { return body() }
+    /// - Parameter mostHandlers: the number of the daemon's requests that may be unanswered; nil is any.
+    func whenDrained(within limit: Duration, mostHandlers: Int? = nil, _ body: @escaping () -> Void) {
+        guard !isDrained(mostHandlers) else { return body() }
         let number = reserve().number
-        let timer = loop.timer { [weak self] in self?.drains.removeValue(forKey: number)?() }
-        drains[number] = {
+        let timer = loop.timer { [weak self] in self?.drains.removeValue(forKey: number)?.body() }
+        drains[number] = Drain(mostHandlers: mostHandlers) {
             timer.cancel()
             body()
         }
         timer.arm(at: loop.monotonicNow + limit.nanoseconds)
     }
+
+    private func isDrained(_ mostHandlers: Int?) -> Bool {
+        unsettledEvents == 0 && machine.requestsToAnswer <= mostHandlers ?? .max
+    }
+
+    private func endDrains() {
+        guard unsettledEvents == 0, !drains.isEmpty else { return }
+        let ended = drains.filter { isDrained($0.value.mostHandlers) }.keys.sorted()
+        for number in ended { drains.removeValue(forKey: number)?.body() }
+    }
+}
+
+/// Somebody who waits until no event is unsettled, and no handler runs.
+private struct Drain {
+    let mostHandlers: Int?
+    let body: () -> Void
 }
 
 // MARK: What comes from the daemon
@@ -359,6 +396,10 @@ extension ClientConnection: LinkObserver {
         case .response(let response): take(response, now)
         case .notification(let notification): take(notification, now)
         case .request(let request): take(request, from: link)
+        // A request whose params are no object is one all the same.
+        case .invalid(let id?, let error) where error.code == RPCError.invalidParamsCode:
+            machine.requestCame()
+            DaemonRequest(id: Array(id.raw), on: link, of: self).fail(error)
         case .invalid(_, let error), .invalidResponse(_, let error): machine.gotNonsense(error.message, now: now)
         case .invalidNotification: return
         }
@@ -378,6 +419,8 @@ extension ClientConnection: LinkObserver {
     }
 
     private func take(_ request: IncomingMessage.Request, from link: Link) {
+        // The daemon asks somebody else as soon as this connection is closed.
+        guard !isEnding else { return }
         machine.requestCame()
         let method = request.method.string ?? ""
         let asked = DaemonRequest(id: Array(request.id.raw), on: link, of: self)

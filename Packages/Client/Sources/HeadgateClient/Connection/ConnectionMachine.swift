@@ -24,10 +24,15 @@ struct ConnectionMachine<Answer> {
         case grant(CallNumber, Answer)
         /// Tell the caller of a standing call that was granted that the connection is gone.
         case interrupt(CallNumber, ClientError)
+        /// Give back what the daemon may grant yet to a standing call that its caller no longer waits for.
+        case giveBack(CallNumber)
         /// Tell whoever follows the connection's state.
         case report(ClientState)
         /// Tell people that calls wait for a daemon that could not be reached. Ordered once for each outage.
         case warn(ClientError)
+        /// Warn people that a standing call was refused on a later connection, and is made again there. Ordered once for
+        /// each row of refusals.
+        case warnOfRefusal(CallNumber, RPCError)
         /// End what waits for room before it becomes a call.
         case refuseWaiting(ClientError)
     }
@@ -49,34 +54,15 @@ struct ConnectionMachine<Answer> {
         case closed
     }
 
-    /// When something is to be done about a call.
-    private struct Deadline: Comparable {
-        let moment: Int64
-        let call: CallNumber
-
-        static func < (left: Deadline, right: Deadline) -> Bool {
-            (left.moment, left.call) < (right.moment, right.call)
-        }
-    }
-
     private let path: String
     private let options: ClientOptions
     private(set) var phase = Phase.idle
     /// What the daemon takes at most.
     private(set) var limits = DaemonLimits()
     /// All calls that are neither answered nor given up.
-    private(set) var calls: [CallNumber: OutgoingCall] = [:]
-    /// The bytes of all these calls.
-    private(set) var heldBytes = 0
-    /// The calls that are to be written, in order.
-    private var waiting = SortedLine<CallNumber>()
-    /// How many calls are written and not answered, and their bytes.
-    private(set) var unanswered = (count: 0, bytes: 0)
+    private var table = CallTable()
     /// How many requests of the daemon's are not answered on the present connection.
-    private var requestsToAnswer = 0
-    private var deadlines = SortedLine<Deadline>()
-    /// The standing calls that are asked for again on the present connection, and when.
-    private var postponed = SortedLine<Deadline>()
+    private(set) var requestsToAnswer = 0
     private var orders: [Order] = []
     private var ordersTaken = 0
 
@@ -102,6 +88,13 @@ struct ConnectionMachine<Answer> {
         backoff = Backoff(base: options.backoffBase, cap: options.backoffCap, seed: seed)
     }
 
+    /// All calls that are neither answered nor given up.
+    var calls: [CallNumber: OutgoingCall] { table.calls }
+    /// The bytes of all these calls.
+    var heldBytes: Int { table.heldBytes }
+    /// The number of calls that are written and not answered, and their bytes.
+    var unanswered: (count: Int, bytes: Int) { table.unanswered }
+
     /// Whether another call is written soon and not only kept.
     var hasRoom: Bool {
         calls.count < options.maxUnanswered && heldBytes < options.maxUnansweredBytes
@@ -109,7 +102,7 @@ struct ConnectionMachine<Answer> {
 
     /// When to call `timePassed`; nil for never.
     var nextDeadline: Int64? {
-        let ofCalls = [deadlines.first?.moment, postponed.first?.moment].compactMap { $0 }.min()
+        let ofCalls = table.nextDeadline
         switch phase {
         case .greeting(let until), .waiting(let until): return min(ofCalls ?? until, until)
         case .idle, .connecting, .open, .draining, .closed: return ofCalls
@@ -147,40 +140,35 @@ extension ConnectionMachine {
     /// A caller wants something.
     mutating func called(_ number: CallNumber, _ call: OutgoingCall, now: Int64) {
         guard phase != .closed else { return order(.finish(number, .failure(.closed))) }
-        calls[number] = call
-        heldBytes += call.line.count
-        waiting.insert(number)
-        if let deadline = call.deadline { deadlines.insert(Deadline(moment: deadline, call: number)) }
+        table.add(number, call)
         if phase == .idle { seekConnection(now) } else { proceed(now) }
     }
 
     /// A caller waits no longer. If its call has been written, what it asks for may be done all the same.
     mutating func abandoned(_ number: CallNumber, now: Int64) {
-        guard calls[number] != nil else { return }
-        remove(number)
+        guard table[number] != nil else { return }
+        table.remove(number)
         proceed(now)
     }
 
     /// The daemon answered a call. An answer that nobody waits for any more is no error.
     mutating func answered(_ number: CallNumber, _ result: Result<Answer, RPCError>, now: Int64) {
-        guard let call = calls[number], call.isWritten else { return }
+        guard let call = table[number], call.isWritten else { return }
         switch result {
         case .failure(let error) where error.reason == .shuttingDown && call.isRepeatable:
-            unmarkWritten(number)
-            waiting.insert(number)
+            table.unmarkWritten(number)
+            table.queue(number)
             phase = .draining
-        case .failure(let error) where error.reason == .conflict && call.outlastsConflict:
-            calls[number]?.conflicts += 1
+        case .failure(let error) where call.outlasts(error):
             noteProgress()
-            unmarkWritten(number)
-            postponed.insert(Deadline(moment: now + options.backoffCap.nanoseconds, call: number))
+            askAgainLater(number, call, error, now)
         case .failure(let error):
             noteProgress()
             finish(number, .failure(.refused(error)))
         case .success(let answer) where call.isStanding:
             noteProgress()
-            unmarkWritten(number)
-            noteGranted(number)
+            table.unmarkWritten(number)
+            table.noteGranted(number)
             order(.grant(number, answer))
         case .success(let answer):
             noteProgress()
@@ -191,10 +179,25 @@ extension ConnectionMachine {
 
     /// What a standing call asks for has changed: it is written so from the next connection on.
     mutating func changed(_ number: CallNumber, to lines: [UInt8]) {
-        guard let before = calls[number]?.line.count else { return }
-        calls[number]?.replace(with: lines)
-        heldBytes += lines.count - before
-        if isWritten(number) { unanswered.bytes += lines.count - before }
+        table.replace(number, with: lines)
+    }
+
+    /// The daemon may have something else in place of a standing call that it has granted: the call is made again.
+    mutating func renewed(_ number: CallNumber, now: Int64) {
+        guard table[number]?.isGranted == true else { return }
+        table.noteInterrupted(number)
+        table.queue(number)
+        proceed(now)
+    }
+
+    /// A standing call was refused, and what it asks for may be had later: a dispatcher may not be there yet, or the
+    /// daemon may not have noticed yet that the connection before is gone, which is nothing to warn of.
+    private mutating func askAgainLater(_ number: CallNumber, _ call: OutgoingCall, _ error: RPCError, _ now: Int64) {
+        let isConflict = error.reason == .conflict
+        if !isConflict, !call.isRefused { order(.warnOfRefusal(number, error)) }
+        table.noteRefused(number, isConflict: isConflict)
+        table.unmarkWritten(number)
+        table.postpone(number, until: now + options.backoffCap.nanoseconds)
     }
 
     /// The daemon asked for something. Also a connection that is about to be closed is kept for the answer.
@@ -210,14 +213,11 @@ extension ConnectionMachine {
 
     /// The time that `nextDeadline` told has come, or some time else.
     mutating func timePassed(now: Int64) {
-        while let deadline = deadlines.first, deadline.moment <= now {
-            let error = isWritten(deadline.call) ? .timedOut : lateness(orElse: .timedOut)
-            finish(deadline.call, .failure(error))
+        while let late = table.firstLate(at: now) {
+            if table[late]?.mayBeGrantedYet == true { order(.giveBack(late)) }
+            finish(late, .failure(table.isWritten(late) ? .timedOut : lateness(orElse: .timedOut)))
         }
-        while let again = postponed.first, again.moment <= now {
-            postponed.removeFirst()
-            waiting.insert(again.call)
-        }
+        table.queuePostponed(at: now)
         switch phase {
         case .waiting(let until) where until <= now: attemptAgain()
         case .greeting(let until) where until <= now:
@@ -235,19 +235,20 @@ extension ConnectionMachine {
     /// Nothing more is wanted. Every caller is told `closed`.
     mutating func closed() {
         guard phase != .closed else { return }
-        order(.disconnect)
+        // Answers to the daemon that were given in this turn still go out.
+        order(.leave)
         failAll(.closed)
         phase = .closed
         report(.closed)
     }
 
     private mutating func finish(_ number: CallNumber, _ result: Result<Answer, ClientError>) {
-        remove(number)
+        table.remove(number)
         order(.finish(number, result))
     }
 
     private mutating func failAll(_ error: ClientError) {
-        for number in calls.keys.sorted() { finish(number, .failure(error)) }
+        for number in table.numbers { finish(number, .failure(error)) }
         order(.refuseWaiting(error))
     }
 
@@ -258,7 +259,7 @@ extension ConnectionMachine {
             return lose(.disconnected, now)
         }
         guard phase == .open else { return }
-        while hasRoomToWrite, let number = waiting.first { write(number) }
+        while hasRoomToWrite, let number = table.firstWaiting { write(number) }
     }
 
     private var hasRoomToWrite: Bool {
@@ -266,52 +267,18 @@ extension ConnectionMachine {
     }
 
     private mutating func write(_ number: CallNumber) {
-        guard let call = calls[number] else { return waiting.remove(number) }
+        guard let call = table[number] else { return }
         if let fault = limits.fault(of: call) { return finish(number, .failure(.refused(fault))) }
-        waiting.remove(number)
-        calls[number]?.isWritten = true
-        unanswered.count += 1
-        unanswered.bytes += call.line.count
+        table.markWritten(number)
         order(.write(call.line))
-    }
-
-    private mutating func remove(_ number: CallNumber) {
-        guard let call = calls.removeValue(forKey: number) else { return }
-        heldBytes -= call.line.count
-        if let deadline = call.deadline { deadlines.remove(Deadline(moment: deadline, call: number)) }
-        if call.isStanding { postponed.removeAll { $0.call == number } }
-        guard call.isWritten else { return waiting.remove(number) }
-        unanswered.count -= 1
-        unanswered.bytes -= call.line.count
-    }
-
-    /// A standing call has what it asked for, and nobody waits for that any more.
-    private mutating func noteGranted(_ number: CallNumber) {
-        calls[number]?.isGranted = true
-        calls[number]?.wasGranted = true
-        guard let deadline = calls[number]?.deadline else { return }
-        deadlines.remove(Deadline(moment: deadline, call: number))
-        calls[number]?.deadline = nil
     }
 
     /// What was granted is gone with the connection, and has to be asked for again.
     private mutating func interrupt(_ error: ClientError) {
-        for number in calls.keys.sorted() where calls[number]?.isGranted == true {
-            calls[number]?.isGranted = false
+        for number in table.numbers where table[number]?.isGranted == true {
+            table.noteInterrupted(number)
             order(.interrupt(number, error))
         }
-    }
-
-    private func isWritten(_ number: CallNumber) -> Bool {
-        calls[number]?.isWritten == true
-    }
-
-    /// The call has to be written again, or its answer is not waited for any more.
-    private mutating func unmarkWritten(_ number: CallNumber) {
-        guard let call = calls[number], call.isWritten else { return }
-        calls[number]?.isWritten = false
-        unanswered.count -= 1
-        unanswered.bytes -= call.line.count
     }
 }
 
@@ -396,7 +363,7 @@ extension ConnectionMachine {
         switch phase {
         case .greeting: couldNotConnect(.badAnswer(text), now: now)
         case .open, .draining:
-            for number in calls.keys.sorted() where isWritten(number) { finish(number, .failure(.badAnswer(text))) }
+            for number in table.numbers where table.isWritten(number) { finish(number, .failure(.badAnswer(text))) }
             lose(.badAnswer(text), now)
         case .idle, .connecting, .waiting, .closed: return
         }
@@ -430,7 +397,7 @@ extension ConnectionMachine {
     }
 
     private mutating func attemptAgain() {
-        guard !calls.isEmpty else { return rest() }
+        guard !table.calls.isEmpty else { return rest() }
         phase = .connecting
         order(.connect)
     }
@@ -446,22 +413,18 @@ extension ConnectionMachine {
         lastFailure = error
         report(.disconnected(error))
         interrupt(error)
-        for number in calls.keys.sorted() where isWritten(number) {
-            if calls[number]?.isRepeatable == true {
-                unmarkWritten(number)
-            } else {
-                finish(number, .failure(error))
-            }
+        requestsToAnswer = 0
+        for number in table.numbers where table.isWritten(number) && table[number]?.isRepeatable == false {
+            finish(number, .failure(error))
         }
-        waiting = SortedLine(sorted: calls.keys.sorted())
-        postponed = SortedLine()
+        table.queueAll()
         retry(now)
     }
 
     /// Waits for the next attempt, or gives up.
     private mutating func retry(_ now: Int64) {
         failures += 1
-        guard !calls.isEmpty else { return rest() }
+        guard !table.calls.isEmpty else { return rest() }
         let patience = patienceEnd ?? end(of: options.reconnectTimeout, from: now)
         guard now < patience else { return giveUp() }
         patienceEnd = patience

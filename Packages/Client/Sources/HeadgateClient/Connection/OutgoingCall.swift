@@ -1,3 +1,5 @@
+import HeadgateWire
+
 /// A request, ready to be written.
 struct OutgoingCall {
     /// The message with its LF. Its id is the call's number on every connection. Behind that of a standing call there
@@ -16,10 +18,14 @@ struct OutgoingCall {
     var deadline: Int64?
     /// Whether it has been written on the present connection and is not answered.
     var isWritten = false
+    /// True once it has been written on any connection.
+    var wasWritten = false
     /// Whether the daemon has granted it on the present connection; only for one that is standing.
     var isGranted = false
     /// Whether the daemon has granted it on any connection.
     var wasGranted = false
+    /// True from a refusal that was reported until the next grant.
+    var isRefused = false
     /// So often it was refused since the daemon takes it for somebody else's.
     var conflicts = 0
     /// So often it is tried again before it was granted.
@@ -38,8 +44,14 @@ struct OutgoingCall {
         depth = NestingDepth(of: line).deepest
     }
 
-    /// Whether a conflict is not its end: the daemon may not have noticed yet that the connection before is gone.
-    var outlastsConflict: Bool { wasGranted || conflicts < mostConflicts }
+    /// Returns true if the call is made again after this refusal. What the daemon has granted on an earlier connection is
+    /// asked for until it grants it again. A conflict before that may be with the connection before.
+    func outlasts(_ error: RPCError) -> Bool {
+        isStanding && (wasGranted || error.reason == .conflict && conflicts < mostConflicts)
+    }
+
+    /// True if the daemon may grant it on some connection though nobody waits for that any more.
+    var mayBeGrantedYet: Bool { isStanding && wasWritten && !wasGranted }
 
     /// What it asks for has changed: from now on it is written as these lines.
     mutating func replace(with lines: [UInt8]) {

@@ -30,6 +30,15 @@ enum StandingNews {
     case ended(any Error)
 }
 
+/// A call that is made again on each connection, on this side.
+struct StandingCall {
+    /// The name of what it asks for, in warnings.
+    let name: String
+    let tell: (StandingNews) -> Void
+    /// Takes back what the daemon may grant though nobody waits for it any more.
+    let giveBack: () -> Void
+}
+
 extension HeadgateClient {
     /// Begins something that lasts as long as a connection and is asked for again on the next one, and waits until the
     /// daemon has taken it for the first time.

@@ -53,10 +53,18 @@ public final class DaemonRequest {
         return writer.bytes
     }
 
-    /// A Boolean value that says whether an answer would reach the daemon: the connection on which it asked is still there.
+    /// True if what the daemon asks for is to be done: the connection on which it asked is still there, and the client is not
+    /// being closed.
     var isWanted: Bool {
         guard let link, let connection else { return false }
-        return connection.isCurrent(link)
+        return connection.wantsWork(of: link)
+    }
+
+    /// Leaves it without an answer: the daemon asks again, or somebody else.
+    func drop() {
+        guard !isAnswered else { return }
+        isAnswered = true
+        if let link { connection?.answered(on: link) }
     }
 }
 

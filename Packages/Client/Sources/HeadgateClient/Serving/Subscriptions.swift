@@ -46,7 +46,7 @@ extension HeadgateClient {
                     continue
                 }
                 group.addTask {
-                    do { await self.settle(ticket, try await work(ticket.job)) } catch {
+                    do { await self.settle(ticket, try await self.handle { try await work(ticket.job) }) } catch {
                         await self.giveBack(ticket, error)
                     }
                 }
@@ -55,7 +55,11 @@ extension HeadgateClient {
         try Task.checkCancellation()
     }
 
-    private func isWanted(_ ticket: ServingQueue<DeliveredBatch>.Ticket) -> Bool { ticket.request.isWanted }
+    private func isWanted(_ ticket: ServingQueue<DeliveredBatch>.Ticket) -> Bool {
+        guard !ticket.request.isWanted else { return true }
+        ticket.request.drop()
+        return false
+    }
 
     private func settle(
         _ ticket: ServingQueue<DeliveredBatch>.Ticket, _ outcomes: [String: DeliveredEventOutcome]
@@ -85,7 +89,9 @@ extension ClientConnection {
         params["limit"] = limit.map { .number(DataNumber($0)) }
         let call = reserve()
         subscriptions[dispatcher] = ClientSubscription(call: call, tell: tell)
-        stand(call, "dispatcher.subscribe", params) { [weak self] in self?.subscription(dispatcher, call, $0, tell) }
+        stand(call, "dispatcher.subscribe", params, as: "the subscription to \(dispatcher)") { [weak self] in
+            self?.subscription(dispatcher, call, $0, tell)
+        }
     }
 
     /// Wants no more of a dispatcher. Batches that come yet, and those that are here, are still to be answered.
@@ -143,7 +149,7 @@ struct ClientSubscription {
     /// The caller, who is told what happens.
     fileprivate let tell: (SubscriptionNews) -> Void
     /// Whether it was ended, and what is on its way is still taken.
-    fileprivate var isEnding = false
+    fileprivate(set) var isEnding = false
 }
 
 /// What a subscription to a dispatcher tells (Protocol, `dispatcher.subscribe`; Behaviour K3).

@@ -113,10 +113,15 @@ extension HeadgateClient {
     /// - Returns: the number of events that are not acknowledged yet.
     @discardableResult
     public func drain(within limit: Duration) async -> Int {
+        await drain(within: limit, mostHandlers: nil)
+        return connection.unsettledEvents
+    }
+
+    /// - Parameter mostHandlers: the number of handlers that may still run in the end; nil is any.
+    func drain(within limit: Duration, mostHandlers: Int?) async {
         takeSoon()
         await withCheckedContinuation { continuation in
-            connection.whenDrained(within: limit) { continuation.resume() }
+            connection.whenDrained(within: limit, mostHandlers: mostHandlers) { continuation.resume() }
         }
-        return connection.unsettledEvents
     }
 }

@@ -14,7 +14,7 @@ extension ClientConnection {
         var params: DataObject = [:]
         params["topics"] = topics.map { .array($0.map { .string($0.rawValue) }) }
         watches[call.number] = ClientWatch(tell: tell)
-        stand(call, "watch", params) { [weak self] in self?.watch(call, $0, tell) }
+        stand(call, "watch", params, as: "the watch") { [weak self] in self?.watch(call, $0, tell) }
         return call
     }
 

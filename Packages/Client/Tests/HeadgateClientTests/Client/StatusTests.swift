@@ -50,6 +50,29 @@ import Testing
         }
     }
 
+    @Test("B26: the status that the daemon took last stays when the next one is refused, or is not answered in time")
+    func former() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            try await client.announce(.background)
+            await scene.daemon.follow { _ in .refuse(RPCError(.limit)) }
+            await #expect(throws: ClientError.refused(RPCError(.limit))) { try await client.announce(.foreground) }
+            await scene.daemon.follow { $0.params["status"] == "foreground" ? .ignore : .answer }
+            await #expect(throws: ClientError.timedOut) {
+                try await client.announce(.foreground, deadline: .milliseconds(20))
+            }
+            try await client.ping()
+            await scene.daemon.kill()
+            try await scene.daemon.start()
+            try await client.ping()
+            let words = await scene.daemon.record.requests.map { $0.params.get(key: "status") ?? $0.method }
+            // The daemon may have taken the one that it did not answer: it is told again what counts.
+            #expect(
+                words == ["background", "foreground", "foreground", "background", "ping", "background", "ping"])
+            await client.close()
+        }
+    }
+
     @Test("A status that is refused is thrown, and not announced again")
     func refused() async throws {
         try await withDaemon { scene in

@@ -133,7 +133,7 @@ import Testing
         scene.call()
         #expect(scene.results.map(\.call) == [1, 2, 3])
         #expect(scene.results.allSatisfy { $0.result == .failure(.closed) })
-        #expect(scene.takeOrders().contains("disconnect"))
+        #expect(scene.takeOrders().contains("leave"))
         scene.lose()
         #expect(scene.takeOrders().allSatisfy { $0.hasPrefix("finish") })
     }

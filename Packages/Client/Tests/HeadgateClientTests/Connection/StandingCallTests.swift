@@ -118,6 +118,65 @@ import Testing
         #expect(scene.results.map(\.call) == [2])
     }
 
+    @Test("A refusal on a later connection is warned of once, and the call is made again until it is granted")
+    func refusedLater() {
+        var scene = MachineScene { $0.backoffCap = .seconds(3) }
+        scene.call("subscribe", standing: true)
+        scene.open()
+        scene.answer(1)
+        scene.lose()
+        scene.passTime()
+        scene.open()
+        _ = scene.takeOrders()
+        let refusal = scene.now
+        scene.refuse(1, RPCError(.notFound, "no dispatcher jobs"))
+        #expect(scene.takeOrders() == ["warn 1: no dispatcher jobs"])
+        scene.passTime()
+        #expect(scene.now == refusal + 3_000_000_000)
+        scene.refuse(1, RPCError(.notFound, "no dispatcher jobs"))
+        #expect(scene.takeOrders() == ["subscribe1"])
+        scene.passTime()
+        scene.answer(1, "again")
+        #expect(scene.takeOrders() == ["subscribe1", "grant 1 again"])
+        #expect(scene.results.isEmpty && scene.machine.nextDeadline == nil)
+        // The next outage has a warning of its own.
+        scene.lose()
+        scene.passTime()
+        scene.open()
+        _ = scene.takeOrders()
+        scene.refuse(1, RPCError(.notFound, "gone"))
+        #expect(scene.takeOrders() == ["warn 1: gone"])
+    }
+
+    @Test("A call that the daemon may grant behind its deadline is given back; one that was never written is not")
+    func givenBack() {
+        var scene = MachineScene { $0.maxUnanswered = 1 }
+        scene.call("register", standing: true, within: 500)
+        scene.call("register", standing: true, within: 400)
+        scene.open()
+        _ = scene.takeOrders()
+        scene.passTime()
+        #expect(scene.takeOrders() == ["finish 2"])
+        scene.passTime()
+        #expect(scene.takeOrders() == ["give back 1", "finish 1"])
+    }
+
+    @Test("A granted call is made again where the daemon may have something else in its place")
+    func renewed() {
+        var scene = MachineScene()
+        scene.call("register", standing: true)
+        scene.open()
+        scene.tell { $0.renewed(1, now: $1) }
+        scene.answer(1)
+        _ = scene.takeOrders()
+        scene.tell { $0.renewed(1, now: $1) }
+        scene.tell { $0.renewed(1, now: $1) }
+        #expect(scene.takeOrders() == ["register1"])
+        scene.answer(1, "again")
+        #expect(scene.takeOrders() == ["grant 1 again"])
+        #expect(scene.machine.unanswered == (0, 0))
+    }
+
     @Test("What is postponed goes with the connection, and with its caller")
     func postponed() {
         var scene = MachineScene()

@@ -52,15 +52,15 @@ import Testing
             written = written.map { $0.number == number ? (number, wanted[number] ?? "") : $0 }
         }
 
-        mutating func answer(refusing: Bool) {
+        mutating func answer(refusing reason: ErrorReason?) {
             guard !written.isEmpty else { return }
             let (number, text) = written.removeFirst()
             let wasGranted = scene.machine.calls[number]?.wasGranted == true
-            guard refusing, wasGranted else {
+            guard let reason, wasGranted else {
                 granted[number] = text
                 return scene.answer(number)
             }
-            scene.refuse(number, RPCError(.conflict))
+            scene.refuse(number, RPCError(reason))
         }
 
         mutating func abandon(_ number: CallNumber) {
@@ -91,13 +91,13 @@ import Testing
             case 3: if let number { stage.abandon(number) }
             case 4: stage.lose()
             case 5 where stage.scene.machine.phase == .open: stage.scene.tell { $0.closing(now: $1) }
-            case 6...9: stage.answer(refusing: Bool.random(using: &dice))
+            case 6...9: stage.answer(refusing: [.conflict, .notFound, nil].randomElement(using: &dice) ?? nil)
             default: stage.scene.passTime()
             }
             stage.follow()
         }
         for _ in 1...1_000 where stage.granted != stage.wanted {
-            if stage.written.isEmpty { stage.scene.passTime() } else { stage.answer(refusing: false) }
+            if stage.written.isEmpty { stage.scene.passTime() } else { stage.answer(refusing: nil) }
             stage.follow()
         }
         #expect(stage.granted == stage.wanted)

@@ -106,6 +106,86 @@ import Testing
         }
     }
 
+    @Test("K3: a dispatch whose params are no object is answered with an error, and the connection stays")
+    func oddParams() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let task = Task { try await client.work(for: "jobs") { _ in [:] } }
+            await scene.daemon.wait { $0.requests.count == 1 }
+            await scene.daemon.tellAll(#"{"jsonrpc":"2.0","id":7,"method":"dispatch","params":[1]}"#)
+            await scene.daemon.tellAll(dispatch(8, "sound"))
+            await scene.daemon.wait { $0.answers.count == 1 && $0.results.count == 1 }
+            #expect(await scene.daemon.record.answers == ["7: params: must be an object"])
+            #expect(await scene.daemon.record.connections == 1)
+            task.cancel()
+            _ = try? await task.value
+            await client.close(within: .zero)
+        }
+    }
+
+    @Test(
+        "A close takes no more work, and waits for the handler that runs: its answer goes out before the connection ends"
+    )
+    func closeWaits() async throws {
+        try await withDaemon { scene in
+            let (client, course) = (try scene.client(), Course())
+            let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+            let task = Task {
+                try await client.work(for: "jobs", credit: 2) { batch in
+                    await course.add(batch.id)
+                    for await _ in gate { break }
+                    return ["a": .retry]
+                }
+            }
+            await scene.daemon.wait { $0.requests.count == 1 }
+            await scene.daemon.tellAll(dispatch(1, "first"))
+            while await course.steps.isEmpty { await Task.yield() }
+            async let left = client.close(within: .seconds(240))
+            await scene.daemon.wait { $0.requests.last?.method == "dispatcher.unsubscribe" }
+            await scene.daemon.tellAll(dispatch(2, "late"))
+            opener.finish()
+            #expect(await left == 0)
+            await #expect(throws: ClientError.closed) { try await task.value }
+            await scene.daemon.wait { $0.departures == 1 }
+            #expect(await scene.daemon.record.results == [#"1: {"outcomes":{"a":"retry"}}"#])
+            #expect(await scene.daemon.record.answers.isEmpty)
+            #expect(await course.steps == ["first"])
+        }
+    }
+
+    @Test(
+        "A handler that closes its own client is not waited for, and one that never ends holds a close no longer than it says"
+    )
+    func closeInHandler() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let task = Task {
+                try await client.work(for: "jobs") { batch in
+                    if batch.id == "closes" { await client.close(within: .seconds(240)) }
+                    return [:]
+                }
+            }
+            await scene.daemon.wait { $0.requests.count == 1 }
+            await scene.daemon.tellAll(dispatch(1, "closes"))
+            await #expect(throws: ClientError.closed) { try await task.value }
+            let another = try scene.client()
+            let (endless, _) = AsyncStream.makeStream(of: Void.self)
+            let (began, tell) = AsyncStream.makeStream(of: Void.self)
+            let stuck = Task {
+                try await another.work(for: "jobs") { _ in
+                    tell.yield()
+                    for await _ in endless {}
+                    return [:]
+                }
+            }
+            await scene.daemon.wait { $0.requests.last?.connection == 2 }
+            await scene.daemon.tellAll(dispatch(1, "stuck"))
+            for await _ in began { break }
+            #expect(await another.close(within: .milliseconds(20)) == 0)
+            _ = try? await stuck.value
+        }
+    }
+
     /// What happened, in its order.
     private actor Course {
         private(set) var steps: [String] = []

@@ -88,6 +88,8 @@ struct MachineScene {
                 results.append((number, result))
             case .grant(let number, let answer): orders.append("grant \(number) \(answer)")
             case .interrupt(let number, let error): orders.append("interrupt \(number): \(error)")
+            case .giveBack(let number): orders.append("give back \(number)")
+            case .warnOfRefusal(let number, let error): orders.append("warn \(number): \(error.message)")
             case .report(let state): states.append(state)
             case .warn(let error): warnings.append(error)
             case .refuseWaiting: break

@@ -1,0 +1,136 @@
+/// The calls of a ``ConnectionMachine`` that are neither answered nor given up, with their order, their bytes and their
+/// deadlines.
+struct CallTable {
+    /// A moment at which a call needs something.
+    private struct Deadline: Comparable {
+        let moment: Int64
+        let call: CallNumber
+
+        static func < (left: Deadline, right: Deadline) -> Bool {
+            (left.moment, left.call) < (right.moment, right.call)
+        }
+    }
+
+    /// All calls by their numbers.
+    private(set) var calls: [CallNumber: OutgoingCall] = [:]
+    /// The bytes of all calls.
+    private(set) var heldBytes = 0
+    /// The number of calls that are written and not answered, and their bytes.
+    private(set) var unanswered = (count: 0, bytes: 0)
+    /// The calls that are to be written, in order.
+    private var waiting = SortedLine<CallNumber>()
+    /// When the callers stop waiting.
+    private var deadlines = SortedLine<Deadline>()
+    /// The standing calls that are to be written again on the present connection, and when.
+    private var postponed = SortedLine<Deadline>()
+
+    subscript(number: CallNumber) -> OutgoingCall? { calls[number] }
+
+    /// The numbers of all calls, in the order in which the calls were made.
+    var numbers: [CallNumber] { calls.keys.sorted() }
+
+    /// The call that is to be written next; nil if no call waits.
+    var firstWaiting: CallNumber? { waiting.first }
+
+    /// The moment at which the first deadline passes or the first postponed call is due; nil for never.
+    var nextDeadline: Int64? { [deadlines.first?.moment, postponed.first?.moment].compactMap { $0 }.min() }
+
+    func isWritten(_ number: CallNumber) -> Bool { calls[number]?.isWritten == true }
+
+    /// Adds a call, which is to be written behind those that wait.
+    mutating func add(_ number: CallNumber, _ call: OutgoingCall) {
+        calls[number] = call
+        heldBytes += call.line.count
+        waiting.insert(number)
+        if let deadline = call.deadline { deadlines.insert(Deadline(moment: deadline, call: number)) }
+    }
+
+    mutating func remove(_ number: CallNumber) {
+        guard let call = calls.removeValue(forKey: number) else { return }
+        heldBytes -= call.line.count
+        if let deadline = call.deadline { deadlines.remove(Deadline(moment: deadline, call: number)) }
+        if call.isStanding { postponed.removeAll { $0.call == number } }
+        guard call.isWritten else { return waiting.remove(number) }
+        unanswered.count -= 1
+        unanswered.bytes -= call.line.count
+    }
+
+    /// Replaces the lines of a standing call.
+    mutating func replace(_ number: CallNumber, with lines: [UInt8]) {
+        guard let before = calls[number]?.line.count else { return }
+        calls[number]?.replace(with: lines)
+        heldBytes += lines.count - before
+        if isWritten(number) { unanswered.bytes += lines.count - before }
+    }
+
+    /// Takes a call from the line of those that wait: it is written now.
+    mutating func markWritten(_ number: CallNumber) {
+        guard let call = calls[number] else { return }
+        waiting.remove(number)
+        calls[number]?.isWritten = true
+        calls[number]?.wasWritten = true
+        unanswered.count += 1
+        unanswered.bytes += call.line.count
+    }
+
+    /// Marks a call as not written, or as one whose answer has come.
+    mutating func unmarkWritten(_ number: CallNumber) {
+        guard let call = calls[number], call.isWritten else { return }
+        calls[number]?.isWritten = false
+        unanswered.count -= 1
+        unanswered.bytes -= call.line.count
+    }
+
+    /// Has a call written, in its turn.
+    mutating func queue(_ number: CallNumber) { waiting.insert(number) }
+
+    /// Has a standing call written at a moment.
+    mutating func postpone(_ number: CallNumber, until moment: Int64) {
+        postponed.insert(Deadline(moment: moment, call: number))
+    }
+
+    /// Has all calls written that were postponed until now.
+    mutating func queuePostponed(at now: Int64) {
+        while let again = postponed.first, again.moment <= now {
+            postponed.removeFirst()
+            waiting.insert(again.call)
+        }
+    }
+
+    /// Returns a call whose deadline has passed; nil if there is none.
+    func firstLate(at now: Int64) -> CallNumber? {
+        deadlines.first.flatMap { $0.moment <= now ? $0.call : nil }
+    }
+
+    /// The connection is gone: all calls wait again, in their order.
+    mutating func queueAll() {
+        let numbers = self.numbers
+        for number in numbers { unmarkWritten(number) }
+        waiting = SortedLine(sorted: numbers)
+        postponed = SortedLine()
+    }
+}
+
+// MARK: Standing calls
+
+extension CallTable {
+    /// The daemon has granted a standing call. Its deadline, which was for the first grant, is over.
+    mutating func noteGranted(_ number: CallNumber) {
+        calls[number]?.isGranted = true
+        calls[number]?.wasGranted = true
+        calls[number]?.isRefused = false
+        guard let deadline = calls[number]?.deadline else { return }
+        deadlines.remove(Deadline(moment: deadline, call: number))
+        calls[number]?.deadline = nil
+    }
+
+    /// The daemon has refused a standing call, which is asked for again.
+    mutating func noteRefused(_ number: CallNumber, isConflict: Bool) {
+        if isConflict { calls[number]?.conflicts += 1 } else { calls[number]?.isRefused = true }
+    }
+
+    /// A grant counts no more: its connection is gone, or the daemon may have something else in its place.
+    mutating func noteInterrupted(_ number: CallNumber) {
+        calls[number]?.isGranted = false
+    }
+}
