@@ -2,12 +2,11 @@
 """Holds a client program against the golden messages, the losses, and a real daemon.
 
     run.py [--daemon HEADGATED] [--name NAME] [--profile tracker|worker|full] [--with forks|exits|late|signals|serial …]
-           [--only SCENE …] [--skip NAME …] [--pending] PROGRAM [ARGUMENT …]
+           [--only SCENE …] [--skip NAME …] PROGRAM [ARGUMENT …]
 
 Without --daemon there is no certification. PROGRAM follows the verbs of Docs/Clients.md, as far as its profile has them
-(profiles.py). `--with` names what the language can do besides. What a client cannot do yet is skipped by the name of its
-scene, or of its file of messages without `.json`; pending.py has the scenes that are skipped by the client's name, and
-`--pending` plays only these.
+(profiles.py). `--with` names what the language can do besides. `--only` plays one scene. `--skip` leaves out a scene, or a
+file of messages without `.json`.
 """
 
 import argparse
@@ -17,7 +16,6 @@ import time
 import certification
 import golden
 import losses
-import pending
 import profiles
 import scenes
 from fake_daemon import Broken
@@ -33,18 +31,13 @@ def main():
     parser.add_argument("--with", dest="of_language", action="append", choices=profiles.OF_LANGUAGES, default=[])
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--skip", action="append", default=[])
-    parser.add_argument("--pending", action="store_true")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     given = parser.parse_args()
-    not_yet = frozenset(pending.of(given.name))
-    only = [*given.only, *(not_yet if given.pending else ())]
-    profile = profiles.Profile(given.profile, not_yet.union(given.skip), only, given.of_language)
+    profile = profiles.Profile(given.profile, given.skip, given.only, given.of_language)
     checks = [("golden messages", golden.check_all), ("losses", losses.check_all), *scenes.CHECKS]
     if given.daemon:
         checks.append(("certification", lambda program, profile: certification.check_all(given.daemon, program, profile)))
     failures = sum(not is_passed(given, name, check, profile) for name, check in checks)
-    if not_yet and not given.pending:
-        print(f"{given.name}, {given.profile}: {len(not_yet)} scenes are pending: {' '.join(sorted(not_yet))}")
     sys.exit(1 if failures else 0)
 
 

@@ -130,13 +130,13 @@ def calls(_, plain):
 # MARK: Calls in tests
 
 
-def asked(method, value_of):
-    """Generates a call of a function."""
+def asked(method, value_of, *more):
+    """Generates a call of a function, with `more` arguments at its end."""
     given = []
     for place, one in enumerate(method.ordered()):
         label = "" if place == 0 and one.kind != "boolean" else f"{name_of(one)}: "
         given.append(label + value_of(one))
-    return f"{method.called('swift')}({', '.join(given)})"
+    return f"{method.called('swift')}({', '.join([*given, *more])})"
 
 
 def certified(_, plain):
@@ -152,7 +152,7 @@ def certified(_, plain):
         return f'given["{one.name}"]' + (f" ?? {usual.get(one.kind, '.null')}" if is_needed else "")
 
     for method in plain:
-        said = f"try await client.{asked(method, given)}"
+        said = f"try await client.{asked(method, given, 'deadline: deadline')}"
         if method.is_answered_empty:
             yield f'        case "{method.name}": {said}'
         elif method.only_result:

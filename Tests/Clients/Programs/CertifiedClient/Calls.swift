@@ -5,7 +5,7 @@ import HeadgateWire
 /// Makes the calls that the input lines ask for, and writes each answer.
 struct Calls {
     let client: HeadgateClient
-    /// The time limit of an event or a barrier, or nil for none.
+    /// The time limit of a call, or nil for none.
     let deadline: Duration?
 
     func answerAll() async throws {
@@ -116,20 +116,23 @@ struct Calls {
     private func callPlainly(_ method: String, _ given: Parameters) async throws -> DataObject {
         switch method {
         // written by Tools/protocol: certified
-        case "ping": try await client.ping()
-        case "rpc.discover": return try await client.discover()
-        case "flush.cancel": try await client.cancelFlush(given["flush"] ?? "")
-        case "flush.list": return ["flushes": items(try await client.flushes())]
-        case "status": return try await client.status()
-        case "dispatcher.retry": try await client.retry(given["id"] ?? "")
-        case "config.get": return try await client.settings(given.word("layer"))
-        case "config.set": try await client.changeSettings(given["patch"] ?? [:], persist: given["persist"] ?? false)
-        case "config.reload": return ["changed": items(try await client.reloadSettings())]
-        case "metrics": return ["metrics": items(try await client.metrics())]
+        case "ping": try await client.ping(deadline: deadline)
+        case "rpc.discover": return try await client.discover(deadline: deadline)
+        case "flush.cancel": try await client.cancelFlush(given["flush"] ?? "", deadline: deadline)
+        case "flush.list": return ["flushes": items(try await client.flushes(deadline: deadline))]
+        case "status": return try await client.status(deadline: deadline)
+        case "dispatcher.retry": try await client.retry(given["id"] ?? "", deadline: deadline)
+        case "config.get": return try await client.settings(given.word("layer"), deadline: deadline)
+        case "config.set":
+            try await client.changeSettings(
+                given["patch"] ?? [:], persist: given["persist"] ?? false, deadline: deadline)
+        case "config.reload": return ["changed": items(try await client.reloadSettings(deadline: deadline))]
+        case "metrics": return ["metrics": items(try await client.metrics(deadline: deadline))]
         case "event.trace":
-            let result = try await client.eventTrace(given["id"] ?? "", namespace: given["namespace"])
+            let result = try await client.eventTrace(
+                given["id"] ?? "", namespace: given["namespace"], deadline: deadline)
             return ["events": items(result)]
-        case "client.list": return ["clients": items(try await client.clients())]
+        case "client.list": return ["clients": items(try await client.clients(deadline: deadline))]
         // end of what Tools/protocol has written
         default: throw UsageError("there is no method \(method)")
         }

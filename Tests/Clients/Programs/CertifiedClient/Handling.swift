@@ -11,17 +11,23 @@ struct Handling {
         let description = String(repeating: "x", count: 100_000)
     }
 
-    /// Suspends handlers until the input has a line.
+    /// Suspends handlers until the input has a line. A line that comes while no handler waits is for the next handler.
     private actor Gate {
         private var waiting: [CheckedContinuation<Void, Never>] = []
+        private var isOpen = false
 
         func wait() async {
+            guard !isOpen else {
+                isOpen = false
+                return
+            }
             await withCheckedContinuation { waiting.append($0) }
         }
 
         func open() {
             let all = waiting
             waiting = []
+            isOpen = all.isEmpty
             for continuation in all { continuation.resume() }
         }
     }
