@@ -50,43 +50,11 @@ static const headgate_event event = {.event = "e", .id = "1"};
 static const headgate_barrier barrier = {.id = "c", .state = "closed"};
 static const headgate_barrier other = {.id = "c", .state = "open", .on_disconnect = "nonsense"};
 
-#define CALL(NAME, EXPRESSION)                                                                                          \
-    static void *NAME(void *client) { return (EXPRESSION) ? client : NULL; }
-
-CALL(ping, headgate_ping(client, HEADGATE_FOREVER, NULL))
 CALL(register_barrier, headgate_barrier_register(client, &barrier, HEADGATE_FOREVER, NULL))
 CALL(register_other, headgate_barrier_register(client, &other, HEADGATE_FOREVER, NULL))
 CALL(open_barrier, headgate_barrier_set(client, &(headgate_barrier_change){.id = "c", .state = "open"}, HEADGATE_FOREVER, NULL))
 CALL(background, headgate_application_status(client, "background", HEADGATE_FOREVER, NULL))
 CALL(nonsense, headgate_application_status(client, "nonsense", HEADGATE_FOREVER, NULL))
-
-static pthread_t start(void *(*call)(void *), void *context) {
-    pthread_t thread;
-    expect(pthread_create(&thread, NULL, call, context) == 0, "a thread");
-    return thread;
-}
-
-static void ends(pthread_t thread, bool is_well, const char *what) {
-    void *client;
-    pthread_join(thread, &client);
-    expect((client != NULL) == is_well, what);
-}
-
-/* Has the client make a call that the daemon grants. */
-static void grant(scene *of, void *(*call)(void *), const char *method, const char *result) {
-    pthread_t thread = start(call, of->client);
-    answer(of, request(of, method, NULL), result);
-    ends(thread, true, method);
-}
-
-static scene begin_with(headgate_options options, void *(*call)(void *), const char *method) {
-    scene of = begin_as(options);
-    pthread_t thread = start(call, of.client);
-    greet(&of);
-    answer(&of, request(&of, method, NULL), "{}");
-    ends(thread, true, method);
-    return of;
-}
 
 /* The next message, without the client's help: another thread does its work. */
 static int64_t request_of_others(scene *of, const char *method) {
@@ -132,16 +100,15 @@ static void test_permanent_faults(void) {
         expect(line_end && !line_end[1], "it is logged once");
     }
     unlink(loop);
-    close(of.listener), unlink(of.address.sun_path), rmdir(of.folder);
+    clear(&of);
 }
 
 static void test_states_are_told(void) {
     heard by = {0};
     headgate_error error;
-    scene of = begin_with(hearing(&by), ping, "ping");
+    scene of = begin_with(hearing(&by), ping, "ping", "{}");
     expect(strcmp(by.states, "connected ") == 0, by.states);
-    close(of.stream), close(of.listener), unlink(of.address.sun_path);
-    of.stream = -1;
+    stop_listening(&of);
     do expect(!headgate_ping(of.client, 5, &error), "there is no daemon");
     while (strcmp(error.reason, "cannot_connect") != 0); /* that is known once it was looked for */
     expect(strcmp(by.states, "connected disconnected ") == 0, by.states);
@@ -156,7 +123,7 @@ static void test_first_connection_has_an_end(void) {
     headgate_options options = hearing(&by);
     options.gives_up = true, options.connect_timeout_ms = 5;
     scene of = begin_as(options);
-    close(of.listener), unlink(of.address.sun_path);
+    stop_listening(&of);
     expect(!headgate_ping(of.client, HEADGATE_FOREVER, &error), "there is no daemon");
     expect(strcmp(error.reason, "cannot_connect") == 0, error.reason);
     end(&of);
@@ -168,7 +135,7 @@ static void test_room_is_told_from_answers(void) {
     headgate_options options = hearing(&by);
     options.max_unanswered = 1;
     scene of = begin_as(options);
-    close(of.listener), unlink(of.address.sun_path);
+    stop_listening(&of);
     expect(headgate_try_track(of.client, &event, hear_receipt, &by, &error), "there is room for one");
     expect(!headgate_try_track(of.client, &event, hear_receipt, &by, &error), "and for no other");
     expect(strcmp(error.reason, "buffer_full") == 0, error.reason);
@@ -196,7 +163,7 @@ static void try_again(void *context, const headgate_receipt *receipt, const head
 
 static void test_try_in_a_callback_is_bounded(void) {
     nested told = {0};
-    scene of = begin_with((headgate_options){.max_unanswered = 3}, ping, "ping");
+    scene of = begin_with((headgate_options){.max_unanswered = 3}, ping, "ping", "{}");
     told.client = of.client;
     expect(headgate_try_track(of.client, &event, try_again, &told, NULL), "an event");
     answer(&of, request(&of, "track", NULL), "{\"id\":\"1\",\"seq\":1}");
@@ -240,7 +207,7 @@ static void test_what_waits_for_room_is_told_of_the_end(void) {
 static void test_process_that_is_forked_off(void) {
     heard by = {0};
     headgate_error error;
-    scene of = begin_with(hearing(&by), ping, "ping");
+    scene of = begin_with(hearing(&by), ping, "ping", "{}");
     expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event of the parent's");
     int64_t tracked = request(&of, "track", NULL);
     pid_t child = fork();
@@ -272,26 +239,26 @@ static void test_close_waits_for_answers(void) {
     heard by = {0};
     headgate_options options = hearing(&by);
     options.close_timeout_ms = HEADGATE_FOREVER;
-    scene of = begin_with(options, ping, "ping");
+    scene of = begin_with(options, ping, "ping", "{}");
     for (int n = 0; n < 3; n++)
         expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event");
     pthread_t closing = start(close_client, of.client);
     for (int n = 0; n < 3; n++) answer(&of, request_of_others(&of, "track"), "{\"id\":\"1\",\"seq\":1}");
     ends(closing, true, "an end");
     expect(by.stored == 3 && !by.failed && !*by.lines, "all are stored");
-    close(of.stream), close(of.listener), unlink(of.address.sun_path), rmdir(of.folder);
+    clear(&of);
 }
 
 static void test_close_says_what_was_left(void) {
     heard by = {0};
     headgate_options options = hearing(&by);
     options.close_timeout_ms = 1;
-    scene of = begin_with(options, ping, "ping");
+    scene of = begin_with(options, ping, "ping", "{}");
     expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event");
     headgate_close(of.client);
     expect(by.failed == 1 && strcmp(by.reason, "closed") == 0, "its caller is told");
     expect(strcmp(by.lines, "1 events were not acknowledged when the client was closed\n") == 0, by.lines);
-    close(of.stream), close(of.listener), unlink(of.address.sun_path), rmdir(of.folder);
+    clear(&of);
 }
 
 /* ---- Barriers ---- */
@@ -299,7 +266,7 @@ static void test_close_says_what_was_left(void) {
 static const char closed_again[] = "{\"id\":\"c\",\"state\":\"closed\"}", opening[] = "{\"id\":\"c\",\"state\":\"open\"}";
 
 static void test_refused_change_leaves_a_barrier_as_it_was(void) {
-    scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register");
+    scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register", "{}");
     pthread_t changing = start(open_barrier, of.client);
     refuse_with(&of, request(&of, "barrier.set", opening), "invalid");
     ends(changing, false, "it is refused");
@@ -310,7 +277,7 @@ static void test_refused_change_leaves_a_barrier_as_it_was(void) {
 }
 
 static void test_change_is_not_lost_with_a_connection(void) {
-    scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register");
+    scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register", "{}");
     pthread_t changing = start(open_barrier, of.client);
     request(&of, "barrier.set", opening);
     greet(&of);
@@ -322,22 +289,6 @@ static void test_change_is_not_lost_with_a_connection(void) {
     answer(&of, request(&of, "barrier.register", opening), "{}");
     grant(&of, ping, "ping", "{}");
     end(&of);
-}
-
-/* Has a call given up after it was written; gives its id. */
-static int64_t give_up(scene *of, bool (*call)(scene *, long, headgate_error *)) {
-    char line[1024];
-    bool is_written = false;
-    for (long deadline = 10; !is_written; deadline *= 2) {
-        headgate_error error;
-        expect(!call(of, deadline, &error) && strcmp(error.reason, "timed_out") == 0, "nobody answers in time");
-        is_written = read_line(of, line);
-    }
-    headgate_json message;
-    int64_t id = -1;
-    expect(headgate_json_check(line, strlen(line), 100, &message), line);
-    headgate_json_int(headgate_json_member(message, "id"), &id);
-    return id;
 }
 
 static bool open_until(scene *of, long deadline, headgate_error *error) {
@@ -353,7 +304,7 @@ static void test_late_changes(void) {
     bool (*const calls[])(scene *, long, headgate_error *) = {open_until, register_until};
     for (int place = 0; place < 2; place++) {
         for (int is_granted = 0; is_granted <= 1; is_granted++) {
-            scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register");
+            scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register", "{}");
             int64_t late = give_up(&of, calls[place]);
             if (is_granted) answer(&of, late, "{}");
             grant(&of, ping, "ping", "{}");
@@ -366,7 +317,7 @@ static void test_late_changes(void) {
 }
 
 static void test_refused_registration_leaves_the_first(void) {
-    scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register");
+    scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register", "{}");
     pthread_t second = start(register_other, of.client);
     refuse_with(&of, request(&of, "barrier.register", NULL), "invalid");
     ends(second, false, "it is refused");
@@ -379,7 +330,7 @@ static void test_refused_registration_leaves_the_first(void) {
 
 static void test_refused_status_leaves_the_first(void) {
     static const char announced[] = "{\"status\":\"background\"}";
-    scene of = begin_with((headgate_options){0}, background, "application.status");
+    scene of = begin_with((headgate_options){0}, background, "application.status", "{}");
     pthread_t second = start(nonsense, of.client);
     refuse_with(&of, request(&of, "application.status", NULL), "invalid");
     ends(second, false, "it is refused");
@@ -391,7 +342,7 @@ static void test_refused_status_leaves_the_first(void) {
 
 static void test_what_is_refused_later_is_told_and_asked_for_again(void) {
     heard by = {0};
-    scene of = begin_with(hearing(&by), register_barrier, "barrier.register");
+    scene of = begin_with(hearing(&by), register_barrier, "barrier.register", "{}");
     greet(&of);
     for (int round = 0; round < 2; round++) refuse_with(&of, request(&of, "barrier.register", closed_again), "storage");
     answer(&of, request(&of, "barrier.register", closed_again), "{}");
@@ -545,11 +496,6 @@ static void test_board_that_chooses_its_barrier(void) {
     end(&of);
 }
 
-static void *poll_until_closed(void *client) {
-    while (headgate_poll(client, HEADGATE_FOREVER, NULL) >= 0) continue;
-    return NULL;
-}
-
 static void test_handler_that_ends_its_thread(void) {
     heard by = {0};
     scene of = begin_working(leave_thread, &by, "{}");
@@ -573,7 +519,7 @@ static void leave_at_receipt(void *context, const headgate_receipt *receipt, con
 
 static void test_callback_that_ends_its_thread(void) {
     heard by = {0};
-    scene of = begin_with(hearing(&by), ping, "ping");
+    scene of = begin_with(hearing(&by), ping, "ping", "{}");
     int64_t ids[3];
     for (int n = 0; n < 3; n++) {
         expect(headgate_try_track(of.client, &event, leave_at_receipt, &by, NULL), "an event");
@@ -587,7 +533,7 @@ static void test_callback_that_ends_its_thread(void) {
 }
 
 static void test_thread_that_is_cancelled(void) {
-    scene of = begin_with((headgate_options){0}, ping, "ping");
+    scene of = begin_with((headgate_options){0}, ping, "ping", "{}");
     pthread_t pinging = start(ping, of.client);
     int64_t asked = request_of_others(&of, "ping");
     expect(pthread_cancel(pinging) == 0, "a request to end");
@@ -606,7 +552,7 @@ static const char too_long[] =
 static void test_lowered_limits_are_learnt(void) {
     static const char data[] = "{\"text\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}";
     heard small = {0}, large = {0};
-    scene of = begin_with((headgate_options){0}, ping, "ping");
+    scene of = begin_with((headgate_options){0}, ping, "ping", "{}");
     headgate_event big = event;
     big.data = data;
     expect(headgate_try_track(of.client, &event, hear_receipt, &small, NULL), "an event");
@@ -623,7 +569,7 @@ static void test_lowered_limits_are_learnt(void) {
 
 static void test_limits_that_bring_the_same_again(void) {
     heard by = {0};
-    scene of = begin_with((headgate_options){0}, ping, "ping");
+    scene of = begin_with((headgate_options){0}, ping, "ping", "{}");
     expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event");
     request(&of, "track", NULL);
     say(&of, "%s", too_long);

@@ -1,8 +1,6 @@
 /* Tests what becomes of watches, boards and workers that are given up, or whose connection is lost. */
 #include "scene.h"
 
-/* ---- Calls that wait for the daemon, each in a thread of its own ---- */
-
 static int64_t watch;
 static const headgate_barrier barrier = {.id = "c", .state = "closed"};
 static const headgate_barrier staying = {.id = "c", .state = "closed", .on_disconnect = "keep"};
@@ -19,10 +17,6 @@ static bool work(void *context, const headgate_batch *batch, headgate_reply *rep
     return (void)context, (void)batch, (void)reply, true;
 }
 
-#define CALL(NAME, EXPRESSION)                                                                                          \
-    static void *NAME(void *client) { return (EXPRESSION) ? client : NULL; }
-
-CALL(ping, headgate_ping(client, HEADGATE_FOREVER, NULL))
 CALL(begin_watch, headgate_watch(client, NULL, 0, ignore, NULL, HEADGATE_FOREVER, &watch, NULL))
 CALL(serve, headgate_serve_board(client, "b", NULL, false, run, NULL, HEADGATE_FOREVER, NULL))
 CALL(register_barrier, headgate_barrier_register(client, &barrier, HEADGATE_FOREVER, NULL))
@@ -33,60 +27,8 @@ CALL(subscribe, headgate_subscribe(client, "w", 1, -1, work, NULL, HEADGATE_FORE
 CALL(unsubscribe, headgate_unsubscribe(client, "w", HEADGATE_FOREVER, NULL))
 CALL(drain, headgate_drain(client, HEADGATE_FOREVER, NULL))
 
-static void *poll_until_closed(void *client) {
-    while (headgate_poll(client, HEADGATE_FOREVER, NULL) >= 0) continue;
-    return NULL;
-}
-
-static pthread_t start(scene *of, void *(*call)(void *)) {
-    pthread_t thread;
-    expect(pthread_create(&thread, NULL, call, of->client) == 0, "a thread");
-    return thread;
-}
-
-static void succeeds(pthread_t thread, const char *what) {
-    void *client;
-    pthread_join(thread, &client);
-    expect(client != NULL, what);
-}
-
-/* Has the client make a call that the daemon grants. */
-static void grant(scene *of, void *(*call)(void *), const char *method, const char *result) {
-    pthread_t thread = start(of, call);
-    answer(of, request(of, method, NULL), result);
-    succeeds(thread, method);
-}
-
-/* A client whose first connection is made for a call, which the daemon grants. */
-static scene begin_with(size_t max_unanswered, void *(*call)(void *), const char *method, const char *result) {
-    scene of = begin(max_unanswered);
-    pthread_t thread = start(&of, call);
-    greet(&of);
-    answer(&of, request(&of, method, NULL), result);
-    succeeds(thread, method);
-    return of;
-}
-
 static scene begin_watching(size_t max_unanswered) {
-    return begin_with(max_unanswered, begin_watch, "watch", "{\"watch\":\"1\"}");
-}
-
-/* Has the client make a call that nobody answers in time; gives its id. A deadline that was over before the call was written
- * proves nothing. */
-static int64_t give_up_late(scene *of, bool (*call)(scene *, long, headgate_error *)) {
-    char line[1024];
-    bool is_written = false;
-    for (long deadline = 10; !is_written; deadline *= 2) {
-        headgate_error error;
-        expect(!call(of, deadline, &error), "nobody answers");
-        expect(strcmp(error.reason, "timed_out") == 0, "it is told that the time was over");
-        is_written = read_line(of, line);
-    }
-    headgate_json message;
-    int64_t id = -1;
-    expect(headgate_json_check(line, strlen(line), 100, &message), line);
-    headgate_json_int(headgate_json_member(message, "id"), &id);
-    return id;
+    return begin_with((headgate_options){.max_unanswered = max_unanswered}, begin_watch, "watch", "{\"watch\":\"1\"}");
 }
 
 /* ---- Tests ---- */
@@ -96,8 +38,8 @@ static bool watch_until(scene *of, long deadline, headgate_error *error) {
 }
 
 static void test_watch_given_up_at_its_deadline(void) {
-    scene of = begin_with(0, ping, "ping", "{}");
-    answer(&of, give_up_late(&of, watch_until), "{\"watch\":\"late\"}");
+    scene of = begin_with((headgate_options){0}, ping, "ping", "{}");
+    answer(&of, give_up(&of, watch_until), "{\"watch\":\"late\"}");
     answer(&of, request(&of, "unwatch", "{\"watch\":\"late\"}"), "{}");
     grant(&of, ping, "ping", "{}");
     end(&of);
@@ -125,12 +67,12 @@ static void test_watch_that_is_refused_after_it_was_given_up(void) {
 
 static void test_end_of_a_watch_is_not_told_to_another_connection(void) {
     scene of = begin_watching(1);
-    pthread_t pinging = start(&of, ping);
+    pthread_t pinging = start(ping, of.client);
     request(&of, "ping", NULL);
     expect(headgate_unwatch(of.client, watch, NULL), "an end, which waits for the ping");
     greet(&of);
     answer(&of, request(&of, "ping", NULL), "{}");
-    succeeds(pinging, "a ping");
+    ends(pinging, true, "a ping");
     grant(&of, ping, "ping", "{}");
     end(&of);
 }
@@ -140,45 +82,45 @@ static void test_watch_given_up_is_not_waited_for_on_another_connection(void) {
     greet(&of);
     request(&of, "watch", NULL);
     expect(headgate_unwatch(of.client, watch, NULL), "an end");
-    pthread_t pinging = start(&of, ping);
+    pthread_t pinging = start(ping, of.client);
     request(&of, "ping", NULL);
     greet(&of);
     answer(&of, request(&of, "ping", NULL), "{}");
-    succeeds(pinging, "a ping");
+    ends(pinging, true, "a ping");
     expect(headgate_drain(of.client, HEADGATE_FOREVER, NULL), "nothing is left to be answered");
     end(&of);
 }
 
 static void test_end_of_a_board_is_not_told_to_another_connection(void) {
     char line[1024];
-    scene of = begin_with(1, serve, "board.serve", "{}");
-    pthread_t pinging = start(&of, ping);
+    scene of = begin_with((headgate_options){.max_unanswered = 1}, serve, "board.serve", "{}");
+    pthread_t pinging = start(ping, of.client);
     request(&of, "ping", NULL);
     say(&of,
         "{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"board.run\",\"params\":{\"board\":\"b\",\"activation\":\"1\"}}");
-    pthread_t ending = start(&of, unserve);
+    pthread_t ending = start(unserve, of.client);
     /* Nobody polls: only who ends the board runs its handler. So its end has begun, and waits for the ping. */
     while (!read_line(&of, line)) sched_yield();
     expect(strstr(line, "done") != NULL, line);
     greet(&of);
     answer(&of, request(&of, "ping", NULL), "{}");
-    succeeds(pinging, "a ping");
+    ends(pinging, true, "a ping");
     grant(&of, ping, "ping", "{}");
-    succeeds(ending, "the end of the board");
+    ends(ending, true, "the end of the board");
     end(&of);
 }
 
 /* The second connection is asked for something, and before it answers this is given back. */
 static void play_second_thoughts(void *(*begin_it)(void *), const char *method, void *(*end_it)(void *),
                                  const char *end_method, bool is_refused) {
-    scene of = begin_with(0, begin_it, method, "{}");
+    scene of = begin_with((headgate_options){0}, begin_it, method, "{}");
     greet(&of);
     int64_t again = request(&of, method, NULL);
-    pthread_t ending = start(&of, end_it);
+    pthread_t ending = start(end_it, of.client);
     int64_t given_back = request(&of, end_method, NULL);
     if (is_refused) refuse(&of, again), refuse(&of, given_back);
     else answer(&of, again, "{}"), answer(&of, given_back, "{}");
-    succeeds(ending, end_method);
+    ends(ending, true, end_method);
     grant(&of, ping, "ping", "{}");
     end(&of);
 }
@@ -201,17 +143,10 @@ static void take_away(scene *of) {
 
 /* On its first connection, which is gone, the client has a barrier that stays. */
 static scene begin_without_daemon(void) {
-    scene of = begin_with(0, register_staying, "barrier.register", "{}");
-    close(of.stream), close(of.listener), unlink(of.address.sun_path);
-    of.stream = -1;
+    scene of = begin_with((headgate_options){0}, register_staying, "barrier.register", "{}");
+    stop_listening(&of);
     headgate_poll(of.client, 10, NULL);
     return of;
-}
-
-static void listen_again(scene *of) {
-    of->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    expect(bind(of->listener, (struct sockaddr *)&of->address, sizeof of->address) == 0, "a path for the socket");
-    expect(listen(of->listener, 4) == 0, "a socket");
 }
 
 static void test_staying_barrier_is_taken_away_on_the_next_connection(void) {
@@ -219,21 +154,21 @@ static void test_staying_barrier_is_taken_away_on_the_next_connection(void) {
     headgate_error error;
     expect(!headgate_barrier_unregister(of.client, "c", false, 10, &error), "there is no daemon");
     expect(strcmp(error.reason, "timed_out") == 0, error.reason);
-    listen_again(&of);
+    begin_listening(&of);
     greet(&of);
     take_away(&of);
     grant(&of, ping, "ping", "{}");
-    pthread_t pinging = start(&of, ping);
+    pthread_t pinging = start(ping, of.client);
     request(&of, "ping", NULL);
     greet(&of);
     answer(&of, request(&of, "ping", NULL), "{}");
-    succeeds(pinging, "a ping");
+    ends(pinging, true, "a ping");
     end(&of);
 }
 
 static void test_staying_barrier_is_taken_away_where_the_connection_breaks_under_it(void) {
-    scene of = begin_with(0, register_staying, "barrier.register", "{}");
-    pthread_t ending = start(&of, unregister);
+    scene of = begin_with((headgate_options){0}, register_staying, "barrier.register", "{}");
+    pthread_t ending = start(unregister, of.client);
     request(&of, "barrier.unregister", "{\"id\":\"c\"}");
     greet(&of);
     for (int round = 0; round < 2; round++) { /* the daemon takes it for that of the first connection yet */
@@ -241,7 +176,7 @@ static void test_staying_barrier_is_taken_away_where_the_connection_breaks_under
         refuse_with(&of, request(&of, "barrier.unregister", NULL), "conflict");
     }
     take_away(&of);
-    succeeds(ending, "the end of the barrier");
+    ends(ending, true, "the end of the barrier");
     grant(&of, ping, "ping", "{}");
     end(&of);
 }
@@ -250,11 +185,11 @@ static void test_staying_barrier_that_is_registered_again_is_not_taken_away(void
     scene of = begin_without_daemon();
     expect(!headgate_barrier_unregister(of.client, "c", false, 10, NULL), "there is no daemon");
     expect(!headgate_barrier_register(of.client, &barrier, 10, NULL), "there is none yet");
-    listen_again(&of);
-    pthread_t registering = start(&of, register_barrier);
+    begin_listening(&of);
+    pthread_t registering = start(register_barrier, of.client);
     greet(&of);
     answer(&of, request(&of, "barrier.register", "{\"id\":\"c\",\"state\":\"closed\"}"), "{}");
-    succeeds(registering, "a barrier");
+    ends(registering, true, "a barrier");
     grant(&of, ping, "ping", "{}");
     end(&of);
 }
@@ -270,13 +205,13 @@ static bool subscribe_until(scene *of, long deadline, headgate_error *error) {
 /* What gives it back goes out before what is asked for later, and so takes nothing from that. */
 static void play_deadline(bool (*begin_until)(scene *, long, headgate_error *), void *(*begin_it)(void *), const char *method,
                           const char *end_method) {
-    scene of = begin_with(0, ping, "ping", "{}");
-    int64_t late = give_up_late(&of, begin_until);
+    scene of = begin_with((headgate_options){0}, ping, "ping", "{}");
+    int64_t late = give_up(&of, begin_until);
     int64_t given_back = request(&of, end_method, NULL);
-    pthread_t beginning = start(&of, begin_it);
+    pthread_t beginning = start(begin_it, of.client);
     int64_t again = request(&of, method, NULL);
     answer(&of, late, "{}"), answer(&of, given_back, "{}"), answer(&of, again, "{}");
-    succeeds(beginning, method);
+    ends(beginning, true, method);
     grant(&of, ping, "ping", "{}");
     end(&of);
 }
@@ -287,14 +222,14 @@ static void test_what_is_given_up_at_its_deadline(void) {
 }
 
 static void test_what_is_being_given_back_is_not_given_back_twice(void) {
-    scene of = begin_with(0, serve, "board.serve", "{}");
-    pthread_t ending = start(&of, unserve);
+    scene of = begin_with((headgate_options){0}, serve, "board.serve", "{}");
+    pthread_t ending = start(unserve, of.client);
     int64_t given_back = request(&of, "board.unserve", NULL);
     headgate_error error;
     expect(!headgate_unserve_board(of.client, "b", HEADGATE_FOREVER, &error), "it is not served any more");
     expect(strcmp(error.reason, "not_found") == 0, error.reason);
     answer(&of, given_back, "{}");
-    succeeds(ending, "the end of the board");
+    ends(ending, true, "the end of the board");
     end(&of);
 }
 
@@ -305,17 +240,17 @@ static void note(void *context, const headgate_receipt *receipt, const headgate_
 
 static void test_drain_ends_while_another_thread_polls(void) {
     scene of = begin(0);
-    pthread_t pinging = start(&of, ping), polling = start(&of, poll_until_closed);
+    pthread_t pinging = start(ping, of.client), polling = start(poll_until_closed, of.client);
     greet(&of);
     answer(&of, request(&of, "ping", NULL), "{}");
-    succeeds(pinging, "a ping");
+    ends(pinging, true, "a ping");
     for (int round = 0; round < 500; round++) { /* it may end between two steps of the thread that polls */
         bool is_stored = false;
         headgate_event event = {.event = "e", .id = "1"};
         expect(headgate_track_begin(of.client, &event, HEADGATE_FOREVER, note, &is_stored, NULL), "an event");
-        pthread_t draining = start(&of, drain);
+        pthread_t draining = start(drain, of.client);
         answer(&of, request(&of, "track", NULL), "{\"id\":\"1\",\"seq\":1}");
-        succeeds(draining, "all are answered");
+        ends(draining, true, "all are answered");
         expect(is_stored, "it is stored, and that has been told");
     }
     headgate_stop(of.client);

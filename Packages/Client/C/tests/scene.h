@@ -38,15 +38,33 @@ typedef struct scene {
     headgate *client;
 } scene;
 
-/* A folder and a socket in it. */
+/* Makes the daemon's socket. */
+static void begin_listening(scene *of) {
+    of->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    expect(bind(of->listener, (struct sockaddr *)&of->address, sizeof of->address) == 0, "a path for the socket");
+    expect(listen(of->listener, 4) == 0, "a socket");
+}
+
+/* Closes the daemon's socket and its connection, and removes the socket. */
+static void stop_listening(scene *of) {
+    if (of->stream >= 0) close(of->stream);
+    close(of->listener), unlink(of->address.sun_path);
+    of->stream = of->listener = -1;
+}
+
+/* Makes a folder with a socket in it. */
 static scene set(void) {
     scene of = {.folder = "/tmp/headgate-XXXXXX", .address.sun_family = AF_UNIX, .stream = -1};
     expect(mkdtemp(of.folder) != NULL, "a folder");
     snprintf(of.address.sun_path, sizeof of.address.sun_path, "%s/d.sock", of.folder);
-    of.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    expect(bind(of.listener, (struct sockaddr *)&of.address, sizeof of.address) == 0, "a path for the socket");
-    expect(listen(of.listener, 4) == 0, "a socket");
+    begin_listening(&of);
     return of;
+}
+
+/* Removes the socket and its folder. */
+static void clear(scene *of) {
+    if (of->listener >= 0) stop_listening(of);
+    rmdir(of->folder);
 }
 
 /* With a client that has these options besides. */
@@ -63,8 +81,7 @@ static inline scene begin(size_t max_unanswered) { return begin_as((headgate_opt
 static void end(scene *of) {
     headgate_stop(of->client); /* nothing is waited for */
     headgate_close(of->client);
-    close(of->stream), close(of->listener);
-    unlink(of->address.sun_path), rmdir(of->folder);
+    clear(of);
 }
 
 static void say(scene *of, const char *format, ...) {
@@ -124,6 +141,67 @@ static inline void greet_with(scene *of, const char *greeting) {
 }
 
 static inline void greet(scene *of) { greet_with(of, "{\"protocol\":1}"); }
+
+/* ---- Calls that wait for the daemon, each in a thread of its own ---- */
+
+/* Defines a thread's function that makes a call, and returns NULL if the call fails. */
+#define CALL(NAME, EXPRESSION)                                                                                          \
+    static inline void *NAME(void *client) { return (EXPRESSION) ? client : NULL; }
+
+CALL(ping, headgate_ping(client, HEADGATE_FOREVER, NULL))
+
+static inline void *poll_until_closed(void *client) {
+    while (headgate_poll(client, HEADGATE_FOREVER, NULL) >= 0) continue;
+    return NULL;
+}
+
+static inline pthread_t start(void *(*call)(void *), void *context) {
+    pthread_t thread;
+    expect(pthread_create(&thread, NULL, call, context) == 0, "a thread");
+    return thread;
+}
+
+/* Waits for a thread, whose call succeeds or fails. */
+static inline void ends(pthread_t thread, bool is_well, const char *what) {
+    void *client;
+    pthread_join(thread, &client);
+    expect((client != NULL) == is_well, what);
+}
+
+/* Has the client make a call that the daemon grants. */
+static inline void grant(scene *of, void *(*call)(void *), const char *method, const char *result) {
+    pthread_t thread = start(call, of->client);
+    answer(of, request(of, method, NULL), result);
+    ends(thread, true, method);
+}
+
+/* A client that makes its first connection for a call, which the daemon grants. */
+static inline scene begin_with(headgate_options options, void *(*call)(void *), const char *method, const char *result) {
+    scene of = begin_as(options);
+    pthread_t thread = start(call, of.client);
+    greet(&of);
+    answer(&of, request(&of, method, NULL), result);
+    ends(thread, true, method);
+    return of;
+}
+
+/* Has the client make a call that the daemon does not answer in time; returns its id. The deadline grows until the call was written
+ * before it passed. */
+static inline int64_t give_up(scene *of, bool (*call)(scene *, long, headgate_error *)) {
+    char line[1024];
+    bool is_written = false;
+    for (long deadline = 10; !is_written; deadline *= 2) {
+        headgate_error error;
+        expect(!call(of, deadline, &error), "the daemon does not answer");
+        expect(strcmp(error.reason, "timed_out") == 0, error.reason);
+        is_written = read_line(of, line);
+    }
+    headgate_json message;
+    int64_t id = -1;
+    expect(headgate_json_check(line, strlen(line), 100, &message), line);
+    headgate_json_int(headgate_json_member(message, "id"), &id);
+    return id;
+}
 
 /* ---- The tests of a program ---- */
 
