@@ -68,7 +68,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .barrierFailed: (.warning, "barrier {barrier}: {cause}")
         case .barrierRefused: (.warning, "{fault}")
         case .batchesGivenUp:
-            (.warning, "{batches} batches on their way were given up; their events are sent again")
+            (.warning, "{batches} batches in flight were interrupted; their events are sent again")
         case .bypassForbidden:
             (.warning, "board {board} of {client} asks to bypass the gateway, which the settings forbid")
         case .clientDisconnected: (.notice, "{client} is disconnected: it has lost the right to {rights}")
@@ -97,7 +97,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .linesDropped:
             (.warning, "{lines} lines of the log were dropped, because standard error was not read or not writable")
         case .queueGivenUp:
-            (.warning, "the queue of {dispatcher}, which is configured no more, is given up with {events}: {reason}")
+            (.warning, "the queue of {dispatcher}, which is not configured any more, is dropped with {events}: {reason}")
         case .remoteRefused: (.warning, "remote settings are refused: {faults}")
         case .settingsRead: (.notice, "settings read again; changed: {changed}")
         case .settingsRefused: (.error, "settings are refused, and stay as they were: {fault}")

@@ -5,7 +5,7 @@ import HeadgateWire
 /// The methods `dead_letters.list`, `dead_letters.requeue` and `dead_letters.purge` (Behaviour D10).
 enum DeadLetterMethods {
     private static let list = Method(
-        "dead_letters.list", .observe, "The events that were given up, the oldest first.", changesNothing: true,
+        "dead_letters.list", .observe, "The dead letters, the oldest first.", changesNothing: true,
         Field(optional: "dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 100),
         Field(optional: "after", .integer(0...), usually: 0, "a letter's number: those behind it, as `next` tells"),
         result: .object([
@@ -30,7 +30,7 @@ enum DeadLetterMethods {
     private static let count = Schema.object([.required("count", .count)])
 
     private static let requeue = Method(
-        "dead_letters.requeue", .control, "Queues dead letters anew, under the ids that they had.", dispatcher, letters,
+        "dead_letters.requeue", .control, "Requeues dead letters, with the same ids.", dispatcher, letters,
         result: count, reasons: [.notFound, .queueFull, .storage]
     ) { service, call, dispatcher, letters throws(RPCError) in
         let isKnown = service.gate.requeueDeadLetters(of: dispatcher, letters) { [reply = call.reply] result in

@@ -50,7 +50,7 @@ enum MetricTable {
             .each(.gauge, "pending", "Events that wait for the dispatcher, those in flight not counted") {
                 .whole($0.pending)
             },
-            .each(.gauge, "in_flight", "Events that are on their way to the destination") { .whole($0.inFlight) },
+            .each(.gauge, "in_flight", "Events in flight to the destination") { .whole($0.inFlight) },
             .each(.gauge, "in_flight_bytes", "What their batches take, as they are sent", unit: .bytes) {
                 .whole($0.inFlightBytes)
             },
@@ -78,7 +78,7 @@ enum MetricTable {
         },
         Metric(
             .counter, "headgate_barrier_closed_seconds_total",
-            "For how long the barrier has been closed for the dispatcher, in all", unit: .seconds, labels: way
+            "The total time for which the barrier has been closed for the dispatcher", unit: .seconds, labels: way
         ) { reading, writer in
             for way in reading.ways { writer.sample(way.labels, .seconds(way.time.total(at: reading.now))) }
         },
