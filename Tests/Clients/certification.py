@@ -1,4 +1,4 @@
-"""The certification: a client program and a real daemon, which is killed in the middle."""
+"""The certification: a client program with a real daemon, which is killed in between."""
 
 from fake_daemon import Broken
 from profiles import BOARDS, STANDING, WATCHES, WORKERS, needs
@@ -20,7 +20,7 @@ def expect(name, wanted, got):
 
 
 class Caller:
-    """The program with the verb `calls`, one answer a call."""
+    """The program with the verb `calls`, which writes one answer per call."""
 
     def __init__(self, program):
         self.program = program
@@ -36,7 +36,7 @@ class Caller:
         return answer["result"]
 
     def refusal(self, method, **arguments):
-        """Code, reason and path of the error."""
+        """Returns the code, reason and path of the error."""
         answer = self.ask(method, **arguments)
         if "error" not in answer:
             raise Broken(f"{method} {arguments} should have been refused: {answer}")
@@ -45,18 +45,18 @@ class Caller:
 
 
 def survives_a_kill(command, daemon):
-    """Q7: events that are tracked over kill -9 and a restart are delivered each once, and in order."""
+    """Q7: events tracked across a SIGKILL and a restart are each delivered once, and in order."""
     survives(command, daemon, "kill")
 
 
 def survives_a_restart(command, daemon):
-    """Q7, D11: the same over an orderly stop."""
+    """Q7, D11: the same holds across an orderly stop."""
     survives(command, daemon, "stop")
 
 
 def survives(command, daemon, how):
     with Program(command, daemon.socket_path, "calls") as program:
-        # Held, so that what is delivered twice has been stored twice: the end must not come between sending and settling.
+        # Held, so that an event delivered twice must have been stored twice: the daemon must not end between sending and settling.
         Caller(program).result("dispatcher.pause", id="collect", reason="certification")
     path = BreakingPath(daemon, EVENTS // 4, how)
     with Program(command, path.path, "--max-unanswered", 300, "track", EVENTS, "certified") as program:
@@ -77,9 +77,9 @@ def survives(command, daemon, how):
 
 
 def survives_a_lost_answer(command, daemon):
-    """Q7: events that were stored together, and whose acknowledgement is lost by kill -9, are repeated, and no more than
-    repeats; what looks only is asked again."""
-    # Ten answers come: that to `hello`, and nine more. The tenth is lost.
+    """Q7: events stored together, whose acknowledgement is lost by SIGKILL, are repeated as duplicates, and read-only calls
+    are repeated."""
+    # Ten answers arrive: that to `hello`, and nine more. The next one is lost.
     path = BreakingPath(daemon, MANY // 2, "swallow")
     with Program(command, path.path, "calls") as program:
         caller = Caller(program)
@@ -104,7 +104,7 @@ def survives_a_lost_answer(command, daemon):
 
 
 def is_refused(command, daemon):
-    """Refusals come with their code, reason and path, and hinder nothing."""
+    """Refusals have their code, reason and path, and do not affect later calls."""
     with Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
         expect("an empty name", (-32602, None, "event"), caller.refusal("track", event=""))
@@ -126,7 +126,7 @@ def tells_duplicates(command, daemon):
 
 
 def holds_events(command, daemon):
-    """B29: a client's barrier holds events until it opens, and goes with its client."""
+    """B29: a client's barrier holds events until it opens, and is removed with its client."""
     with Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
         caller.result("flush", wait=True)
@@ -161,7 +161,7 @@ def tells_how_things_stand(command, daemon):
 
 @needs(WATCHES)
 def sees_ways_close(command, daemon):
-    """A watch sees a way close and open."""
+    """A watch reports that a dispatcher is blocked and opens."""
     with Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
         with Program(command, daemon.socket_path, "handle", "watch:dispatchers") as watcher:
@@ -173,19 +173,19 @@ def sees_ways_close(command, daemon):
 
 
 def way_is(watcher, way):
-    """Reads news until the way is so."""
+    """Reads notifications until the dispatcher has this state."""
     while not tells_way(watcher.line(), way):
         pass
 
 
 def tells_way(news, way):
-    """Whether news tell that the way is so."""
+    """Returns true if the notification reports this state of the dispatcher."""
     dispatchers = [] if news == "ready" else news["change"].get("dispatchers", [])
     return any(one["id"] == "collect" and one["way"] == way for one in dispatchers)
 
 
 def with_settings(settings):
-    """A scene whose daemon has these settings."""
+    """Marks a scene whose daemon has these settings."""
 
     def mark(scene):
         scene.settings = settings
@@ -195,13 +195,13 @@ def with_settings(settings):
 
 
 def until(name, wanted, ask):
-    """Asks until the answer is as wanted; whoever waits in vain is ended by the program's watchdog."""
+    """Asks until the answer meets a condition. The program's watchdog ends a wait in vain."""
     while ask() != wanted:
         pass
 
 
 def kill_and_start(daemon, *callers):
-    """Has the daemon killed and start again, and those who call find it."""
+    """Kills the daemon and starts it again, and waits until the callers are connected."""
     daemon.kill()
     daemon.start()
     for caller in callers:
@@ -210,7 +210,7 @@ def kill_and_start(daemon, *callers):
 
 @needs(WATCHES)
 def watches_over_a_kill(command, daemon):
-    """B10: a watch tells that the daemon is gone, and how things stand when it is back."""
+    """B10: a watch reports that the daemon is down, and the state when it is back."""
     topics = ("watch:dispatchers", "watch:outcomes")
     with Program(command, daemon.socket_path, "handle", *topics) as watcher, Program(
         command, daemon.socket_path, "calls"
@@ -238,7 +238,7 @@ def watches_over_a_kill(command, daemon):
 
 @needs(STANDING)
 def sets_its_barrier_again(command, daemon):
-    """B29: after a kill a barrier is as its client set it last; when the client goes, as it said."""
+    """B29: after a kill a barrier has the state that its client set last, and after the client's end the state it requested."""
 
     def guard(caller):
         barriers = [one for one in caller.result("barrier.list")["barriers"] if one["id"] == "guard"]
@@ -267,7 +267,7 @@ def sets_its_barrier_again(command, daemon):
 
 @needs(STANDING)
 def keeps_a_barrier_closed(command, daemon):
-    """B29: a change that the daemon refused holds neither before nor after a restart of the daemon."""
+    """B29: a refused change is in force neither before nor after a restart of the daemon."""
     with Program(command, daemon.socket_path, "calls") as operator, Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
         caller.result("barrier.register", id="consent", state="closed", scopes=["collect"], on_disconnect="unregister")
@@ -285,7 +285,7 @@ def keeps_a_barrier_closed(command, daemon):
 
 @needs(BOARDS)
 def serves_boards(command, daemon):
-    """A1: a board is run with its input and gives its output, also after a kill of the daemon."""
+    """A1: a board is run with its input and returns its output, also after a kill of the daemon."""
     with Program(command, daemon.socket_path, "handle", "board:greeter") as server, Program(
         command, daemon.socket_path, "calls"
     ) as program:
@@ -308,7 +308,7 @@ def serves_boards(command, daemon):
 @needs(WORKERS)
 @with_settings(WORK)
 def works(command, daemon):
-    """K3: batches come to a worker, and each event has the outcome that it says, also after a kill of the daemon."""
+    """K3: a worker gets batches, and each event has the outcome that the worker reports, also after a kill of the daemon."""
     with Program(command, daemon.socket_path, "handle", "worker:jobs") as worker, Program(
         command, daemon.socket_path, "calls"
     ) as program:
@@ -345,7 +345,7 @@ def works(command, daemon):
 @needs(WORKERS)
 @with_settings({**WORK, "shutdown_timeout_ms": 60_000})
 def stops_with_work_in_hand(command, daemon):
-    """D11: a batch that a worker has in hand when the daemon stops is settled, and not given again."""
+    """D11: a batch that a worker handles when the daemon stops is settled, and not sent again."""
     with Program(command, daemon.socket_path, "handle", "worker:jobs") as worker, Program(
         command, daemon.socket_path, "calls"
     ) as program:
@@ -363,7 +363,7 @@ def stops_with_work_in_hand(command, daemon):
 
 
 def learns_lower_limits(command, daemon):
-    """Limits that are lowered under an open connection are an error of the call that is beyond them, and of no other."""
+    """Limits that are lowered during a connection are an error only for calls that exceed them."""
     with Program(command, daemon.socket_path, "calls") as program, Program(command, daemon.socket_path, "calls") as operator:
         caller = Caller(program)
         long = {"text": "x" * 20_000}
@@ -374,7 +374,7 @@ def learns_lower_limits(command, daemon):
 
 
 def looks_into_queues(command, daemon):
-    """What waits can be looked at, and dropped."""
+    """Pending events can be listed and purged."""
     with Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
         caller.result("dispatcher.pause", id="collect")
@@ -391,7 +391,7 @@ def looks_into_queues(command, daemon):
 @needs(STANDING)
 @with_settings({**SETTINGS, **STATUS})
 def announces_its_status(command, daemon):
-    """B26: while all who announced a status are in the background nothing goes out, also after a kill."""
+    """B26: while all clients that announced a status are in the background nothing is sent, also after a kill."""
 
     def way(caller):
         return caller.result("dispatcher.list")["dispatchers"][0]["way"]
@@ -417,7 +417,7 @@ SCENES = [
 
 
 def check_all(executable, command, profile):
-    """Plays all scenes of a profile with a program, each with a daemon of its own; gives how many."""
+    """Runs all scenes of a profile with a program, each with its own daemon, and returns their number."""
     scenes = profile.scenes(SCENES)
     for scene in scenes:
         with RealDaemon(executable, getattr(scene, "settings", SETTINGS)) as daemon:

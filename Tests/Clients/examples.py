@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the examples of Docs/Examples against a real daemon, and tests that want nothing but its socket.
+"""Runs the examples of Docs/Examples against a real daemon, and tests that only need its socket.
 
     examples.py [--swift SwiftClientExample] HEADGATED [TEST …]
 
-Examples whose interpreter is not there are told and left out.
+Examples without an installed interpreter are reported and skipped.
 """
 
 import argparse
@@ -25,7 +25,7 @@ EXAMPLES = ROOT / "Docs" / "Examples" / "Clients"
 
 
 def run(daemon, *command, lines="", status=0):
-    """The lines that a command puts out."""
+    """Returns the output lines of a command."""
     environment = {**os.environ, "HEADGATE_SOCKET": daemon.socket_path}
     end = subprocess.run(command, input=lines, capture_output=True, text=True, env=environment, timeout=PATIENCE)
     if end.returncode != status:
@@ -34,7 +34,7 @@ def run(daemon, *command, lines="", status=0):
 
 
 def delivered(daemon):
-    """What has been delivered once everything is."""
+    """Waits until everything is delivered, and returns the delivered events."""
     with Program([sys.executable, str(ROOT / "Tests/Clients/Programs/client.py")], daemon.socket_path, "calls") as program:
         Caller(program).result("flush", wait=True)
     return daemon.delivered()
@@ -74,11 +74,11 @@ def node(daemon):
 
 
 class Running:
-    """An example that goes on until it is ended."""
+    """An example that runs until it is stopped."""
 
     def __init__(self, daemon, *command):
         environment = {**os.environ, "HEADGATE_SOCKET": daemon.socket_path}
-        # A terminal's buffering, so that a line is there when it has been written.
+        # Line buffering as on a terminal, so that each line appears at once.
         command = ["stdbuf", "-oL", *command]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         self.watchdog = threading.Timer(PATIENCE, self.process.kill)
@@ -152,7 +152,7 @@ def swift_print(daemon, example):
 
 
 def swift_texts():
-    """The Swift code of the documentation is that of the examples, word for word."""
+    """Checks that the Swift code in the documentation is identical to the examples."""
     folders = [ROOT / "Docs/Examples/SwiftClient", ROOT / "Docs/Examples/SwiftPackage"]
     sources = "".join(path.read_text() for folder in folders for path in sorted(folder.rglob("*.swift")))
     lines = [line.strip() for line in sources.splitlines()]

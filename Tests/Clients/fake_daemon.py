@@ -1,4 +1,4 @@
-"""A daemon for tests of clients: it says what the test has it say."""
+"""A fake daemon for tests of clients, which sends what the test says."""
 
 import json
 import os
@@ -7,16 +7,16 @@ import shutil
 import socket
 import tempfile
 
-# The seconds after which something counts as hanging. A person who tries a client may set a shorter time.
+# The seconds after which an operation counts as hanging. It may be set to a shorter time for manual tests.
 PATIENCE = float(os.environ.get("CLIENTS_PATIENCE", 60))
 
 
 class Broken(AssertionError):
-    """A client did not do what it had to."""
+    """A client did not behave as required."""
 
 
 class Connection:
-    """One client, in messages."""
+    """The connection of one client, read and written as messages."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -25,7 +25,7 @@ class Connection:
         self.length = 0  # of the line that was read last
 
     def read(self):
-        """The next message; None when the client has closed its side."""
+        """Returns the next message, or None if the client has closed its side."""
         while b"\n" not in self.input:
             try:
                 chunk = self.stream.recv(1 << 16)
@@ -41,11 +41,11 @@ class Connection:
         return json.loads(line.decode())
 
     def has_message(self):
-        """Whether something has come that was not read."""
+        """Returns true if there is unread input."""
         return bool(self.input or select.select([self.stream], [], [], 0)[0])
 
     def request(self, method):
-        """The next message, which must be this request; gives the whole message."""
+        """Returns the next message, which must be this request."""
         message = self.read()
         if message is None or message.get("method") != method:
             raise Broken(f"expected {method}, got {message}")
@@ -55,13 +55,13 @@ class Connection:
         return [self.request(method) for _ in range(count)]
 
     def hello(self, **result):
-        """Takes the greeting and answers it; gives its params."""
+        """Reads and answers the greeting, and returns its params."""
         message = self.request("hello")
         self.answer(message, {"server": {"name": "fake"}, "protocol": 1, "session": "1", **result})
         return message["params"]
 
     def write(self, text):
-        """Writes text as it is. A client that has gone meanwhile is no fault."""
+        """Writes text unchanged. It is no error if the client has disconnected."""
         try:
             self.stream.sendall(text.encode() if isinstance(text, str) else text)
         except (BrokenPipeError, ConnectionResetError):
@@ -80,7 +80,7 @@ class Connection:
         self.answer(request, {"id": request["params"]["id"], "seq": seq, **more})
 
     def expect_silence(self):
-        """Nothing has come since: the answer to a question is the next message."""
+        """Checks that the client has sent nothing: the answer to a question is the next message."""
         self.tell({"id": "are you there", "method": "no.such.method"})
         message = self.read()
         if message is None or message.get("id") != "are you there" or message["error"]["code"] != -32601:
@@ -96,7 +96,7 @@ class Connection:
 
 
 class FakeDaemon:
-    """Listens on a socket in a folder of its own, which goes with it."""
+    """Listens on a socket in a temporary folder, which is removed with it."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="headgate-")
@@ -124,18 +124,18 @@ class FakeDaemon:
         return connection
 
     def is_called(self):
-        """Whether somebody connects; waits a moment for it."""
+        """Waits a moment, and returns true if a client connects."""
         return bool(select.select([self.listener], [], [], 0.02)[0])
 
     def is_called_before(self, stream):
-        """Waits until somebody connects or something comes from a stream; returns true if it was a connection."""
+        """Waits for a connection or for input of a stream. Returns true if it was a connection."""
         ready = select.select([self.listener, stream], [], [], PATIENCE)[0]
         if not ready:
             raise Broken(f"nothing came in {PATIENCE} s")
         return self.listener in ready
 
     def greet(self, **result):
-        """The next connection, greeted."""
+        """Returns the next connection after the greeting."""
         connection = self.accept()
         connection.hello(**result)
         return connection

@@ -1,4 +1,4 @@
-"""The golden messages of Tests/Fixtures/Messages, held against a client program."""
+"""Tests a client program with the golden messages of Tests/Fixtures/Messages."""
 
 import concurrent.futures
 import json
@@ -13,7 +13,7 @@ UUIDV7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-
 
 
 def is_same(wanted, got):
-    """Whether two JSON values are the same. Ids that the client makes are any UUIDv7; 1 and true are two things."""
+    """Returns true if two JSON values are equal. Ids created by the client match any UUIDv7, and 1 differs from true."""
     if wanted == "$UUIDV7":
         return isinstance(got, str) and UUIDV7.fullmatch(got) is not None
     if isinstance(wanted, dict) and isinstance(got, dict):
@@ -24,7 +24,7 @@ def is_same(wanted, got):
 
 
 def has_all(wanted, got):
-    """Whether an object has all members that are wanted; objects below likewise."""
+    """Returns true if an object has all expected members, and so have nested objects."""
     if isinstance(wanted, dict) and isinstance(got, dict):
         return all(key in got and has_all(value, got[key]) for key, value in wanted.items())
     return is_same(wanted, got)
@@ -36,14 +36,14 @@ def expect(is_right, name, wanted, got):
 
 
 class Desk:
-    """A fake daemon that answers whatever is not looked for with `{}`, also on new connections."""
+    """A fake daemon that answers unexpected requests with `{}`, also on new connections."""
 
     def __init__(self, daemon):
         self.daemon = daemon
         self.connection = None
 
     def request(self, method):
-        """The next request of this method, on whatever connection it comes."""
+        """Returns the next request with this method, on any connection."""
         while True:
             if self.connection is None:
                 self.connection = self.daemon.greet()
@@ -57,7 +57,7 @@ class Desk:
 
 
 def check_calls(command, file):
-    """What a client writes for its calls, and what it makes of the answers."""
+    """Checks the requests of a client's calls, and the results that it reads from the answers."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         desk = Desk(daemon)
         usual_answer = file["answers"][0]["line"]
@@ -84,7 +84,7 @@ SERVING = {"board": "board.serve", "worker": "dispatcher.subscribe", "watch": "w
 
 
 def check_asks(command, file, served):
-    """What a client makes of what the daemon asks and tells while it handles what is served."""
+    """Checks how a client with handlers treats the daemon's requests and notifications."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", *served) as program:
         connection = daemon.greet()
         wanted = [{"news": "began", "change": {}}] if any(name.startswith("watch") for name in served) else []
@@ -100,7 +100,7 @@ def check_asks(command, file, served):
 
 
 def check_asks_of_a_caller(command, file):
-    """The same of a client that handles nothing: it is asked while it waits for the answer to a call."""
+    """Checks the same for a client without handlers, which gets them while it waits for an answer."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("ping", {})
         connection = daemon.greet()
@@ -118,7 +118,7 @@ def check_message(method, entry, connection, program):
     if "answer" in entry:
         got = connection.read()
         expect(has_all({"jsonrpc": "2.0", **entry["answer"]}, got), name, entry["answer"], got)
-        # Nothing but what is wanted, where it is all there is to be said.
+        # The exact message, if it has no other possible members.
         if "result" in entry["answer"]:
             expect(is_same(entry["answer"]["result"], got["result"]), name, entry["answer"], got)
     while "news" in entry:
@@ -128,7 +128,7 @@ def check_message(method, entry, connection, program):
 
 
 def check_all(command, profile):
-    """Holds all files of a profile against a program; gives how many messages were checked."""
+    """Checks a program with all files of a profile, and returns the number of checked messages."""
     if profile.only:
         return 0
     paths = [path for path in sorted(MESSAGES.glob("*.json")) if profile.has_messages(path.stem)]
@@ -141,6 +141,6 @@ def check_all(command, profile):
             return check_calls(command, file)
         return check_asks(command, file, profile.served) if profile.served else check_asks_of_a_caller(command, file)
 
-    # Most of the time goes by while programs start.
+    # Most of the time is spent starting programs, so run several at once.
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         return sum(pool.map(check, files))

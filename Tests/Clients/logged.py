@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds Python's handler for logging against a real daemon, which is killed in the middle.
+"""Tests the logging handler of the Python client with a real daemon, which is killed in between.
 
-    logged.py HEADGATED PACKAGE      PACKAGE: the folder in which `headgate` is
+    logged.py HEADGATED PACKAGE      PACKAGE: the folder that contains `headgate`
 """
 
 import json

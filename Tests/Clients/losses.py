@@ -1,4 +1,4 @@
-"""What a client has to do when a daemon goes, is about to go, or talks nonsense. Each scene is a function."""
+"""The required behaviour of a client when a daemon ends, is about to end, or sends invalid messages. Each scene is a function."""
 
 import concurrent.futures
 import json
@@ -20,12 +20,12 @@ def expect_equal(got, wanted):
 
 
 def expect_receipts(program, wanted):
-    """The program tells the receipts of all events, in order, and ends well."""
+    """Checks that the program writes the receipts of all events in order, and exits with 0."""
     expect_equal([line["result"]["id"] for line in program.finish()], wanted)
 
 
 def breaks_in_an_answer(command):
-    """Q7: what was not acknowledged goes again, under the same ids and in the same order."""
+    """Q7: unacknowledged events are sent again, with the same ids and in the same order."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 50, "x") as program:
         first = daemon.greet()
         sent = first.requests("track", 50)
@@ -43,7 +43,7 @@ def breaks_in_an_answer(command):
 
 
 def breaks_in_the_greeting(command):
-    """A connection that breaks before the greeting is answered is tried again."""
+    """A connection that breaks before the answer to the greeting is retried."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 3, "x") as program:
         for _ in range(2):
             connection = daemon.accept()
@@ -57,7 +57,7 @@ def breaks_in_the_greeting(command):
 
 
 def greets_and_drops(command):
-    """A greeting is no progress: a daemon that greets and drops at once is met with longer and longer waits, and given up."""
+    """A greeting alone is no progress: with a daemon that greets and disconnects, waits grow until the client fails."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--reconnect-timeout-ms", 500, "track", 1, "x") as program:
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             end = pool.submit(program.finish)
@@ -75,7 +75,7 @@ def greets_and_drops(command):
 
 
 def answers_out_of_order(command):
-    """Answers may come in any order."""
+    """The answers arrive in another order."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 20, "x") as program:
         connection = daemon.greet()
         sent = connection.requests("track", 20)
@@ -85,7 +85,7 @@ def answers_out_of_order(command):
 
 
 def answers_byte_by_byte(command):
-    """A line may come in any pieces."""
+    """The lines arrive in arbitrary pieces."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 2, "x") as program:
         connection = daemon.greet()
         sent = connection.requests("track", 2)
@@ -99,7 +99,7 @@ def answers_byte_by_byte(command):
 
 
 def is_shutting_down(command):
-    """Refusals with `shutting_down` are repeated on the next connection; this one gets nothing more."""
+    """Calls refused with `shutting_down` are repeated on the next connection, and nothing more is sent on this one."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 20, "x") as program:
         first = daemon.greet()
         sent = first.requests("track", 20)
@@ -117,7 +117,7 @@ def is_shutting_down(command):
 
 
 def says_that_it_closes(command):
-    """After `closing` what is written is still answered; then the client goes, and comes again for more."""
+    """After `closing` the client reads the outstanding answers, disconnects, and reconnects."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--max-unanswered", 4, "track", 6, "x") as program:
         first = daemon.greet()
         sent = first.requests("track", 4)
@@ -133,7 +133,7 @@ def says_that_it_closes(command):
 
 
 def greets_with_a_refusal(command):
-    """`shutting_down` and `limit` in place of a greeting are for the moment, `conflict` is for good."""
+    """`shutting_down` and `limit` instead of a greeting are temporary, `conflict` is permanent."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 1, "x") as program:
         first = daemon.accept()
         first.refuse(first.request("hello"), "shutting_down")
@@ -147,7 +147,7 @@ def greets_with_a_refusal(command):
 
 
 def is_found_stopping(command):
-    """A daemon that is found stopping is waited for like one that was lost, not like one that is not there."""
+    """A stopping daemon is awaited like a lost one, not like one that was never running."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--connect-timeout-ms", 0, "track", 2, "x") as program:
         first = daemon.accept()
         first.request("hello")
@@ -162,7 +162,7 @@ def is_found_stopping(command):
 
 
 def does_not_greet(command):
-    """A daemon that does not answer the greeting is given up and tried again."""
+    """If a daemon does not answer the greeting, the client reconnects."""
     arguments = ("--greeting-timeout-ms", 100, "track", 1, "x")
     with FakeDaemon() as daemon, Program(command, daemon.path, *arguments) as program:
         silent = daemon.accept()
@@ -175,7 +175,7 @@ def does_not_greet(command):
 
 
 def is_slow(command):
-    """No more than so many requests are unanswered; each answer makes room for one."""
+    """The number of unanswered requests is limited, and each answer makes room for one."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--max-unanswered", 8, "track", 30, "x") as program:
         connection = daemon.greet()
         sent = connection.requests("track", 8)
@@ -189,7 +189,7 @@ def is_slow(command):
 
 
 def has_limits(command):
-    """What is longer or deeper than the daemon takes is refused on this side, and the rest goes on."""
+    """The client itself refuses events that exceed the daemon's limits of length and depth, and continues with the others."""
     limits = {"max_line_bytes": 300, "max_depth": 6}
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("track", {"event": "x", "data": {"text": "y" * 300}})
@@ -206,7 +206,7 @@ def has_limits(command):
 
 
 def is_not_there(command):
-    """With an end to its patience a client says that it cannot connect."""
+    """A client with limited patience reports that it cannot connect."""
     with FakeDaemon() as daemon:
         daemon.stop_listening()
         with Program(command, daemon.path, "--connect-timeout-ms", 50, "track", 2, "x") as program:
@@ -215,7 +215,7 @@ def is_not_there(command):
 
 
 def comes_later(command):
-    """A client that is there before the daemon waits for it."""
+    """A client that starts before the daemon waits for it."""
     with FakeDaemon() as daemon:
         daemon.stop_listening()
         with Program(command, daemon.path, "track", 2, "x") as program:
@@ -229,7 +229,7 @@ def comes_later(command):
 
 @needs(STANDING)
 def forgets_barriers(command):
-    """Barriers are registered again on the next connection, as they were set last."""
+    """Barriers are registered again on the next connection, with their last state."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("barrier.register", {"id": "consent", "state": "open", "scopes": ["a", "b"], "flushable": False})
         first = daemon.greet()
@@ -254,7 +254,7 @@ def forgets_barriers(command):
         register = second.request("barrier.register")
         wanted = {"id": "consent", "state": "closed", "scopes": ["a", "b"], "flushable": True}
         expect_equal(register["params"], wanted)
-        # In one piece with it, so that nothing slips through in between.
+        # In one request, so that no event passes in between.
         expect_equal(second.request("barrier.set")["params"], {"id": "consent", "reason": "withdrawn"})
         expect_equal(second.request("barrier.set")["params"], changes[2])
         second.answer(second.request("status"), {})
@@ -267,7 +267,7 @@ def forgets_barriers(command):
 
 @needs(STANDING)
 def registers_a_barrier_again(command):
-    """Of an id that is registered again one registration stands: that of the last."""
+    """If an id is registered again, only the last registration is renewed."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         first = None
         for registration in ({"id": "consent", "state": "open", "scopes": ["a"]}, {"id": "consent", "state": "closed"}):
@@ -287,7 +287,7 @@ def registers_a_barrier_again(command):
 
 @needs(STANDING)
 def still_knows_the_old_connection(command):
-    """A barrier that the daemon takes for another's when it comes back is asked for again."""
+    """A barrier that the daemon still attributes to the old connection is requested again."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("barrier.register", {"id": "consent", "state": "closed"})
         first = daemon.greet()
@@ -304,8 +304,8 @@ def still_knows_the_old_connection(command):
 
 @needs(STANDING)
 def breaks_under_the_end_of_a_barrier(command):
-    """B29: a barrier that stays when its connection is gone is taken away on the next one: it is taken over first, as one that
-    holds nothing, also where the daemon takes it for another's yet."""
+    """B29: a barrier that outlives its connection is unregistered on the next one. The client first takes it over as open, even
+    if the daemon still attributes it to the old connection."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("barrier.register", {"id": "consent", "state": "closed", "on_disconnect": "keep"})
         first = daemon.greet()
@@ -330,7 +330,7 @@ def breaks_under_the_end_of_a_barrier(command):
 
 @needs(BOARDS, WORKERS, WATCHES)
 def forgets_who_serves(command):
-    """Boards, workers, watches and the application's status begin again on the next connection."""
+    """Boards, workers, watches and the application status are renewed on the next connection."""
     served = ("board:greeter", "worker:jobs", "watch:dispatchers")
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", *served) as program:
         first = daemon.greet()
@@ -355,7 +355,7 @@ def serve_all(connection):
 
 @needs(WORKERS)
 def forgets_who_works(command):
-    """A worker begins again on the next connection, and answers there what it is asked there."""
+    """A worker subscribes again on the next connection, and answers the requests of that connection there."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "worker:jobs") as program:
         first = daemon.greet()
         first.answer(first.request("dispatcher.subscribe"), {})
@@ -371,7 +371,7 @@ def forgets_who_works(command):
 
 
 def breaks_under_a_change(command):
-    """What changes something is not done twice: its caller is told that nobody knows."""
+    """A call that changes something is not repeated: its caller gets an error with an unknown outcome."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("dispatcher.pause", {"id": "collect"})
         first = daemon.greet()
@@ -389,7 +389,7 @@ def breaks_under_a_change(command):
 
 
 def is_stopped_for_a_while(command):
-    """A program that is stopped while a call is under way and goes on later still gets its answer."""
+    """A program that is suspended during a call and resumed later still gets its answer."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("ping", {})
         connection = daemon.greet()
@@ -410,7 +410,7 @@ SCENES = [
 
 
 def check_all(command, profile):
-    """Plays all scenes of a profile with a program; gives how many."""
+    """Runs all scenes of a profile with a program, and returns their number."""
 
     def play(scene):
         try:
@@ -418,6 +418,6 @@ def check_all(command, profile):
         except Broken as error:
             raise Broken(f"{scene.__name__}: {error}") from error
 
-    # Most of the time goes by while programs start.
+    # Most of the time is spent starting programs, so run several at once.
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         return len(list(pool.map(play, profile.scenes(SCENES))))

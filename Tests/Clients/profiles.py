@@ -1,7 +1,7 @@
-"""What a client can be certified for. One table for all languages: Docs/Clients.md tells people the same.
+"""The profiles that a client can be certified for, for all languages. Docs/Clients.md documents them.
 
-What every client does needs nothing: `track`, `track_many`, `flush`, `status`, any call by its name, and that none of it is
-lost or doubled when the daemon is restarted or killed. Whatever else a scene or a file of messages needs is said by it.
+The abilities of every client need no name: `track`, `track_many`, `flush`, `status`, any call by its name, and losing or
+duplicating no event across restarts and kills of the daemon. A scene or a file of messages names the other abilities it needs.
 """
 
 WORKERS = "workers"  # takes batches, and settles them
@@ -10,7 +10,7 @@ BOARDS = "boards"  # is activated
 STANDING = "standing"  # barriers and the application's status are set again on each connection
 LISTS = "lists"  # gives values of its own for what the daemon lists, and so notices what is none
 
-# These depend on the language, not on how far its client goes: `run.py --with` names them.
+# Abilities of the language, independent of the client's profile: `run.py --with` names them.
 FORKS = "forks"  # a program of the language can fork a process that goes on with the client
 EXITS = "exits"  # the language runs code at the end of a program that does not close its client
 LATE = "late"  # the client can track in functions that the language calls at the end of a program
@@ -34,7 +34,7 @@ MESSAGES = {
 
 
 def needs(*abilities):
-    """A scene that only clients with these abilities have to play."""
+    """Marks a scene that only clients with these abilities must pass."""
 
     def mark(scene):
         scene.needs = frozenset(abilities)
@@ -44,7 +44,7 @@ def needs(*abilities):
 
 
 class Profile:
-    """What is asked of a client."""
+    """The requirements for a client."""
 
     def __init__(self, name, skipped=(), only=(), of_language=()):
         self.name = name
@@ -53,20 +53,20 @@ class Profile:
         self.only = frozenset(only)
 
     def scenes(self, all_scenes):
-        """Those that the client has to play."""
+        """Returns the scenes that the client must pass."""
         return [scene for scene in all_scenes if self.plays(scene)]
 
     def plays(self, scene):
-        """Returns true if the client has to play the scene."""
+        """Returns true if the client must pass the scene."""
         is_chosen = scene.__name__ in self.only if self.only else scene.__name__ not in self.skipped
         return is_chosen and getattr(scene, "needs", frozenset()) <= self.abilities
 
     def has_messages(self, name):
-        """Whether the client is held against the file of golden messages of this name."""
+        """Returns true if the client is tested with the file of golden messages of this name."""
         return MESSAGES.get(name, set()) <= self.abilities and name not in self.skipped
 
     @property
     def served(self):
-        """What the client is to `handle`, in this order."""
+        """Returns the arguments for the client's verb `handle`, in order."""
         offered = ((BOARDS, "board:greeter"), (WORKERS, "worker:jobs"), (WATCHES, "watch:dispatchers"))
         return [name for ability, name in offered if ability in self.abilities]

@@ -1,4 +1,4 @@
-"""A client program under test, by the verbs that all of them have (Docs/Clients.md)."""
+"""A client program under test, with the verbs of Docs/Clients.md."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from fake_daemon import PATIENCE, Broken
 
 
 class Program:
-    """A running program. Leaving the block ends it."""
+    """A running program, used as a context manager, which ends it."""
 
     def __init__(self, command, socket_path, *arguments, has_errors=False):
         self.process = subprocess.Popen(
@@ -17,7 +17,7 @@ class Program:
             stderr=subprocess.PIPE if has_errors else None, text=True, bufsize=1, encoding="utf-8", errors="replace",
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )  # fmt: skip
-        # So that a program that hangs fails its test in place of holding it up for ever.
+        # A watchdog, so that a program that hangs fails its test.
         self.watchdog = threading.Timer(3 * PATIENCE, self.process.kill)
         self.watchdog.start()
 
@@ -26,14 +26,14 @@ class Program:
         self.process.stdin.flush()
 
     def line(self):
-        """The next line of its output, as JSON."""
+        """Returns the next line of the output as JSON."""
         line = self.process.stdout.readline()
         if not line:
             raise Broken(f"the program ended with {self.process.wait()}")
         return json.loads(line)
 
     def call(self, method, arguments):
-        """For a program with the verb `calls`: has it call, and waits for nothing."""
+        """Lets a program with the verb `calls` make a call, without waiting."""
         self.tell(json.dumps({"method": method, "arguments": arguments}))
 
     def expect(self, line):
@@ -42,7 +42,7 @@ class Program:
             raise Broken(f"expected {line}, got {got}")
 
     def finish(self):
-        """Ends its input, and gives what was left of its output; it must end well."""
+        """Ends the program's input, and returns the rest of its output. The program must exit with 0."""
         self.process.stdin.close()
         rest = [json.loads(line) for line in self.process.stdout]
         status = self.process.wait()

@@ -1,4 +1,4 @@
-"""A real daemon, and a way to it that breaks where the test wants it to."""
+"""A real daemon, and a proxy that breaks the connection where the test requests it."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from fake_daemon import PATIENCE, Broken, Connection
 
 
 class RealDaemon:
-    """A daemon with settings and a folder of its own. It can be killed and started again."""
+    """A daemon with its own settings and folder. It can be killed and started again."""
 
     def __init__(self, executable, settings):
         self.executable = executable
@@ -45,7 +45,7 @@ class RealDaemon:
         self.process.wait()
 
     def ask_to_stop(self):
-        """Has it stop in an orderly way; that takes its time."""
+        """Stops the daemon in order, which takes some time."""
         self.process.send_signal(signal.SIGTERM)
 
     def start_once_stopped(self):
@@ -56,7 +56,7 @@ class RealDaemon:
 
     @contextlib.contextmanager
     def connect(self):
-        """A connection of the test's own, greeted."""
+        """Opens and greets a connection for the test."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
             stream.connect(self.socket_path)
             connection = Connection(stream)
@@ -65,7 +65,7 @@ class RealDaemon:
             yield connection
 
     def delivered(self, name="events.ndjson"):
-        """What the file dispatcher has written, in order."""
+        """Returns the events that the file dispatcher has written, in order."""
         path = os.path.join(self.data, name)
         if not os.path.exists(path):
             return []
@@ -81,11 +81,11 @@ class RealDaemon:
 
 
 class BreakingPath:
-    """A socket behind which is the daemon's: after so many lines of answers the daemon is ended, and comes back when the
+    """A proxy before the daemon's socket. After some lines of answers it ends the daemon, and starts it again when the
     connection is gone.
 
-    how: `kill`: by `kill -9`. `stop`: in an orderly way. `swallow`: by `kill -9`, and the answers that came last, which the
-    daemon had given already, never arrive.
+    how: `kill`: by SIGKILL. `stop`: in order. `swallow`: by SIGKILL, and the last answers, which the daemon had already
+    sent, never arrive.
     """
 
     CHUNK = 1 << 16
@@ -138,7 +138,7 @@ class BreakingPath:
                         return
 
     def breaks(self, chunk):
-        """Whether this is where the daemon is to end."""
+        """Returns true if the daemon must end here."""
         self.answers += chunk.count(b"\n")
         if self.has_broken or self.answers < self.breaks_after:
             return False
@@ -146,7 +146,7 @@ class BreakingPath:
         return True
 
     def end(self):
-        """Ends the daemon; gives whether it is gone already."""
+        """Ends the daemon, and returns true if it has ended already."""
         if self.how == "stop":
             self.is_stopping = True
             self.daemon.ask_to_stop()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the golden messages against a real daemon: what they have it say has the members of what it really says.
+"""Compares the golden messages with a real daemon: they must have the members of its real messages.
 
     recorded.py HEADGATED
 """
@@ -21,12 +21,12 @@ SETTINGS = {
     "load_rules": {"work": {"operator": "equals", "path": "event", "value": "work"}},
 }
 
-# Objects whose members are what somebody named, and those of which the golden messages have some only.
+# Objects with arbitrary member names, and objects of which the golden messages have only some members.
 OPEN = {"states", "context", "data", "output", "input", "configuration", "counters"}
 
 
 class Peer:
-    """A connection to the daemon. What comes that is not waited for is kept."""
+    """A connection to the daemon, which keeps messages until they are requested."""
 
     def __init__(self, daemon):
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -41,7 +41,7 @@ class Peer:
         return self.last
 
     def message(self, is_it):
-        """The next message that is so."""
+        """Returns the next message that meets a condition."""
         while True:
             found = next((one for one in self.kept if is_it(one)), None)
             if found is not None:
@@ -76,7 +76,7 @@ def kind(value):
 
 
 def compare(name, written, said, is_open=False):
-    """Both have the same members, and values of the same kinds; null may stand for any. An open object may have more."""
+    """Checks that both have the same members with values of the same types. Null matches any type, and an open object may have more."""
     if written is None or said is None:
         return
     if kind(written) != kind(said):
@@ -94,13 +94,13 @@ def compare(name, written, said, is_open=False):
 
 
 def outline(error):
-    """What programs go by in an error."""
+    """Returns the parts of an error that programs depend on."""
     data = error.get("data", {})
     return error["code"], data.get("reason"), data.get("path"), data.get("cause"), sorted(data)
 
 
 class Book:
-    """The golden messages by file and name, and which of them the daemon has said."""
+    """The golden messages by file and name, and those that the daemon has sent."""
 
     def __init__(self):
         files = [json.loads(path.read_text(encoding="utf-8")) for path in golden.MESSAGES.glob("*.json")]
@@ -112,7 +112,7 @@ class Book:
         self.checked = 0
 
     def hold(self, method, name, said):
-        """Holds what the daemon said against the message of this name."""
+        """Compares a message of the daemon with the golden message of this name."""
         line = self.entries.get((method, name))
         if line is None:
             raise Broken(f"there is no golden message {name} of {method}")

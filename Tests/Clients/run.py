@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds a client program against the golden messages, the losses, and a real daemon.
+"""Tests a client program with the golden messages, the lost connections, and a real daemon.
 
     run.py [--daemon HEADGATED] [--name NAME] [--profile tracker|worker|full] [--with forks|exits|late|signals|serial …]
            [--only SCENE …] [--skip NAME …] PROGRAM [ARGUMENT …]
 
-Without --daemon there is no certification. PROGRAM follows the verbs of Docs/Clients.md, as far as its profile has them
-(profiles.py). `--with` names what the language can do besides. `--only` plays one scene. `--skip` leaves out a scene, or a
+Without --daemon there is no certification. PROGRAM implements the verbs of Docs/Clients.md that its profile requires
+(profiles.py). `--with` names further abilities of the language. `--only` runs one scene. `--skip` leaves out a scene, or a
 file of messages without `.json`.
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""All packages have the daemon's version: there is one, which `Packages/Core` has."""
+"""Checks that all packages have the daemon's version, which `Packages/Core` defines."""
 
 import pathlib
 import re

@@ -1,13 +1,13 @@
-"""Stands before the brokers of a cluster in tests, which know neither TLS nor SASL: speaks both, asks who comes, and lets in
-whoever may.
+"""A proxy before the brokers of a test cluster, which support neither TLS nor SASL. It speaks both and authenticates the
+clients.
 
     guard.py PORT… [--certificate PEM --key PEM [--authority PEM]] [--user NAME --password TEXT]
 
-A broker listens on a port of 127.0.0.1. The guard listens on the same port of 127.0.0.2, and puts that in place of the other
-wherever a broker tells where brokers are: it is as long, so nothing else of a message changes.
+A broker listens on a port of 127.0.0.1. The proxy listens on the same port of 127.0.0.2, and replaces the address wherever a
+broker sends it. Both addresses have the same length, so nothing else in a message changes.
 
---certificate has it speak TLS, --authority ask for a client's certificate as well, and --user ask for a login. It writes
-`ready`, and then a line for each who comes: how they proved who they are, or that they were refused.
+--certificate enables TLS, --authority also requires a client certificate, and --user requires a login. It writes `ready`,
+and then a line for each client: the kind of authentication, or the refusal.
 """
 
 import argparse
@@ -26,7 +26,7 @@ AUTHENTICATION_FAILED = 58
 
 
 class Refused(Exception):
-    """Why somebody is not let in."""
+    """The reason why a client is refused."""
 
 
 class Plain:
@@ -38,14 +38,14 @@ class Plain:
 
     def answer(self, message: bytes) -> bytes:
         if message != self.expected:
-            # As much as a careless broker might tell: a daemon must not show it to anybody.
+            # As much as a careless broker might reveal: a daemon must never show it.
             raise Refused(f"wrong login: {message!r}")
         self.is_over = True
         return b""
 
 
 class Scram:
-    """RFC 5802: each side proves that it knows the password, and says nothing of it."""
+    """RFC 5802: each side proves that it knows the password without revealing it."""
 
     ROUNDS = 4096
 
@@ -102,7 +102,7 @@ async def write_frame(writer: asyncio.StreamWriter, frame: bytes) -> None:
 
 
 def with_sasl(answer: bytes) -> bytes:
-    """What a broker answers to ApiVersions, with the two requests that the guard answers itself added to the list."""
+    """Returns a broker's answer to ApiVersions with the two requests added that the proxy answers itself."""
     error, count = struct.unpack_from(">hi", answer, 4)
     if error:
         return answer  # It does not know the newest form of the request, and is asked again in the oldest.
@@ -111,7 +111,7 @@ def with_sasl(answer: bytes) -> bytes:
 
 
 class Visit:
-    """A client's connection, and that to the broker behind."""
+    """A client's connection, and the connection to the broker."""
 
     def __init__(self, login: tuple[bytes, bytes] | None, client: asyncio.StreamWriter) -> None:
         self.login = login
@@ -122,7 +122,7 @@ class Visit:
         self.asked_for_versions: set[bytes] = set()
 
     async def take(self, request: bytes, broker: asyncio.StreamWriter) -> None:
-        """Answers a request that is about the login; passes on any other of who is let in."""
+        """Answers requests about the login, and forwards all others of an authenticated client."""
         (key,), correlation = struct.unpack_from(">h", request), request[4:8]
         (name_size,) = struct.unpack_from(">h", request, 8)
         body = request[10 + max(0, name_size) :]
@@ -153,7 +153,7 @@ class Visit:
         await write_frame(self.client, correlation + struct.pack(">hhi", 0, -1, len(answer)) + answer)
 
     async def pass_back(self, broker: asyncio.StreamReader) -> None:
-        """Passes on what the broker answers."""
+        """Forwards the broker's answers."""
         while True:
             answer = (await read_frame(broker)).replace(BROKERS, GUARD)
             if answer[:4] in self.asked_for_versions and self.login:

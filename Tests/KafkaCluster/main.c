@@ -1,12 +1,12 @@
-// A Kafka cluster for tests: librdkafka's own imitation, with brokers that listen on the loopback. It writes their addresses
-// as its first line, and then does what it is told by lines from descriptor 3, until that ends. It answers each with a line.
+// A Kafka cluster for tests: librdkafka's mock cluster, with brokers on the loopback interface. It writes their addresses as
+// its first line, then reads commands from descriptor 3, one per line, and answers each with a line.
 //
-//   topic NAME PARTITIONS REPLICAS     makes a topic
+//   topic NAME PARTITIONS REPLICAS     creates a topic
 //   leader NAME PARTITION BROKER       makes a broker, counted from 1, the leader of a partition
-//   down BROKER, up BROKER             cuts a broker's connections and refuses new ones; takes them again
-//   rtt BROKER MILLISECONDS            lets a broker answer late
-//   fail CODE COUNT                    refuses so many of the next produce requests with Kafka's error code
-//   topic-error NAME CODE              answers for a topic with an error code; 0 is none
+//   down BROKER, up BROKER             closes a broker's connections and refuses new ones; accepts them again
+//   rtt BROKER MILLISECONDS            delays a broker's answers
+//   fail CODE COUNT                    refuses the next COUNT produce requests with a Kafka error code
+//   topic-error NAME CODE              sets the error code in answers for a topic; 0 for none
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static rd_kafka_resp_err_t obey(rd_kafka_mock_cluster_t *cluster, const char *li
 int main(int count, char **arguments) {
     char text[512], line[512];
     int brokers = count > 1 ? atoi(arguments[1]) : 1;
-    // The cluster needs an instance to live in, which does nothing else.
+    // The mock cluster needs a client instance, which is used for nothing else.
     rd_kafka_t *host = rd_kafka_new(RD_KAFKA_PRODUCER, rd_kafka_conf_new(), text, sizeof text);
     rd_kafka_mock_cluster_t *cluster = host ? rd_kafka_mock_cluster_new(host, brokers) : NULL;
     FILE *orders = fdopen(orders_descriptor, "r");

@@ -1,17 +1,17 @@
-"""A Kafka broker for tests that checks what librdkafka's imitation does not: the sequence numbers of producers.
+"""A Kafka broker for tests. Unlike librdkafka's mock cluster it checks the sequence numbers of producers.
 
     strict.py PARTITIONS
 
-It has one topic, `shop`, in memory. It writes its address as the first line, and then does what it is told by lines from
-descriptor 3, until that ends. It answers each with a line.
+It has one topic, `shop`, in memory. It writes its address as the first line, then reads commands from descriptor 3, one per
+line, and answers each with a line.
 
-    refuse CODE TEXT    refuses each set with a message that has the text in its body; code 0: none any more
-    fail CODE COUNT     refuses the next sets, whatever is in them
-    lose COUNT          stores the next sets, and hangs up in place of an answer
-    delay MILLISECONDS  stores at once, and answers later
-    down, up            hangs up on everybody and listens no more; listens again
+    refuse CODE TEXT    refuses each message set that has a message with the text in its body; code 0: no longer
+    fail CODE COUNT     refuses the next COUNT sets
+    lose COUNT          stores the next COUNT sets, and closes the connection instead of answering
+    delay MILLISECONDS  stores sets at once, and answers later
+    down, up            closes all connections and stops listening; listens again
     stored              writes all messages: a list of bodies for each partition
-    producers           writes how many producers have come
+    producers           writes the number of producers so far
 """
 
 import asyncio
@@ -29,7 +29,7 @@ TOPIC = "shop"
 
 
 class Reader:
-    """Reads what stands one behind the other."""
+    """Reads consecutive fields."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.place = data, 0
@@ -89,7 +89,7 @@ class MessageSet:
 @dataclass
 class Partition:
     bodies: list[str] = field(default_factory=list)
-    # By producer: its epoch, the number of its next message, and the first numbers of its newest sets.
+    # By producer: the epoch, the number of the next message, and the first numbers of the newest sets.
     producers: dict[int, tuple[int, int, list[int]]] = field(default_factory=dict)
 
     def store(self, new: MessageSet) -> int:
@@ -149,7 +149,7 @@ class Broker:
             writer.write(struct.pack(">i", len(answer)) + answer)
 
     def answer(self, request: bytes) -> tuple[bytes | None, bool]:
-        """The answer, or None to hang up, and whether it is one that the delay is for."""
+        """Returns the answer, or None to close the connection, and true if the delay applies."""
         reader = Reader(request)
         api, version = reader.number("h"), reader.number("h")
         reader.take(4)

@@ -1,4 +1,4 @@
-"""Options, output and the words of handlers, for both Python programs."""
+"""Options, output and handlers shared by both Python programs."""
 
 import argparse
 import atexit
@@ -23,7 +23,7 @@ _output = threading.Lock()
 
 
 def put(value):
-    """Writes a line. Numbers of any length and half surrogate pairs are written as they came."""
+    """Writes a line. Numbers of any length and unpaired surrogates are written unchanged."""
     line = json.dumps(value, default=_plain)
     with _output:
         print(line, flush=True)
@@ -38,21 +38,21 @@ def refusal(error):
 
 
 def outcome(result):
-    """A receipt or an error, as a line has it."""
+    """Returns a receipt or an error as a line of the output."""
     if isinstance(result, headgate.HeadgateError):
         return {"error": refusal(result)}
     return {"result": dataclasses.asdict(result)}
 
 
 class Mute(Exception):
-    """Has a text that cannot be shown."""
+    """An error whose text cannot be converted to a string."""
 
     def __str__(self):
         raise UnicodeError("no text")
 
 
 class HalfAPair(Exception):
-    """Has a text that is no Unicode."""
+    """An error with text that is not valid Unicode."""
 
     def __str__(self):
         return "\ud800"
@@ -62,7 +62,7 @@ _mute = [Mute, HalfAPair]
 
 
 def end_as_asked(words, cancelled):
-    """Ends a handler as the words ask for; gives true if it is to return no answer."""
+    """Ends a handler as the input requests. Returns true if the handler must not answer."""
     if "fail" in words:
         raise RuntimeError("as was asked")
     if "long" in words:
@@ -78,7 +78,7 @@ def end_as_asked(words, cancelled):
 
 
 def outcomes(batch):
-    """Returns the outcomes of events by their names."""
+    """Returns the outcomes that the names of the events request."""
     names = {event["id"]: event["event"] for event in batch.events}
     if "retry_once" in names.values() and batch.attempt > 1:
         return None
@@ -108,7 +108,7 @@ def parse(verbs):
 
 
 class _Warnings(logging.Handler):
-    """Writes what the client logs."""
+    """Writes the client's log records."""
 
     def emit(self, record):
         if record.levelno >= logging.WARNING:
@@ -116,7 +116,7 @@ class _Warnings(logging.Handler):
 
 
 def options(given):
-    """The client's options, and its logging as the command line wants it."""
+    """Returns the client's options, and sets up logging as the command line says."""
     log = logging.getLogger("headgate")
     log.propagate = False  # handlers that fail do so because they are asked to
     log.addHandler(_Warnings() if given.tell else logging.StreamHandler() if given.verb == "end" else logging.NullHandler())

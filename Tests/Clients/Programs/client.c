@@ -1,4 +1,4 @@
-/* The C client as a program, by the verbs of Docs/Clients.md. */
+/* The C client as a program with the verbs of Docs/Clients.md. */
 #define _GNU_SOURCE
 #include "headgate.h"
 
@@ -63,7 +63,7 @@ static void put_receipt_line(const headgate_receipt *receipt) {
     funlockfile(stdout);
 }
 
-/* ---- What the client tells besides ---- */
+/* ---- Reports of the client ---- */
 
 static void tell_state(void *context, headgate_state state, const headgate_error *error) {
     static const char *const words[] = {"connected", "disconnected", "closed"};
@@ -103,13 +103,13 @@ static char *keep(arguments *from, char *text) {
     return from->texts[from->count++] = need(text);
 }
 
-/* A member's text; NULL if it is not there. */
+/* Returns a member's text, or NULL if it is missing. */
 static const char *text_of(arguments *from, const char *name) {
     headgate_json member = headgate_json_member(from->object, name);
     return member.text ? keep(from, headgate_json_text(member, NULL)) : NULL;
 }
 
-/* A member as JSON; NULL if it is not there. */
+/* Returns a member as JSON, or NULL if it is missing. */
 static const char *json_of(arguments *from, const char *name) {
     headgate_json member = headgate_json_member(from->object, name);
     return member.text ? keep(from, strndup(member.text, member.length)) : NULL;
@@ -125,7 +125,7 @@ static int64_t number_of(arguments *from, const char *name, int64_t usual) {
     return usual;
 }
 
-/* A list of texts; NULL if it is not there. */
+/* Returns a list of texts, or NULL if it is missing. */
 static const char *const *texts_of(arguments *from, const char *name, size_t *count) {
     headgate_json list = headgate_json_member(from->object, name), element;
     *count = 0;
@@ -146,7 +146,7 @@ static headgate_event event_of(arguments *from) {
     return event;
 }
 
-/* Somebody polls, so that what lasts as long as a connection comes back with the next one. */
+/* A thread polls, so that the client renews its registrations on the next connection. */
 static void *poll_until_closed(void *client) {
     while (headgate_poll(client, HEADGATE_FOREVER, NULL) >= 0) continue;
     return NULL;
@@ -173,7 +173,7 @@ static bool call_track_many(headgate *client, arguments *from, headgate_answer *
     while (count < 8 && headgate_json_next(list, &place, NULL, &from->object)) events[count++] = event_of(from);
     from->object = whole;
     if (!headgate_track_many(client, events, count, deadline, answer, error)) return false;
-    /* Null where there is none. */
+    /* Null if there is none. */
     int64_t first, last, duplicates = 0, unrouted = 0;
     headgate_json ids = headgate_json_member(answer->result, "ids");
     bool has_first = headgate_json_int(headgate_json_member(answer->result, "first_seq"), &first);
@@ -229,7 +229,7 @@ static bool put_count(bool is_ok, const char *name, int64_t count) {
     return is_ok;
 }
 
-/* Calls that need no more than their arguments: NAME(client, from, answer, error) is EXPRESSION. */
+/* Calls that only need their arguments: NAME(client, from, answer, error) evaluates EXPRESSION. */
 #define CALL(NAME, EXPRESSION)                                                                                          \
     static bool NAME(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {               \
         (void)from, (void)answer;                                                                                       \
@@ -249,7 +249,7 @@ CALL(call_application, headgate_application_status(client, text_of(from, "status
 CALL(call_unregister, headgate_barrier_unregister(client, text_of(from, "id"), is_true(from, "force"), deadline,
                                                   error))
 
-/* Likewise, for calls that give a count, which they put into `count` and which is told as RESULT. */
+/* The same for calls that store a count in `count`, which is written as the member RESULT. */
 #define COUNT(NAME, RESULT, EXPRESSION)                                                                                 \
     static bool NAME(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {               \
         int64_t count = 0;                                                                                              \
@@ -367,7 +367,7 @@ static void put_outcome(size_t n, outcome *noted) {
     headgate_receipt_free(&noted->receipt);
 }
 
-/* The data of an event, with a text of so many bytes. */
+/* Creates the data of an event, with a text of the given size. */
 static char *data_of(size_t n, size_t bytes) {
     char *data = need(malloc(bytes + 64));
     int length = sprintf(data, "{\"n\":%zu", n);
@@ -395,7 +395,7 @@ static void track(headgate *client, size_t count, const char *name) {
     free(outcomes);
 }
 
-/* Tracks events by calls that never wait; tells at once which are refused, later what came of the others. */
+/* Tracks events with calls that never wait. It writes refusals at once, and the other outcomes later. */
 static void try_to_track(headgate *client, size_t count, const char *name, size_t bytes) {
     outcome *outcomes = need(calloc(count, sizeof *outcomes));
     bool *are_taken = need(calloc(count, sizeof *are_taken));
@@ -420,7 +420,7 @@ static void put_noted(outcome *noted) {
     headgate_receipt_free(&noted->receipt);
 }
 
-/* One event takes the room that there is; another waits for it until the deadline. */
+/* Tracks an event that uses the available room, and another that waits for room until the deadline. */
 static void need_room(headgate *client, const char *name) {
     outcome first = {0}, second = {0};
     headgate_event event = {.event = name};
@@ -432,7 +432,7 @@ static void need_room(headgate *client, const char *name) {
     put_noted(&first);
 }
 
-/* Tracks events without waiting for anything; then the client is closed. C runs nothing of the client's at the end of a program. */
+/* Tracks events without waiting, then closes the client, since C runs none of its code at the end of a program. */
 static void track_and_end(headgate *client, size_t count, const char *name) {
     for (size_t n = 0; n < count; n++) {
         char *data = data_of(n, 0);
@@ -481,14 +481,14 @@ static int count_lines(void) {
     return count;
 }
 
-/* Waits until there are more lines of the input than so many. */
+/* Waits until the number of input lines differs from `before`. */
 static void wait_for_line(int before) {
     pthread_mutex_lock(&lines);
     while (lines_read == before) pthread_cond_wait(&came, &lines);
     pthread_mutex_unlock(&lines);
 }
 
-/* Of these C has one: false. */
+/* In C every kind of failure is the result false. */
 static bool is_failure(headgate_json word) {
     static const char *const words[] = {"fail", "long", "cancel", "mute", "wrong"};
     for (size_t place = 0; place < sizeof words / sizeof *words; place++)
@@ -496,7 +496,7 @@ static bool is_failure(headgate_json word) {
     return false;
 }
 
-/* Deals with events as their names say. */
+/* Handles each event as its name requests. */
 static bool work(void *context, const headgate_batch *batch, headgate_reply *reply) {
     headgate_json event;
     bool fails = false, has_once = false, waits = false, leaves = false;
@@ -528,7 +528,7 @@ static bool work(void *context, const headgate_batch *batch, headgate_reply *rep
     return true;
 }
 
-/* The input is the output, unless it asks for something else. */
+/* Returns the input as output, unless the input requests something else. */
 static headgate_run_end run(void *context, const headgate_activation *activation, headgate_reply *reply) {
     (void)context;
     if (headgate_json_equals(activation->input, "refuse")) return HEADGATE_NOT_DONE;
@@ -560,7 +560,7 @@ static void tell_news(void *context, headgate_news news, headgate_json change, c
     funlockfile(stdout);
 }
 
-/* Another thread polls for each that a handler ends. */
+/* A handler may end the polling thread, so another takes its place. */
 static void *poll_again(void *client) {
     headgate_error error;
     do {

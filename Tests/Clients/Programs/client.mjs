@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// The Node client as a program, by the verbs of Docs/Clients.md.
+// The Node client as a program with the verbs of Docs/Clients.md.
 import {createInterface} from "node:readline";
 import {parseArgs} from "node:util";
 
 import {Client, HeadgateError} from "../../../Packages/Client/Node/index.mjs";
 
-// Whole numbers keep their digits: what is written here must be what was read.
+// Integers keep all digits, since the output must equal the input.
 const {decode, encode} = await import("../../../Packages/Client/Node/lib/json.js").then((module) => module.default);
 
 const texts = ["socket", "namespace", "tell", "signals"];
@@ -18,7 +18,7 @@ const given = (name) => (values[name] === undefined ? undefined : Number(values[
 const patience = {timeout: given("deadline-ms")};
 const [verb, ...rest] = positionals;
 
-// The errors of the events of the verb `try` that were dropped, by their numbers.
+// The errors of dropped events of the verb `try`, by event number.
 const dropped = new Map();
 
 const client = new Client("certified", "1.0", {
@@ -71,13 +71,13 @@ function* events(count, name, size = 0) {
     for (let n = 0; n < count; n++) yield {event: name, data: {n, ...more}};
 }
 
-/** Tracks as many events without waiting in between; tells what came of each, in order. */
+/** Tracks events without waiting between them, and writes the outcomes in order. */
 async function track(count, name) {
     const outcomes = await client.trackEach(events(Number(count), name));
     outcomes.forEach((outcome, n) => put({n, ...(outcome instanceof Error ? refusal(outcome) : {result: outcome})}));
 }
 
-/** Tracks events by calls that never wait; tells at once which are refused, later what came of the others. */
+/** Tracks events with calls that never wait. It writes refusals at once, and the other outcomes later. */
 async function tryTo(count, name, size) {
     const taken = [];
     for (const {event, data} of events(Number(count), name, Number(size ?? 0))) {
@@ -94,7 +94,7 @@ async function tryTo(count, name, size) {
     for (const n of taken) put({n, ...(dropped.has(n) ? refusal(dropped.get(n)) : {result: null})});
 }
 
-/** One event takes the room that there is; another waits for it until the deadline. */
+/** Tracks an event that uses the available room, and another that waits for room until the deadline. */
 async function room(name) {
     const outcome = (promise) => promise.then((result) => ({result}), refusal);
     const first = outcome(client.track(name));
@@ -102,7 +102,7 @@ async function room(name) {
     put(await first);
 }
 
-/** Tracks events without waiting for anything, then ends the program in one way. */
+/** Tracks events without waiting, then ends the program in the given way. */
 async function end(how, count, name) {
     const begin = () => {
         for (const {event, data} of events(Number(count), name)) client.trackSoon(event, data);
@@ -126,7 +126,7 @@ const FAILURES = {
     mute: () => Object.create(null),
 };
 
-/** Deals with events as their names say. */
+/** Handles each event as its name requests. */
 async function work({events, attempt}) {
     put({batch: events.map(({id}) => id), attempt});
     const names = new Map(events.map(({id, event}) => [id, event]));
@@ -139,7 +139,7 @@ async function work({events, attempt}) {
     return new Map([...names].filter(([, name]) => name in outcomes).map(([id, name]) => [id, outcomes[name]]));
 }
 
-/** Works for what is named, until the input ends: `worker:ID`. A line of it lets handlers go on that wait. */
+/** Works for `worker:ID` until the input ends. A line of the input lets waiting handlers continue. */
 async function handle(...names) {
     for (const name of names) {
         const [kind, id] = name.split(":");

@@ -1,7 +1,7 @@
 #!/usr/bin/env php
 <?php
 
-// The PHP client as a program, by the verbs of Docs/Clients.md.
+// The PHP client as a program with the verbs of Docs/Clients.md.
 
 declare(strict_types=1);
 
@@ -15,7 +15,7 @@ use Headgate\Receipt;
 
 function put(mixed $value): void
 {
-    // A number that PHP has no finite one for is written as 0.
+    // A number that PHP cannot represent as a finite one is written as 0.
     fwrite(STDOUT, json_encode($value, JSON_UNESCAPED_SLASHES | JSON_PRESERVE_ZERO_FRACTION | JSON_PARTIAL_OUTPUT_ON_ERROR) . "\n");
 }
 
@@ -54,7 +54,7 @@ function calls(Client $client, float|false|null $timeout): void
     }
 }
 
-/** Tracks as many events without waiting in between; tells what came of each, in order. */
+/** Tracks events without waiting between them, and writes the outcomes in order. */
 function track(Client $client, string $count, string $name): void
 {
     $events = (function () use ($count, $name) {
@@ -81,7 +81,7 @@ function waited(callable $act): array
     }
 }
 
-/** Tracks events by calls that never wait; what was dropped is told by onDropped. */
+/** Tracks events with calls that never wait. The client reports dropped events by onDropped. */
 function tryEvents(Client $client, string $count, string $name, string $size = '0'): void
 {
     global $dropped;
@@ -95,7 +95,7 @@ function tryEvents(Client $client, string $count, string $name, string $size = '
     }
 }
 
-/** One event takes the room that there is; another waits for it until the deadline. */
+/** Tracks an event that uses the available room, and another that waits for room until the deadline. */
 function room(Client $client, string $name, ?float $timeout): void
 {
     $connection = (fn () => $this->connection)->call($client);
@@ -112,7 +112,7 @@ function trackAll(Client $client, string $count, string $name): void
     }
 }
 
-/** Does something when PHP destroys its objects, behind the last shutdown function. */
+/** Runs code when PHP destroys its objects, after the last shutdown function. */
 final class Late
 {
     public function __construct(private readonly Closure $act)
@@ -125,7 +125,7 @@ final class Late
     }
 }
 
-/** Tracks events without waiting for anything, then ends the program in one way. */
+/** Tracks events without waiting, then ends the program in the given way. */
 function endBy(Client $client, string $how, string $count, string $name): void
 {
     if ($how === 'late') {

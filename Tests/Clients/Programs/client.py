@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python client as a program, by the verbs of Docs/Clients.md."""
+"""The Python client as a program with the verbs of Docs/Clients.md."""
 
 import asyncio
 import dataclasses
@@ -77,13 +77,13 @@ def events(count, name, size=0):
 
 
 def track_events(client, given, count, name):
-    """Tracks as many events without waiting in between; tells what came of each, in order."""
+    """Tracks events without waiting between them, and writes the outcomes in order."""
     for n, result in enumerate(client.track_each(events(count, name))):
         put({"n": n, **outcome(result)})
 
 
 def try_events(client, given, count, name, size=0):
-    """Tracks events by calls that never wait; tells at once which are refused, later what came of the others."""
+    """Tracks events with calls that never wait. It writes refusals at once, and the other outcomes later."""
     taken = []
     for n, event in enumerate(events(count, name, size)):
         try:
@@ -103,14 +103,14 @@ def waited(work):
 
 
 def room(client, given, name):
-    """One event takes the room that there is; another waits for it until the deadline."""
+    """Tracks an event that uses the available room, and another that waits for room until the deadline."""
     first = client.track_soon({"event": name})
     put(waited(lambda: client.track_soon({"event": name}, given.deadline).result()))
     put(waited(first.result))
 
 
 def end(client, given, how, count, name):
-    """Tracks events without waiting for anything, then ends the program in one way."""
+    """Tracks events without waiting, then ends the program in the given way."""
     if how == "throw":
         with client:
             begin(client, count, name)
@@ -145,7 +145,7 @@ go_on = threading.Event()
 
 
 def work(batch):
-    """Events are dealt with as their names say."""
+    """Handles each event as its name requests."""
     put({"batch": [event["id"] for event in batch.events], "attempt": batch.attempt})
     words = {event["event"] for event in batch.events}
     if "wait" in words:
@@ -156,7 +156,7 @@ def work(batch):
 
 
 def run(activation):
-    """The input is the output, unless it asks for something else."""
+    """Returns the input as output, unless the input requests something else."""
     word = activation.input if isinstance(activation.input, str) else ""
     if word == "refuse":
         raise headgate.Refused
@@ -169,7 +169,7 @@ def run(activation):
 
 
 def handle(client, given, *names):
-    """Serves what is named, until the input ends: `board:ID`, `worker:ID`, `watch:TOPIC`."""
+    """Serves `board:ID`, `worker:ID` and `watch:TOPIC` until the input ends."""
     for name in names:
         kind, id = name.split(":", 1)
         if kind == "board":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python client for asyncio as a program, by the verbs of Docs/Clients.md."""
+"""The Python client for asyncio as a program with the verbs of Docs/Clients.md."""
 
 import asyncio
 import dataclasses
@@ -64,7 +64,7 @@ CALLS = {
 
 
 async def lines():
-    """The lines of the input, as they come."""
+    """Yields the lines of the input as they arrive."""
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         yield line
@@ -88,13 +88,13 @@ def events(count, name, size=0):
 
 
 async def track_events(client, given, count, name):
-    """Tracks as many events without waiting in between; tells what came of each, in order."""
+    """Tracks events without waiting between them, and writes the outcomes in order."""
     for n, result in enumerate(await client.track_each(events(count, name))):
         put({"n": n, **outcome(result)})
 
 
 async def try_events(client, given, count, name, size=0):
-    """Tracks events by calls that never wait; tells at once which are refused, later what came of the others."""
+    """Tracks events with calls that never wait. It writes refusals at once, and the other outcomes later."""
     taken = []
     for n, event in enumerate(events(count, name, size)):
         try:
@@ -114,14 +114,14 @@ async def waited(work):
 
 
 async def room(client, given, name):
-    """One event takes the room that there is; another waits for it until the deadline."""
+    """Tracks an event that uses the available room, and another that waits for room until the deadline."""
     first = await client.track_soon({"event": name})
     put(await waited(client.track(name, deadline=given.deadline)))
     put(await waited(first))
 
 
 async def end(client, given, how, count, name):
-    """Tracks events without waiting for anything, then ends the program in one way."""
+    """Tracks events without waiting, then ends the program in the given way."""
     if how == "throw":
         async with client:
             await begin(client, count, name)
@@ -142,7 +142,7 @@ go_on = asyncio.Event()
 
 
 async def work(batch):
-    """Events are dealt with as their names say."""
+    """Handles each event as its name requests."""
     put({"batch": [event["id"] for event in batch.events], "attempt": batch.attempt})
     words = {event["event"] for event in batch.events}
     if "wait" in words:
@@ -153,7 +153,7 @@ async def work(batch):
 
 
 async def run(activation):
-    """The input is the output, unless it asks for something else."""
+    """Returns the input as output, unless the input requests something else."""
     word = activation.input if isinstance(activation.input, str) else ""
     if word == "refuse":
         raise headgate.Refused
@@ -166,7 +166,7 @@ async def run(activation):
 
 
 async def handle(client, given, *names):
-    """Serves what is named, until the input ends: `board:ID`, `worker:ID`, `watch:TOPIC`."""
+    """Serves `board:ID`, `worker:ID` and `watch:TOPIC` until the input ends."""
     watching = []
     for name in names:
         kind, id = name.split(":", 1)

@@ -1,4 +1,4 @@
-"""Classes of faults that were found in one client and are looked for in all. Each file has the scenes of one class."""
+"""Kinds of errors that were found in one client and are tested in all. Each file has the scenes of one kind."""
 
 from . import away, borders, endings, handlers, limits, odd_answers, oversize, permanent, processes, renewals, resources, stopping
 from .playing import play_all

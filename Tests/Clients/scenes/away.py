@@ -1,4 +1,4 @@
-"""While the daemon is away, or slow, a program's memory is bounded, and a caller need not wait."""
+"""While the daemon is down or slow, the client's memory is bounded, and callers can avoid waiting."""
 
 from fake_daemon import Broken, FakeDaemon
 from program import Program
@@ -9,7 +9,7 @@ PATIENT = ("--connect-timeout-ms", 3_600_000)
 
 
 def refused_at_once(program):
-    """Reads what the program tells of its tries until the last; gives the numbers of those that were refused."""
+    """Reads the program's report of its tries, and returns the numbers of the refused ones."""
     refused = []
     while (line := program.line()) != "tried":
         expect_equal(fault(line), (0, "buffer_full"))
@@ -18,7 +18,7 @@ def refused_at_once(program):
 
 
 def tries_without_waiting(command):
-    """A try for which there is no room fails at once with `buffer_full`; what was taken arrives, in order."""
+    """A try without room fails at once with `buffer_full`, and the accepted events arrive in order."""
     with FakeDaemon() as daemon:
         daemon.stop_listening()
         with Program(command, daemon.path, *PATIENT, "--max-unanswered", 8, "try", 20, "x") as program:
@@ -33,7 +33,7 @@ def tries_without_waiting(command):
 
 
 def keeps_so_many_bytes(command):
-    """No more than 8 MiB are kept, and one call more."""
+    """A client keeps at most 8 MiB plus one call."""
     with FakeDaemon() as daemon:
         daemon.stop_listening()
         with Program(command, daemon.path, *PATIENT, "try", 120, "x", 100_000) as program:
@@ -43,7 +43,7 @@ def keeps_so_many_bytes(command):
 
 
 def waits_for_room(command):
-    """A deadline that passes while a caller waits for room is told apart from an answer that does not come in time."""
+    """The error of a deadline while waiting for room differs from that of a missing answer."""
     arguments = ("--max-unanswered", 1, "--deadline-ms", 50, "room", "x")
     with FakeDaemon() as daemon, Program(command, daemon.path, *arguments) as program:
         connection = daemon.greet()
@@ -54,18 +54,18 @@ def waits_for_room(command):
 
 
 def waits_for_an_answer(command):
-    """A call that was written and is not answered in time ends with `timed_out`."""
+    """A written call without an answer in time ends with `timed_out`."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 300, "calls") as program:
         program.call("ping", {})
         connection = daemon.accept()
-        # A machine that is busy may take longer than the deadline to greet: then the answer that is late is that one.
+        # On a busy machine the greeting may take longer than the deadline, and is then the missing answer.
         message = connection.request("hello")
         connection.answer(message, {"server": {"name": "fake"}, "protocol": 1, "session": "1"})
         expect_equal(fault(program.line()), (0, "timed_out"))
 
 
 def given_up_calls_make_room(command):
-    """A call that ended with its deadline is not written later, and holds no room."""
+    """A call that ended with its deadline is not written later, and takes no room."""
     with FakeDaemon() as daemon, Program(
         command, daemon.path, "--deadline-ms", 20, "--max-unanswered", 2, "calls"
     ) as program:

@@ -1,4 +1,4 @@
-"""Numbers and text that a language cannot have, in what the daemon says and in what the program gives."""
+"""Numbers and text that a language cannot represent, in messages of the daemon and of the program."""
 
 from fake_daemon import Broken, FakeDaemon
 from profiles import BOARDS, WORKERS, needs
@@ -6,7 +6,7 @@ from program import Program
 
 from .playing import answer_to, expect_equal, run_board, serve
 
-# Values that JSON has and some languages do not.
+# Values that JSON can represent and some languages cannot.
 ODD = {
     "an integer of 5 000 digits": "7" * 5_000,
     "an integer over 64 bits": str(1 << 64),
@@ -27,7 +27,7 @@ ODD = {
 
 
 def results_have_odd_values(command):
-    """An odd value in a result is the caller's, and breaks no connection."""
+    """An unusual value in a result affects only its caller, not the connection."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         connection = None
         for name, value in ODD.items():
@@ -45,7 +45,7 @@ def results_have_odd_values(command):
 
 @needs(BOARDS)
 def inputs_have_odd_values(command):
-    """A board that is activated with an odd value answers, with an output or an error, and the connection stays."""
+    """A board activated with an unusual value answers with an output or an error, and the connection stays."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "board:greeter") as program:
         connection = serve(daemon, program, "board.serve")
         for number, (name, value) in enumerate(ODD.items(), 100):
@@ -58,7 +58,7 @@ def inputs_have_odd_values(command):
 
 @needs(WORKERS)
 def events_have_odd_values(command):
-    """A batch with an odd value in it is settled, and so is the next one."""
+    """A batch with an unusual value is answered, and so is the next one."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "worker:jobs") as program:
         connection = serve(daemon, program, "dispatcher.subscribe")
         for number, (name, value) in enumerate(ODD.items(), 100):
@@ -70,8 +70,8 @@ def events_have_odd_values(command):
 
 @needs(WORKERS)
 def an_id_is_no_text(command):
-    """An event whose id has half a surrogate pair: its batch is answered, and the events beside it keep their outcomes where the
-    answer can have them."""
+    """An event id with an unpaired surrogate: its batch is answered, and the other events keep their outcomes if the answer
+    can contain them."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "worker:jobs") as program:
         connection = serve(daemon, program, "dispatcher.subscribe")
         events = ",".join(
@@ -85,8 +85,8 @@ def an_id_is_no_text(command):
 
 
 def arguments_are_no_text(command):
-    """Half a surrogate pair in an event of the program's is an error of the call, or arrives: as U+FFFD, or as the escape that it
-    is in JSON. The next call is fine."""
+    """An unpaired surrogate in an event of the program is an error of the call, or arrives as U+FFFD or as its JSON escape.
+    The next call works."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("ping", {})
         connection = daemon.greet()

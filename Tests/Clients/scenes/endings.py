@@ -10,7 +10,7 @@ COUNT = 200
 
 
 def ends_by(command, how):
-    """All events arrive although the program is about to end; then the connection ends, and the program."""
+    """Checks that all events arrive although the program is about to end, and that the connection and the program then end."""
     with FakeDaemon() as daemon, Program(
         command, daemon.path, "end", how, COUNT, "x", has_errors=True
     ) as program:
@@ -24,36 +24,36 @@ def ends_by(command, how):
 
 
 def ends_by_closing(command):
-    """Closing a client waits until what was tracked is acknowledged."""
+    """Closing a client waits until all tracked events are acknowledged."""
     ends_by(command, "close")
 
 
 @needs(EXITS)
 def ends_by_returning(command):
-    """The program's main part ends, and nobody closes the client."""
+    """The program ends normally without closing the client."""
     ends_by(command, "return")
 
 
 @needs(EXITS)
 def ends_by_exiting(command):
-    """The program ends itself in the middle, as its language has it (`exit`)."""
+    """The program ends itself with its language's `exit`."""
     ends_by(command, "exit")
 
 
 @needs(EXITS)
 def ends_by_failing(command):
-    """An exception that nobody catches."""
+    """The program ends with an uncaught exception."""
     ends_by(command, "throw")
 
 
 @needs(LATE)
 def tracks_at_the_end(command):
-    """Events arrive that are tracked by a function that the language calls at the end of the program, however late it is."""
+    """Events arrive that a function tracks which the language calls at the end of the program, however late."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "end", "late", 3, "x", has_errors=True) as program:
         connection = daemon.greet()
         connection.acknowledge(connection.request("track"))
         arrived = []
-        # They may come on this connection, or each on one of its own, while this one is still there.
+        # They may come on this connection while it is open, or each on its own connection.
         while len(arrived) < 3:
             if not connection.input and daemon.is_called_before(connection.stream):
                 connection = daemon.greet()
@@ -68,7 +68,7 @@ def tracks_at_the_end(command):
 
 
 def is_not_held(command, how):
-    """A program ends although the daemon is away, and says on standard error how many events it left."""
+    """A program ends although the daemon is down, and reports on standard error how many events are unacknowledged."""
     with FakeDaemon() as daemon:
         daemon.stop_listening()
         with Program(command, daemon.path, "end", how, 3, "x", has_errors=True) as program:
@@ -81,13 +81,13 @@ def is_not_held(command, how):
 
 
 def is_not_held_by_closing(command):
-    """`close` gives up within a bound."""
+    """`close` ends within a time limit."""
     is_not_held(command, "close")
 
 
 @needs(EXITS)
 def is_not_held_by_returning(command):
-    """One event kept does not keep a program alive for ever."""
+    """An unacknowledged event does not keep a program alive forever."""
     is_not_held(command, "return")
 
 

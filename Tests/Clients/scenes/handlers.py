@@ -1,4 +1,4 @@
-"""However a handler ends, that is an answer: no batch and no activation is left without one."""
+"""Every end of a handler is answered, so that each batch and activation gets an answer."""
 
 from fake_daemon import FakeDaemon
 from profiles import BOARDS, WORKERS, needs
@@ -17,7 +17,7 @@ ENDS = {
 
 @needs(WORKERS)
 def workers_end(command):
-    """Each end is an error, after which the events are tried again; the next batch is taken."""
+    """Each end is answered with an error, so that the events are retried, and the client takes the next batch."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "worker:jobs") as program:
         connection = serve(daemon, program, "dispatcher.subscribe")
         for number, name in enumerate([*ENDS, *ENDS], 100):
@@ -30,7 +30,7 @@ def workers_end(command):
 
 @needs(BOARDS)
 def boards_end(command):
-    """Each end is an error; the next activation is run."""
+    """Each end is answered with an error, and the client runs the next activation."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "board:greeter") as program:
         connection = serve(daemon, program, "board.serve")
         for number, name in enumerate([*ENDS, *ENDS], 100):

@@ -1,5 +1,5 @@
-"""Limits that are lowered under an open connection: an error that names no request has the client learn them anew, and repeat
-what may be repeated."""
+"""Limits that are lowered during a connection: after an error without a request id the client reads the limits again, and
+repeats the calls that may be repeated."""
 
 from fake_daemon import Broken, FakeDaemon
 from program import Program
@@ -14,7 +14,7 @@ def refuse_a_line(connection, reason):
 
 
 def repeats_its_events(command, reason):
-    """The client sends all unanswered events again, in order and under their ids."""
+    """Checks that the client sends all unanswered events again, in order and with their ids."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 60, "x") as program:
         first = daemon.greet()
         sent = first.requests("track", 60)
@@ -30,17 +30,17 @@ def repeats_its_events(command, reason):
 
 
 def max_line_bytes_is_lowered(command):
-    """`line_too_long` without an id."""
+    """The daemon sends `line_too_long` without an id."""
     repeats_its_events(command, "line_too_long")
 
 
 def max_depth_is_lowered(command):
-    """`limit` without an id."""
+    """The daemon sends `limit` without an id."""
     repeats_its_events(command, "limit")
 
 
 def is_too_long_now(command):
-    """The event that is beyond the new limits is refused on this side."""
+    """The client itself refuses an event that exceeds the new limits."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("track", {"event": "x", "data": {"text": "y" * 300}})
         first = daemon.greet()
@@ -55,7 +55,7 @@ def is_too_long_now(command):
 
 
 def is_refused_for_ever(command):
-    """A daemon that refuses a line within its own limits again and again is not asked for ever."""
+    """The client stops repeating a line that the daemon refuses although it is within the limits."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 1, "x") as program:
         for _ in range(20):
             if not daemon.is_called_before(program.process.stdout):

@@ -1,4 +1,4 @@
-"""A daemon that answers oddly: whatever it says, each call has one end, and the program goes on."""
+"""A daemon with invalid answers: every call still ends exactly once, and the program continues."""
 
 import json
 import random
@@ -29,7 +29,7 @@ def cut(request, chance):
 
 
 def changed(request, chance):
-    """A sound answer in which some bytes are others."""
+    """Returns a valid answer with some bytes changed."""
     line = bytearray(sound(request).encode())
     for _ in range(chance.randrange(1, 4)):
         line[chance.randrange(len(line) - 1)] = chance.randrange(256)
@@ -82,7 +82,7 @@ GREETINGS = [
 
 
 class OddDaemon(threading.Thread):
-    """Answers each request, after something odd or in its place; what goes unanswered ends with its connection."""
+    """Answers each request after an invalid message, or only with one. Unanswered requests end with their connection."""
 
     def __init__(self, daemon, seed):
         super().__init__(daemon=True)
@@ -109,7 +109,7 @@ class OddDaemon(threading.Thread):
 
 
 def answers_oddly(command):
-    """Every call has exactly one end: a result, or an error."""
+    """Every call ends exactly once, with a result or an error."""
     for seed in SEEDS:
         with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
             odd = OddDaemon(daemon, seed)
@@ -134,7 +134,7 @@ IDS = ["d", "", "\u2028", 0, -1, 1 << 53, 7.5]
 
 
 def odd_params(usual):
-    """Params of a request in which one member is another, or missing, and those that JSON-RPC allows besides."""
+    """Yields params of a request with one member changed or missing, and other forms that JSON-RPC allows."""
     for name in usual:
         yield {key: value for key, value in usual.items() if key != name}
         for value in ODD_VALUES:
@@ -143,9 +143,9 @@ def odd_params(usual):
 
 
 def asks_oddly(command, what, method, ask, usual):
-    """Each request has one answer, whatever is in it, and the next one is handled."""
+    """Checks that each request gets one answer, whatever it contains, and that the next one is handled."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", what) as program:
-        # A thread reads the program's lines, so that the program never waits to write them.
+        # A thread reads the program's lines, so that the program never blocks on writing.
         reader = threading.Thread(target=program.process.stdout.read, daemon=True)
         connection = serve(daemon, program, {"dispatch": "dispatcher.subscribe", "board.run": "board.serve"}[method])
         reader.start()
@@ -167,13 +167,13 @@ def asks_oddly(command, what, method, ask, usual):
 
 @needs(WORKERS)
 def gives_odd_batches(command):
-    """Batches in which a member is missing, or of another kind."""
+    """Batches with a member that is missing or has another type."""
     asks_oddly(command, "worker:jobs", "dispatch", lambda connection, id: dispatch(connection, id, "retry"), BATCH)
 
 
 @needs(BOARDS)
 def runs_boards_oddly(command):
-    """Activations likewise; their input may be anything."""
+    """Activations with such a member. Their input may have any type."""
     usual = {"board": "greeter", "activation": "a", "input": 1, "mainboard": "m", "as_barrier": False}
     ask = lambda connection, id: run_board(connection, id, 7)
     asks_oddly(command, "board:greeter", "board.run", ask, usual)

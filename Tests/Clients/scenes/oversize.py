@@ -1,4 +1,4 @@
-"""An answer that is longer than the daemon takes never goes out: it is cut, or an error takes its place."""
+"""An answer that exceeds the daemon's limit is never sent: it is cut, or replaced by an error."""
 
 from fake_daemon import Broken, FakeDaemon
 from profiles import BOARDS, WORKERS, needs
@@ -10,7 +10,7 @@ LIMITS = {"max_line_bytes": 2_000, "max_depth": 16}
 
 
 def short_answer(connection, number, is_error):
-    """The next line is the answer, and short enough."""
+    """Checks that the next line is the answer, and short enough."""
     message = answer_to(connection, number)
     if connection.length > LIMITS["max_line_bytes"]:
         raise Broken(f"an answer of {connection.length} bytes")
@@ -20,7 +20,7 @@ def short_answer(connection, number, is_error):
 
 @needs(WORKERS)
 def an_error_is_long(command):
-    """A worker's error that quotes much is cut."""
+    """A worker's error with a long message is cut."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "worker:jobs") as program:
         connection = serve(daemon, program, "dispatcher.subscribe", limits=LIMITS)
         dispatch(connection, 1, "long")
@@ -32,7 +32,7 @@ def an_error_is_long(command):
 
 @needs(WORKERS)
 def outcomes_are_long(command):
-    """Outcomes that do not fit are an error: all are tried again."""
+    """Outcomes that do not fit are replaced by an error, so that all events are retried."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "worker:jobs") as program:
         connection = serve(daemon, program, "dispatcher.subscribe", limits=LIMITS)
         dispatch(connection, 1, *["retry"] * 200)
@@ -43,7 +43,7 @@ def outcomes_are_long(command):
 
 @needs(BOARDS)
 def an_output_is_long(command):
-    """A board's output that does not fit, or is nested too deep, is an error."""
+    """A board's output that does not fit, or is nested too deeply, is replaced by an error."""
     deep = 1
     for _ in range(16):
         deep = [deep]

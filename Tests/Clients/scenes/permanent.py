@@ -1,4 +1,4 @@
-"""Permanent faults are errors at once. A daemon that is away is logged once, and waited for with an end."""
+"""Permanent errors are reported at once. A missing daemon is logged once, and awaited for a limited time."""
 
 import os
 
@@ -11,7 +11,7 @@ PATIENT = ("--connect-timeout-ms", 3_600_000)
 
 
 def cannot_connect(command, path):
-    """The program fails at once, although it would wait for an hour; the error names the path."""
+    """Checks that the program fails at once although its patience is an hour, and that the error has the path."""
     with Program(command, path, *PATIENT, "track", 2, "x") as program:
         lines = program.finish()
     expect_equal([fault(line) for line in lines], [(0, "cannot_connect")] * 2)
@@ -21,13 +21,13 @@ def cannot_connect(command, path):
 
 
 def has_too_long_a_path(command):
-    """The path of a Unix socket has at most 107 bytes."""
+    """A path longer than the 107 bytes of a Unix socket's path."""
     with FakeDaemon() as daemon:
         cannot_connect(command, os.path.join(daemon.folder, "x" * 120))
 
 
 def lies_below_a_file(command):
-    """A path through something that is no folder (ENOTDIR)."""
+    """A path with a component that is not a folder (ENOTDIR)."""
     with FakeDaemon() as daemon:
         below = os.path.join(daemon.folder, "file")
         open(below, "w", encoding="utf-8").close()
@@ -35,7 +35,7 @@ def lies_below_a_file(command):
 
 
 def must_not_connect(command):
-    """A socket that the program's user must not reach (EACCES)."""
+    """A socket that the program's user may not access (EACCES)."""
     with FakeDaemon() as daemon:
         closed = os.path.join(daemon.folder, "closed")
         os.mkdir(closed)
@@ -55,7 +55,7 @@ WITHOUT_PRIVILEGES = (
 
 
 def is_told_once(command):
-    """While the daemon is looked for there is one warning that names the path, and the state of the connection is told."""
+    """While it waits for the daemon, the client logs one warning with the path, and reports the state of the connection."""
     with FakeDaemon() as daemon, Program(command, daemon.path, *PATIENT, "--tell", "yes", "track", 1, "x") as program:
         for _ in range(4):
             daemon.accept().close()
@@ -70,7 +70,7 @@ def is_told_once(command):
 
 
 def tells_of_a_loss(command):
-    """A connection that is lost and comes back is a change of the state."""
+    """A lost and a restored connection are reported as changes of the state."""
     with FakeDaemon() as daemon, Program(command, daemon.path, *PATIENT, "--tell", "yes", "track", 1, "x") as program:
         first = daemon.greet()
         first.request("track")
@@ -82,7 +82,7 @@ def tells_of_a_loss(command):
 
 
 def gives_up_the_first_connect(command):
-    """Without an option a program does not wait for ever for a daemon that was never there."""
+    """By default a program does not wait forever for a daemon that was never running."""
     with FakeDaemon() as daemon:
         daemon.stop_listening()
         with Program(command, daemon.path, "track", 1, "x") as program:

@@ -1,4 +1,4 @@
-"""Functions that all scenes use."""
+"""Functions shared by all scenes."""
 
 import concurrent.futures
 import traceback
@@ -16,14 +16,14 @@ def ids(requests):
 
 
 def fault(line):
-    """Code and reason of the error that the program tells in a line."""
+    """Returns the code and reason of the error in a line of the program."""
     if "error" not in line:
         raise Broken(f"expected an error, got {line}")
     return line["error"]["code"], line["error"]["reason"]
 
 
 def dispatch(connection, number, *names, dispatcher="jobs"):
-    """Gives a worker a batch whose events have these names; their ids are `NUMBER-0` and so on."""
+    """Sends a worker a batch of events with these names and the ids `NUMBER-0` and so on."""
     events = [
         {"id": f"{number}-{place}", "seq": place + 1, "event": name, "attempt": 1, "context": {}, "data": {}}
         for place, name in enumerate(names)
@@ -38,7 +38,7 @@ def run_board(connection, number, input, board="greeter"):
 
 
 def answer_to(connection, number):
-    """The next message, which must be the answer to what the daemon asked under this number."""
+    """Returns the next message, which must be the answer to the daemon's request with this number."""
     message = connection.read()
     if message is None or message.get("id") != number or "method" in message:
         raise Broken(f"expected the answer to {number}, got {message}")
@@ -46,7 +46,7 @@ def answer_to(connection, number):
 
 
 def serve(daemon, program, method, result=None, **greeting):
-    """Greets a program that handles one thing, and grants it; gives the connection."""
+    """Greets a program with one handler, accepts the registration, and returns the connection."""
     connection = daemon.greet(**greeting)
     connection.answer(connection.request(method), result or {})
     program.expect("ready")
@@ -54,7 +54,7 @@ def serve(daemon, program, method, result=None, **greeting):
 
 
 def play_all(scenes, command, profile):
-    """Plays all scenes of a profile with a program; gives how many. All that fail are told."""
+    """Runs all scenes of a profile with a program, reports the failures, and returns the number of scenes."""
 
     def play(scene):
         try:
@@ -66,7 +66,7 @@ def play_all(scenes, command, profile):
         return None
 
     chosen = profile.scenes(scenes)
-    # Most of the time goes by while programs start.
+    # Most of the time is spent starting programs, so run several at once.
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         faults = [fault for fault in pool.map(play, chosen) if fault]
     if faults:

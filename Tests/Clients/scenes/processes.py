@@ -1,4 +1,4 @@
-"""A process that is forked off, and signals, disturb neither the program nor its events."""
+"""Forked processes and signals disturb neither the program nor its events."""
 
 import signal
 
@@ -11,13 +11,13 @@ from .playing import expect_equal, ids
 
 @needs(FORKS)
 def forks(command):
-    """A child process never uses its parent's connection: it makes one of its own, or its calls are errors. What the
-    parent has under way is answered to the parent."""
+    """A child process never uses its parent's connection: it opens its own, or its calls fail. The parent gets the answers
+    to its own calls."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "fork", "x") as program:
         first = daemon.greet()
         before = first.request("track")
         first.acknowledge(before)
-        # The child comes first: the parent goes on when it has ended.
+        # The child is first, since the parent waits for its end.
         if daemon.is_called_before(program.process.stdout):
             second = daemon.greet()
             request = second.request("track")
@@ -35,7 +35,7 @@ def forks(command):
 
 @needs(SIGNALS)
 def is_disturbed_by_signals(command):
-    """Signals that the program handles end no wait, and lose nothing."""
+    """Signals that the program handles neither end a wait nor lose an event."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--signals", "yes", "track", 300, "x") as program:
         connection = daemon.greet()
         sent = []
@@ -51,7 +51,7 @@ def is_disturbed_by_signals(command):
 
 
 def survives_a_broken_pipe(command):
-    """A daemon that goes while much is written to it ends no program by SIGPIPE."""
+    """A daemon that ends during a large write does not end the program by SIGPIPE."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 2_000, "x") as program:
         first = daemon.greet()
         first.request("track")

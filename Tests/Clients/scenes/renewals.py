@@ -1,4 +1,4 @@
-"""A refusal changes nothing of what the client registers again on the next connection."""
+"""After a refusal the client still renews its registrations on the next connection."""
 
 from fake_daemon import FakeDaemon
 from profiles import BOARDS, STANDING, WATCHES, WORKERS, needs
@@ -11,14 +11,14 @@ WRONG = {"code": -32602, "message": "too long", "data": {"path": "reason"}}
 
 
 def ping(connection, program):
-    """Makes sure that the program has read all earlier answers, and has sent nothing else."""
+    """Checks that the program has read all earlier answers, and has sent nothing else."""
     program.call("ping", {})
     connection.answer(connection.request("ping"), {})
     program.expect({"result": {}})
 
 
 def begin(daemon, program, registration=CLOSED):
-    """Has the program register a barrier, and grants it; gives the connection."""
+    """Lets the program register a barrier, grants it, and returns the connection."""
     program.call("barrier.register", registration)
     connection = daemon.greet()
     connection.answer(connection.request("barrier.register"), {})
@@ -27,7 +27,7 @@ def begin(daemon, program, registration=CLOSED):
 
 
 def registers_again(daemon, program, first, registration=CLOSED):
-    """On the next connection the barrier is registered like this, and nothing follows."""
+    """Checks that the barrier is registered like this on the next connection, and nothing follows."""
     first.close()
     second = daemon.greet()
     request = second.request("barrier.register")
@@ -38,7 +38,7 @@ def registers_again(daemon, program, first, registration=CLOSED):
 
 @needs(STANDING)
 def a_change_is_refused(command):
-    """A barrier that stayed closed since its change was refused is registered closed."""
+    """A barrier that stayed closed because its change was refused is renewed as closed."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         first = begin(daemon, program)
         change = {"id": "consent", "state": "open", "reason": "x" * 2_000}
@@ -51,7 +51,7 @@ def a_change_is_refused(command):
 
 @needs(STANDING)
 def a_change_of_one_scope_is_refused(command):
-    """An earlier change for a dispatcher stands when a later one is refused."""
+    """An earlier change for a dispatcher stays in force if a later one is refused."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         first = begin(daemon, program)
         change = {"id": "consent", "dispatcher": "a", "state": "open"}
@@ -73,7 +73,7 @@ def a_change_of_one_scope_is_refused(command):
 
 @needs(STANDING)
 def a_second_registration_is_refused(command):
-    """The first one stands."""
+    """The first registration stays in force."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         first = begin(daemon, program)
         program.call("barrier.register", {"id": "consent", "state": "open", "scopes": ["nowhere"]})
@@ -84,8 +84,8 @@ def a_second_registration_is_refused(command):
 
 @needs(STANDING)
 def a_change_is_not_answered(command):
-    """A change whose deadline passed may have been made, and may not: the barrier is as it was when a change was last
-    acknowledged. It is never gone."""
+    """A change whose deadline passed may or may not be in force. The barrier is renewed with its last acknowledged state,
+    and is never removed."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 500, "calls") as program:
         first = begin_in_time(daemon, program)
         is_written_and_given_up(first, program, "barrier.set", {"id": "consent", "state": "open"})
@@ -96,7 +96,7 @@ def a_change_is_not_answered(command):
 
 @needs(STANDING)
 def a_second_registration_is_not_answered(command):
-    """When its deadline has passed the first one stands."""
+    """If the deadline has passed, the first registration stays in force."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 500, "calls") as program:
         first = begin_in_time(daemon, program)
         is_written_and_given_up(first, program, "barrier.register", {"id": "consent", "state": "open", "scopes": ["a"]})
@@ -106,7 +106,7 @@ def a_second_registration_is_not_answered(command):
 
 
 def is_written_and_given_up(connection, program, method, arguments):
-    """Has the program call until the daemon had the call before its deadline passed, on a machine however busy."""
+    """Lets the program call until a call reaches the daemon before its deadline, even on a busy machine."""
     while True:
         program.call(method, arguments)
         expect_equal(fault(program.line()), (0, "timed_out"))
@@ -115,7 +115,7 @@ def is_written_and_given_up(connection, program, method, arguments):
 
 
 def begin_in_time(daemon, program):
-    """As `begin`, with a deadline that the program's beginning may miss on a busy machine: then it begins again."""
+    """Like `begin`, with a deadline that the program may miss on a busy machine, so that it tries again."""
     connection = None
     while True:
         program.call("barrier.register", CLOSED)
@@ -131,7 +131,7 @@ def begin_in_time(daemon, program):
 
 @needs(STANDING)
 def a_renewal_is_refused(command):
-    """A barrier that is refused on a later connection is told of, and asked for again there."""
+    """A barrier that is refused on a later connection is reported, and requested again there."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--tell", "yes", "calls") as program:
         told = []
 
@@ -160,7 +160,7 @@ def a_renewal_is_refused(command):
 
 @needs(STANDING)
 def a_status_is_refused(command):
-    """The client announces the status again that the daemon granted last."""
+    """The client renews the status that the daemon accepted last."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("application.status", {"status": "background"})
         first = daemon.greet()
@@ -178,7 +178,7 @@ def a_status_is_refused(command):
 
 
 def is_asked_again(command, what, method, check):
-    """The daemon refuses a renewal on a later connection, and the program asks again there."""
+    """Checks that the program repeats a renewal that was refused on a later connection."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", what) as program:
         first = daemon.greet()
         first.answer(first.request(method), {})
@@ -192,7 +192,7 @@ def is_asked_again(command, what, method, check):
 
 @needs(WORKERS)
 def a_subscription_is_refused(command):
-    """A dispatcher that is not there yet after a restart is asked for until it is."""
+    """A subscription to a dispatcher that is missing after a restart is repeated until it exists."""
 
     def works(connection):
         dispatch(connection, 9, "retry")
@@ -203,7 +203,7 @@ def a_subscription_is_refused(command):
 
 @needs(BOARDS)
 def a_board_is_refused(command):
-    """A board that another process serves for a moment is asked for until it is free."""
+    """A board that another process serves for a moment is requested until it is free."""
 
     def runs(connection):
         run_board(connection, 9, 7)
@@ -214,7 +214,7 @@ def a_board_is_refused(command):
 
 @needs(WATCHES)
 def a_watch_is_refused(command):
-    """A watch that is refused on a later connection begins there when it can."""
+    """A watch that is refused on a later connection is repeated there."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "watch:dispatchers") as program:
         first = daemon.greet()
         first.answer(first.request("watch"), {"watch": "w"})

@@ -1,4 +1,4 @@
-"""Refusals of the system that pass, and times of any length, end no client: no caller waits in vain."""
+"""Temporary errors of the system, and timeouts of any length, do not end a client: every call ends."""
 
 import resource
 
@@ -7,12 +7,12 @@ from program import Program
 
 from .playing import expect_equal
 
-# More milliseconds than 31 bits have.
+# More milliseconds than fit in 31 bits.
 LONG = 3_000_000_000
 
 
 def has_long_timeouts(command):
-    """A timeout that no timer takes in one piece is as good as none."""
+    """A timeout that exceeds the range of a timer works like no timeout."""
     names = ("--connect-timeout-ms", "--reconnect-timeout-ms", "--greeting-timeout-ms", "--deadline-ms")
     timeouts = [argument for name in names for argument in (name, LONG)]
     with FakeDaemon() as daemon, Program(command, daemon.path, *timeouts, "calls") as program:
@@ -26,7 +26,7 @@ def has_long_timeouts(command):
 
 
 def has_no_descriptor_for_a_while(command):
-    """A client that gets no descriptor for its next connection waits, says so, and goes on when there is one again."""
+    """A client without a free descriptor for its next connection reports that, waits, and continues when there is one."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--tell", "yes", "calls") as program:
         program.call("ping", {})
         first = daemon.greet()

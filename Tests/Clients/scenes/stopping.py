@@ -1,5 +1,5 @@
-"""D11: at `closing` a client lets its handlers finish and sends their answers before it leaves; what belongs to a connection
-that is gone is not begun."""
+"""D11: after `closing` a client lets its handlers finish, and sends their answers before it disconnects. It does not start
+work of a lost connection."""
 
 from fake_daemon import FakeDaemon
 from profiles import BOARDS, SERIAL, WORKERS, needs
@@ -13,7 +13,7 @@ def stops_under(command, what, method, ask, wanted):
         first = serve(daemon, program, method)
         ask(first, program)
         first.tell({"method": "closing", "params": {"reason": "shutting_down"}})
-        # Still there: it answers, and has read `closing` before.
+        # The client still answers, and has read `closing` before.
         first.expect_silence()
         first.expect_silence()
         program.tell("go")
@@ -25,7 +25,7 @@ def stops_under(command, what, method, ask, wanted):
 
 @needs(WORKERS)
 def stops_under_a_worker(command):
-    """A batch in hand is settled on the connection on which it came."""
+    """A batch being handled is answered on the connection on which it came."""
 
     def ask(connection, program):
         dispatch(connection, 5, "wait", "retry")
@@ -36,7 +36,7 @@ def stops_under_a_worker(command):
 
 @needs(BOARDS)
 def stops_under_a_board(command):
-    """A board that runs gives its output."""
+    """A running board returns its output."""
 
     def ask(connection, program):
         run_board(connection, 5, "wait")
@@ -47,8 +47,8 @@ def stops_under_a_board(command):
 
 @needs(WORKERS, SERIAL)
 def is_gone_with_work_in_hand(command):
-    """Batches that wait behind a handler when their connection breaks are not begun any more: the daemon gives them
-    again, and the live connection's come first."""
+    """Batches that wait for a handler when their connection breaks are not started: the daemon sends them again, and the
+    batches of the new connection come first."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "worker:jobs") as program:
         first = serve(daemon, program, "dispatcher.subscribe")
         dispatch(first, 1, "wait")

@@ -1,4 +1,4 @@
-// The Go client as a program, by the verbs of Docs/Clients.md.
+// The Go client as a program with the verbs of Docs/Clients.md.
 package main
 
 import (
@@ -28,7 +28,7 @@ var (
 	deadline   time.Duration // of each call; 0 is none
 )
 
-// patient gives the context of a call.
+// patient returns the context of a call.
 func patient() (context.Context, context.CancelFunc) {
 	if deadline == 0 {
 		return context.WithCancel(background)
@@ -48,7 +48,7 @@ func put(value any) {
 
 type object = map[string]any
 
-// orNull is null in place of what is empty.
+// orNull returns null for an empty value.
 func orNull[Value comparable](value Value) any {
 	var empty Value
 	if value == empty {
@@ -80,7 +80,7 @@ func receipt(said headgate.Receipt, err error) object {
 	}, err)
 }
 
-// given is an event as the input has it.
+// given is an event of the input.
 type given struct {
 	Event       string
 	Data        json.RawMessage
@@ -176,7 +176,7 @@ func calls(client *headgate.Client) {
 	}
 }
 
-// events are as many of a name, with a text of so many bytes.
+// events creates events of one name, with a text of the given size.
 func events(count, name, size string) []headgate.Event {
 	number, err := strconv.Atoi(count)
 	if err != nil {
@@ -197,7 +197,7 @@ func events(count, name, size string) []headgate.Event {
 	return made
 }
 
-// track tracks as many events without waiting in between; it tells what came of each, in order.
+// track tracks events without waiting between them, and writes the outcomes in order.
 func track(client *headgate.Client, count, name string) {
 	for n, one := range client.TrackEach(background, events(count, name, "0")) {
 		line := receipt(one.Receipt, one.Err)
@@ -206,7 +206,7 @@ func track(client *headgate.Client, count, name string) {
 	}
 }
 
-// try tracks events by calls that never wait; it tells at once which are refused, later what came of the others.
+// try tracks events with calls that never wait. It writes refusals at once, and the other outcomes later.
 func try(client *headgate.Client, arguments []string) {
 	made, taken := events(arguments[0], arguments[1], append(arguments, "0")[2]), map[int]*headgate.Pending{}
 	for n, event := range made {
@@ -227,7 +227,7 @@ func try(client *headgate.Client, arguments []string) {
 	}
 }
 
-// room: one event takes the room that there is; another waits for it until the deadline.
+// room tracks an event that uses the available room, and another that waits for room until the deadline.
 func room(client *headgate.Client, name string) {
 	first, err := client.TrackSoon(background, headgate.Event{Event: name})
 	if err != nil {
@@ -239,7 +239,7 @@ func room(client *headgate.Client, name string) {
 	put(receipt(first.Receipt()))
 }
 
-// end tracks events without waiting for anything, then closes the client: Go runs nothing at the end of a program.
+// end tracks events without waiting, then closes the client, since Go runs no code at the end of a program.
 func end(client *headgate.Client, count, name string) {
 	for _, event := range events(count, name, "0") {
 		if _, err := client.TrackSoon(background, event); err != nil {
@@ -249,10 +249,10 @@ func end(client *headgate.Client, count, name string) {
 	_ = client.Close() // which logs what was left
 }
 
-// waiting are handlers that go on at a line of the input.
+// waiting are handlers that continue when the input has a line.
 var waiting = make(chan struct{})
 
-// endAsAsked ends a handler as the words ask for.
+// endAsAsked ends a handler as the input requests.
 func endAsAsked(names map[string]bool) error {
 	switch {
 	case names["leave"]:
@@ -269,7 +269,7 @@ func endAsAsked(names map[string]bool) error {
 	return nil
 }
 
-// work deals with events as their names say.
+// work handles each event as its name requests.
 func work(_ context.Context, batch headgate.Batch) (map[string]headgate.Settlement, error) {
 	ids, names := []string{}, map[string]bool{}
 	for _, event := range batch.Events {
@@ -301,7 +301,7 @@ func work(_ context.Context, batch headgate.Batch) (map[string]headgate.Settleme
 	return settlements, nil
 }
 
-// handle works for what is named, until the input ends: `worker:ID`. A line of it lets handlers go on that wait.
+// handle works for `worker:ID` until the input ends. A line of the input lets waiting handlers continue.
 func handle(client *headgate.Client, names []string) {
 	for _, name := range names {
 		kind, id, _ := strings.Cut(name, ":")
@@ -318,7 +318,7 @@ func handle(client *headgate.Client, names []string) {
 	}
 }
 
-// timeout is an option in milliseconds, of which 0 is none at all.
+// timeout is an option in milliseconds, where 0 means none.
 func timeout(into *time.Duration) func(string) error {
 	return func(text string) error {
 		count, err := strconv.Atoi(text)

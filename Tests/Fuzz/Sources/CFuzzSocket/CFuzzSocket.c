@@ -12,7 +12,7 @@ struct server {
     size_t count;
 };
 
-// Listens under a name that the kernel gives it, as long as the process lives.
+// Listens at a name chosen by the kernel until the process ends.
 static int listener = -1;
 static struct sockaddr_un name;
 static socklen_t name_size;
@@ -32,7 +32,7 @@ static int is_listening(void) {
     return 1;
 }
 
-// Sends the transfer there, whatever its URL says.
+// Redirects the transfer to that socket, whatever its URL.
 static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
     (void)context;
     (void)purpose;
@@ -64,7 +64,7 @@ int fuzz_socket_perform(void *easy, const uint8_t *bytes, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, answer);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, &server);
-    // A connection is no part of the transfer, and tells the next one of what its server has said.
+    // libcurl caches the connection and facts about its server, which would affect the next transfer.
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
     if (code == CURLE_OK) code = curl_easy_perform(easy);
     if (server.connection >= 0) close(server.connection);

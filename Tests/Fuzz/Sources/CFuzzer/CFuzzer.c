@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// The library that comes with `-sanitize=fuzzer` has a `main` too, which asks for this. The package's own is used.
+// The library of `-sanitize=fuzzer` also has a `main`, which requires this symbol. The package's own `main` is used.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     (void)data;
@@ -10,9 +10,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return -1;
 }
 
-// Instrumented code registers its counters, one for each edge, and what each stands for, before `main`. libFuzzer goes
-// over all that it knows of after each execution, which for a whole daemon takes several times as long as most targets
-// do. So the linker sends what is registered here (`--wrap`), and libFuzzer is told of as much as is wanted.
+// Instrumented code registers its counters, one for each edge, and their meaning before `main`. libFuzzer scans all known
+// counters after each execution, which for a whole daemon takes several times as long as most targets. So the linker
+// redirects the registration to this file (`--wrap`), which passes on only the requested counters.
 
 void __real___sanitizer_cov_8bit_counters_init(uint8_t *start, uint8_t *stop);
 void __wrap___sanitizer_cov_8bit_counters_init(uint8_t *start, uint8_t *stop);
@@ -39,8 +39,8 @@ static void watch(size_t first, size_t end) {
     __real___sanitizer_cov_pcs_init(places + 2 * first, places + 2 * end);
 }
 
-// Comparisons are told of too, so that libFuzzer learns what to write into an input. That costs a third of all time, and an
-// input that has been made up from the corpus has no need of it.
+// Comparisons are reported as well, so that libFuzzer learns which values to write into an input. That costs a third of the
+// time, and is unnecessary for inputs derived from the corpus.
 
 static int hears_comparisons = 0;
 
