@@ -34,12 +34,17 @@ First.
 [a page](Docs/Log.md#some-words), [a rule](Docs/Behaviour.md#B1), [a folder](Docs/Decisions), ![a picture](Docs/p.svg)
 
 ## Install and start
+
+## Questions of new users
+
+## Documents
 """
 SOUND = {
     "README.md": README,
     "Docs/openrpc.json": '{"info": {"version": "1"}}',
     "Docs/p.svg": "<svg/>",
     "Docs/Protocol.md": "# Protocol\n",
+    "Docs/Tutorial.md": "# Tutorial\n",
     "Docs/Configuration.md": "# Configuration\n",
     "Docs/Log.md": "# Log\n\n## Some words\n\nDecision 1, Behaviour B1. [Here](#log) and [far](https://example.org/).\n",
     "Docs/Behaviour.md": "# Behaviour\n\n- **B1** a rule.\n",
