@@ -37,9 +37,9 @@ class Handler(logging.Handler):
 
     Records are dropped while there is no room (reason `buffer_full`), when the daemon refuses them or the program ends
     before they are acknowledged (the reason of the error), when they cannot be made into an event (`bad_record`), and when
-    they are logged while four others of the same thread are being made (`nested`). The next event that can be tracked is preceded by one named `EVENT.dropped`: `count`, `reasons` with the count of each, and
-    `since`. What is left at the end is written to standard error. Records of the logger `headgate` are left alone, for the
-    client writes them itself.
+    they are logged while four others of the same thread are being made (`nested`). The next event that can be tracked is
+    preceded by one named `EVENT.dropped`: `count`, `reasons` with the count of each, and `since`. What is left at the end is
+    written to standard error. Records of the logger `headgate` are left alone, for the client writes them itself.
 
     A handler may be used by any number of threads, and in processes that are forked off.
     """
