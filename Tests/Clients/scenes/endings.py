@@ -91,7 +91,29 @@ def is_not_held_by_returning(command):
     is_not_held(command, "return")
 
 
+def is_not_held_by_a_deaf_daemon(command, how):
+    """A program ends although the daemon greets it, and then reads nothing more than the system keeps for it."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "end", how, 16_000, "x", has_errors=True) as program:
+        daemon.greet()
+        said = program.process.communicate()[1]
+    if program.process.returncode < 0:
+        raise Broken(f"the program was ended by signal {-program.process.returncode}")
+    if "events" not in said:
+        raise Broken(f"expected a word about the events that are left, got {said!r}")
+
+
+def closes_on_a_deaf_daemon(command):
+    """`close` gives up what the daemon does not read."""
+    is_not_held_by_a_deaf_daemon(command, "close")
+
+
+@needs(EXITS)
+def returns_on_a_deaf_daemon(command):
+    """What the system has not taken does not keep a program alive for ever."""
+    is_not_held_by_a_deaf_daemon(command, "return")
+
+
 SCENES = [
     ends_by_closing, ends_by_returning, ends_by_exiting, ends_by_failing, is_not_held_by_closing,
-    is_not_held_by_returning, tracks_at_the_end,
+    is_not_held_by_returning, tracks_at_the_end, closes_on_a_deaf_daemon, returns_on_a_deaf_daemon,
 ]  # fmt: skip

@@ -15,6 +15,8 @@ const {endedFor, listenForEnd, notify, sendAtTheEnd, textOf, unwatchEnd, warn, w
 const LONGEST_ANSWER = 256 << 20;
 const UTF8 = new TextDecoder("utf-8", {fatal: true});
 const BROKEN = "the connection broke before the answer came";
+// How many milliseconds a connection that is given up waits for a daemon that does not read.
+const LAST_WRITE = 1_000;
 
 /**
  * Decides when to connect, what to write, what to write again, and what becomes of every call.
@@ -48,6 +50,9 @@ class Connection {
     #hasRelearned = false;
     #lines = new Lines();
     #output = [];
+    // The number of writes that the system has not taken yet, and what ends a connection on which none is taken.
+    #writing = 0;
+    #stall;
     #timer = null;
     #postponed = new Set();
     #isScheduled = false;
@@ -316,13 +321,41 @@ class Connection {
 
     #send() {
         if (this.#output.length === 0 || !this.#socket) return;
-        this.#socket.write(this.#output.join(""));
+        const socket = this.#socket;
+        this.#writing++;
+        this.#watchWrites();
+        socket.write(this.#output.join(""), () => {
+            if (socket !== this.#socket) return;
+            this.#writing--;
+            this.#watchWrites();
+        });
         this.#output = [];
+    }
+
+    /**
+     * What is being written keeps a program from ending, whatever the socket says. A connection to a daemon that does not read is
+     * left after a while if nobody but unattended events waits for it, and the program is kept for the rest of its time.
+     */
+    #watchWrites() {
+        clearTimeout(this.#stall);
+        if (this.#writing === 0) return;
+        const half = this.options.exitTimeout / 2;
+        this.#stall = timer(half, () => {
+            if (this.#isAwaited) return this.#watchWrites();
+            this.#holdEnd ??= performance.now() + half;
+            this.#lose(HeadgateError.local("disconnected", "the daemon does not read"));
+        });
+        this.#stall?.unref();
+    }
+
+    /** True if somebody waits for a call, or for room. */
+    get #isAwaited() {
+        return this.#calls.size > this.#unattended || this.#waiters.size > 0;
     }
 
     /** A connection on which nothing is waited for does not keep the program from ending. */
     #keepProcess() {
-        const isBusy = this.#calls.size > this.#unattended || this.#waiters.size > 0 || this.#hold !== null;
+        const isBusy = this.#isAwaited || this.#hold !== null;
         for (const handle of [this.#socket, this.#timer]) isBusy ? handle?.ref() : handle?.unref();
     }
 
@@ -445,6 +478,8 @@ class Connection {
     /** isOrderly: the daemon still gets what has been written. */
     #disconnect(isOrderly = false) {
         clearTimeout(this.#timer);
+        clearTimeout(this.#stall);
+        this.#writing = 0;
         const socket = this.#socket;
         this.#socket = null;
         this.#output = [];
@@ -458,6 +493,9 @@ class Connection {
         socket.resume();
         socket.end();
         socket.unref();
+        const clock = timer(LAST_WRITE, () => socket.destroy());
+        clock.unref();
+        socket.once("close", () => clearTimeout(clock));
     }
 
     #retry() {

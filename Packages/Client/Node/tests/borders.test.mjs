@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {execFile} from "node:child_process";
 import {once} from "node:events";
 import {mkdtemp, rm, writeFile} from "node:fs/promises";
+import net from "node:net";
 import {tmpdir} from "node:os";
 import {join} from "node:path";
 import {test} from "node:test";
@@ -360,6 +361,23 @@ test("what onDropped tracks when the program ends has no end, and is said", asyn
     const again = `const again = new Client("b", "", {socketPath: client.socketPath, onDropped: () => again.trackSoon("again")});`;
     const {stderr} = await runProgram(path, `${again} again.trackSoon("first"); process.exit(0);`, 60_000);
     assert.match(stderr, /headgate: 1 events were dropped: onDropped tracked them/);
+});
+
+test("a daemon that does not read holds no program", async (t) => {
+    const path = join(await folder(t), "d.sock");
+    const greeting = JSON.stringify({jsonrpc: "2.0", id: 0, result: {server: {name: "deaf"}, protocol: 1, session: "1"}});
+    const sockets = [];
+    const server = net.createServer({pauseOnConnect: true}, (socket) => sockets.push(socket.on("error", () => {})) && socket.write(greeting + "\n"));
+    t.after(() => {
+        sockets.forEach((socket) => socket.destroy());
+        server.close();
+    });
+    await once(server.listen(path), "listening");
+    const track = `for (let n = 0; n < 8; n++) client.trackSoon("x", {text: "x".repeat(900_000)});`;
+    for (const text of [track, `${track} setTimeout(() => client.destroy(), 100)`]) {
+        const {stdout} = await runProgram(path, text, 400);
+        assert.equal(stdout, "dropped x closed\n".repeat(8));
+    }
 });
 
 test("onDropped may track each event again, and the program ends all the same", async (t) => {
