@@ -2,9 +2,9 @@ import Testing
 
 @testable import HeadgateData
 
-@Suite("Laying bytes")
+@Suite("Writing bytes")
 struct ByteCursorTests {
-    @Test("Numbers are laid in as many digits as they are said to have")
+    @Test("Numbers are written with their number of digits")
     func numbers() {
         var numbers: [Int64] = [0, .max, .max - 1]
         var power: Int64 = 1
@@ -20,7 +20,7 @@ struct ByteCursorTests {
         }
     }
 
-    @Test("Numbers of all lengths are laid into room for themselves alone")
+    @Test("Numbers of all lengths fit into exactly their own space")
     func exactly() {
         for digit in 0..<10 {
             for length in 1...18 {
@@ -32,7 +32,7 @@ struct ByteCursorTests {
         }
     }
 
-    @Test("P6: JSON is laid with spaces for what is below them, at every length and place")
+    @Test("P6: JSON is written with spaces for control characters, at every length and offset")
     func spacedJSON() {
         for length in 0...40 {
             for place in 0..<max(length, 1) {
@@ -47,7 +47,7 @@ struct ByteCursorTests {
         }
     }
 
-    @Test("Numbers below a million, and what is laid behind them")
+    @Test("Numbers below a million, and the bytes after them")
     func manyNumbers() {
         for number in stride(from: 0, to: 1_000_000, by: 7) {
             var bytes: [UInt8] = []
@@ -59,7 +59,7 @@ struct ByteCursorTests {
         }
     }
 
-    @Test("Q8: a number that only a damaged store can hold does no harm")
+    @Test("Q8: an impossible number from a damaged store is handled")
     func negative() {
         for number in [-1, Int64.min] {
             var bytes: [UInt8] = []
@@ -68,7 +68,7 @@ struct ByteCursorTests {
         }
     }
 
-    @Test("What is laid stands behind what was there, without the room that was not used")
+    @Test("Written bytes are appended without unused space")
     func pieces() {
         var bytes = Array("start:".utf8)
         for count in 0..<100 {
@@ -85,7 +85,7 @@ struct ByteCursorTests {
         }
     }
 
-    @Test("Room that is passed over can be written later")
+    @Test("Reserved space can be written later")
     func skips() {
         var bytes: [UInt8] = []
         bytes.lay(most: 10) { cursor in

@@ -1,7 +1,7 @@
 import HeadgateData
 import Testing
 
-@Suite("Foreign text that is cut")
+@Suite("Cutting foreign text")
 struct CutTextTests {
     @Test(
         "D10: text is cut by bytes of UTF-8, at a whole code point",

@@ -5,7 +5,7 @@ import Testing
 @Suite("Numbers")
 struct DataNumberTests {
     @Test(
-        "P6: the text stays, the value is what it means",
+        "P6: a number keeps its text, and has its numeric value",
         arguments: [
             ("0", 0, 0), ("-0", 0, 0), ("7.0", 7, 7), ("7e2", 700, 700), ("1.5", nil, 1.5), ("1e999", nil, nil),
             ("-1e999", nil, nil),
@@ -24,7 +24,7 @@ struct DataNumberTests {
         #expect(number.double == double)
     }
 
-    @Test("Numbers of the program are written so that they come back")
+    @Test("Numbers of a program survive writing and reading")
     func writes() {
         #expect(DataNumber(-5).text == "-5")
         for value in [0.1, -2.5, 1e21, .leastNonzeroMagnitude, 1.7976931348623157e308, 100] {

@@ -12,7 +12,7 @@ struct DataObjectTests {
                 == #"{"seats":3,"price":9.99,"ok":true,"none":null,"tags":["a",{"b":-1}]}"#)
     }
 
-    @Test("P6: members keep their order, whatever happens to the others", arguments: [3, 16, 17, 40])
+    @Test("P6: members keep their order when others change", arguments: [3, 16, 17, 40])
     func keepsOrder(count: Int) {
         var object = DataObject()
         let keys = (0..<count).map { "k\($0 * 7 % count)-\($0)" }
@@ -30,7 +30,7 @@ struct DataObjectTests {
         #expect(object.count == count && !object.isEmpty)
     }
 
-    @Test("P6: whatever is removed and set again, an object is as a list of its members would be", arguments: 1...20)
+    @Test("P6: under random operations an object agrees with a list of members", arguments: 1...20)
     func removes(seed: Int) {
         var object = DataObject()
         var list: [DataObject.Element] = []
@@ -79,7 +79,7 @@ struct DataObjectTests {
         #expect(object.keys == ["a", "b"] && object["a"] == 1)
     }
 
-    @Test("Of members with one name the last counts, in the place of the first")
+    @Test("Of duplicate members the last value counts, at the position of the first")
     func mergesRepeated() {
         let object: DataObject = ["a": 1, "b": 2, "a": 3]
         #expect(object.map(\.key) == ["a", "b"])
@@ -87,7 +87,7 @@ struct DataObjectTests {
         #expect(DataItem.object(object) == ["b": 2, "a": 3])
     }
 
-    @Test("P6: names that look alike but differ in their bytes are two members", arguments: [0, 40])
+    @Test("P6: names with different bytes are different members", arguments: [0, 40])
     func tellsNamesApartByBytes(others: Int) {
         var object = DataObject((0..<others).map { ("k\($0)", .null) })
         object["é"] = 1
@@ -107,7 +107,7 @@ struct DataObjectTests {
         #expect(["a": 1] as DataObject != ["a": 1.0])
     }
 
-    @Test("A member of a large object is found without looking at the others")
+    @Test("Finding a member of a large object does not scan the others")
     func staysFast() {
         var object = DataObject()
         for index in 0..<100_000 { object["key\(index)"] = .null }
@@ -118,7 +118,7 @@ struct DataObjectTests {
         #expect(object.keys == ["key99999"])
     }
 
-    @Test("Values are read as what they are")
+    @Test("Values are converted by their type")
     func converts() {
         let object: DataObject = [
             "s": "x", "i": 7, "d": 1.5, "b": true, "n": nil, "a": [1, "x", 2], "o": ["k": [1, 2]], "w": 7.0,

@@ -8,7 +8,7 @@ struct JSONOutlineTests {
         Array(text.utf8).withUnsafeBytes { body(JSONOutline($0)) }
     }
 
-    @Test("A value is read as a parser reads it")
+    @Test("The outline agrees with a parser")
     func items() {
         let text = #" {"a":[1.50, "x\u0041\"",true,null,[],{}],"b":{"c":-1e5},"é":"\ud83d\ude00\ud83d"} "#
         let item: DataItem = [
@@ -22,7 +22,7 @@ struct JSONOutlineTests {
         }
     }
 
-    @Test("Names are compared as they are meant, half surrogates too")
+    @Test("Names are compared without escapes, including unpaired surrogates")
     func names() {
         outline(#"["a\u0062","ab","\ud800","\udbff","\ufffd"]"#) { outline in
             let names = outline.elements(of: outline.whole)
@@ -32,7 +32,7 @@ struct JSONOutlineTests {
         }
     }
 
-    @Test("Whatever the bytes are, nothing is read outside of them", arguments: Seeds.first(200))
+    @Test("No byte outside the text is read, whatever its content", arguments: Seeds.first(200))
     func nonsense(seed: Seed) {
         var random = SeededRandom(seed: seed)
         let letters = Array(#"{}[]",:\u0a1tfn -"#.utf8)

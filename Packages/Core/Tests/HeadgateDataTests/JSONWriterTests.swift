@@ -6,7 +6,7 @@ import Testing
 @Suite("Writing JSON")
 struct JSONWriterTests {
     @Test(
-        "Strings are escaped where JSON asks for it, and only there",
+        "Strings are escaped only where JSON requires it",
         arguments: [
             ("", #""""#), ("plain", #""plain""#), (#"a"b\c/d"#, #""a\"b\\c/d""#),
             ("\u{8}\t\n\u{c}\r", #""\b\t\n\f\r""#),
@@ -17,7 +17,7 @@ struct JSONWriterTests {
         #expect(write { $0.string(text) } == written)
     }
 
-    @Test("An escape is found at every place of a string, whatever surrounds it")
+    @Test("An escape is found at every position of a string")
     func escapesAnywhere() throws {
         for byte in UInt8(0)...127 {
             for length in 0..<20 {
@@ -78,7 +78,7 @@ struct JSONWriterTests {
         )
     }
 
-    @Test("Bytes are appended as they are, and a reset starts afresh")
+    @Test("Bytes are appended unchanged, and a reset empties the writer")
     func raws() {
         var writer = JSONWriter(capacity: 100)
         writer.beginObject()
@@ -94,7 +94,7 @@ struct JSONWriterTests {
         #expect(writer.bytes.isEmpty)
     }
 
-    @Test("P6: numbers as they were written, members in their order")
+    @Test("P6: numbers keep their text, and members their order")
     func items() {
         let item: DataItem = [
             "z": [1, -2.5, true, false, nil], "a": ["x": "y\n"], "n": .number(DataNumber(unchecked: "1.500E+999")),

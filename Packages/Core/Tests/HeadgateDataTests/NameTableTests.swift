@@ -1,12 +1,12 @@
 import HeadgateData
 import Testing
 
-@Suite("Names told apart by their bytes")
+@Suite("Names compared by their bytes")
 struct NameTableTests {
     private let one = "caf\u{E9}"
     private let two = "cafe\u{301}"
 
-    @Test("Names that look alike are two")
+    @Test("Names with different bytes are different")
     func lookalikes() {
         #expect(one == two)
         #expect(ExactName(one) != ExactName(two))

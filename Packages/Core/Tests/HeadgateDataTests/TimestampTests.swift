@@ -6,7 +6,7 @@ import Testing
 @Suite("Times")
 struct TimestampTests {
     @Test(
-        "Protocol: RFC 3339 is read in all its forms",
+        "Protocol: all forms of RFC 3339 are parsed",
         arguments: [
             ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000Z"),
             ("2026-11-20T09:41:55.123Z", "2026-11-20T09:41:55.123Z"),
@@ -27,7 +27,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "Protocol: what is not RFC 3339 is no time",
+        "Protocol: other text is rejected as a time",
         arguments: [
             "", "Z", "2026-11-20", "2026-11-20T09:41:55", "2026-11-20 09:41:55Z", "2026-11-20T09:41Z",
             "2026-11-20T09:41:55.Z", "2026-11-20T09:41:55,5Z",
@@ -44,7 +44,7 @@ struct TimestampTests {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
-    @Test("Every day of 800 years is the day that Foundation says")
+    @Test("Every day of 800 years agrees with Foundation")
     func matchesCalendar() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
@@ -59,7 +59,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("What is told is read again as the same moment")
+    @Test("A formatted timestamp parses to the same moment")
     func roundTrips() throws {
         for milliseconds in stride(from: Int64(-62_167_219_200_000), to: 253_402_300_799_999, by: 98_765_432_101) {
             let moment = Timestamp(milliseconds: milliseconds)
@@ -67,7 +67,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("Moments beyond the years that can be told are told as the nearest")
+    @Test("Moments beyond the representable years are formatted as the nearest one")
     func clamps() {
         #expect(Timestamp(milliseconds: .max).text == "9999-12-31T23:59:59.999Z")
         #expect(Timestamp(milliseconds: .min).text == "0000-01-01T00:00:00.000Z")

@@ -7,7 +7,7 @@ import Testing
         Seeds.Choice(clock: { 1_000 }, { variables[$0] })
     }
 
-    @Test("Unless others are asked for they are the same each time")
+    @Test("Seeds are the same each time by default")
     func usual() {
         #expect(choice([:]).seeds(usual: 3).map(\.number) == [1, 2, 3])
         #expect(choice([:]).announcement == nil)
@@ -15,14 +15,14 @@ import Testing
         #expect(choice(["HEADGATE_SEEDS": "many", "HEADGATE_SEED": ""]) == .usual)
     }
 
-    @Test("A longer run takes its seeds from the clock, and tells them")
+    @Test("A longer run takes its seeds from the clock, and prints them")
     func longer() throws {
         let choice = choice(["HEADGATE_SEEDS": "4"])
         #expect(choice.seeds(usual: 1).map(\.number) == [1_000, 1_001, 1_002, 1_003])
         #expect(try #require(choice.announcement).contains("HEADGATE_SEED=1000 "))
     }
 
-    @Test("What a seed is printed as runs it again, and nothing else")
+    @Test("A printed seed reproduces exactly its run")
     func again() {
         let words = Seed(77).description.split(separator: "=").map(String.init)
         #expect(words.count == 2)

@@ -40,7 +40,7 @@ public enum EventStoreConformance {
     public static let checks = appending + restarting + reading + letters + [randomUse]
 
     /// 400 random steps with occasional restarts, compared with a model that counts every event by itself.
-    private static let randomUse = Check("Q3: whatever was done, a restart gives back what a slow model says") {
+    private static let randomUse = Check("Q3: after any operations a restart restores the state of a simple model") {
         bench in
         for seed in Seeds.first(2) {
             var use = RandomStoreUse(bench, seed)

@@ -2,7 +2,7 @@ import HeadgateCore
 
 extension EventStoreConformance {
     static let letters = [
-        Check("D10: letters come back as they were put aside, also after a restart") { bench in
+        Check("D10: dead letters are read as they were stored, even after a restart") { bench in
             try bench.write(.deadLetter(.sample(7, dispatcher: 3)))
             try bench.reopen()
             let page = try bench.letters()
@@ -10,7 +10,7 @@ extension EventStoreConformance {
             try bench.expect(page.letters.first?.letter.event?.sequenceNumber, is: 7, "its event")
             try bench.expect(page.next == nil && page.newest == 1, "the page goes on: \(page)")
         },
-        Check("D10: a query means a dispatcher, numbers, a stretch, or all of these") { bench in
+        Check("D10: a query selects a dispatcher, numbers, a range, or a combination") { bench in
             try bench.bury(1...9)
             try bench.expect(bench.letters(LetterQuery(limit: 3)).next, is: 3, "where the next page begins")
             try bench.expectLetters([1, 2, 3], LetterQuery(limit: 3))
@@ -21,7 +21,7 @@ extension EventStoreConformance {
             try bench.expectLetters([5, 7], query)
             try bench.expectLetters([], LetterQuery(letters: [], limit: 9))
         },
-        Check("D10: purged letters are gone, no more than were asked for; their numbers are not given again") { bench in
+        Check("D10: exactly the selected dead letters are purged, and their numbers are not reused") { bench in
             try bench.bury(1...6)
             try bench.expect(bench.purge(LetterQuery(dispatcher: 1, limit: 2)), is: 2, "purged")
             try bench.expectLetters([2, 4, 5, 6], LetterQuery(limit: 9))
@@ -31,7 +31,7 @@ extension EventStoreConformance {
             try bench.bury(7...7)
             try bench.expectLetters([7], LetterQuery(limit: 9))
         },
-        Check("D10: the store tells how many letters it keeps, and drops the oldest beyond bounds when asked") {
+        Check("D10: the store reports the number of dead letters, and drops the oldest beyond a limit on request") {
             bench in
             try bench.bury(1...4)
             let all = bench.store.letters
@@ -46,7 +46,7 @@ extension EventStoreConformance {
             try bench.reopen()
             try bench.expect(bench.store.letters, is: Tally(events: 1, bytes: all.bytes / 4), "letters")
         },
-        Check("D10: letters whose events are in the queue again go with the commit that puts them there") { bench in
+        Check("D10: requeued dead letters are removed in the commit that stores their events") { bench in
             try bench.bury(1...3)
             try bench.append(.sample(10...11).with(requeued: [1, 3, 99]))
             try bench.reopen()

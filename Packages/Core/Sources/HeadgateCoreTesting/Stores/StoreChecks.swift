@@ -4,7 +4,7 @@ extension EventStoreConformance {
     // MARK: Appending
 
     static let appending = [
-        Check("Q2: groups are kept and answered in the order in which they came") { bench in
+        Check("Q2: groups are stored and answered in order of arrival") { bench in
             var answered: [SequenceNumber] = []
             for number in 1...50 as ClosedRange<SequenceNumber> {
                 bench.store.append(.sample(2 * number - 1...2 * number)) { _ in answered.append(number) }
@@ -22,7 +22,7 @@ extension EventStoreConformance {
             try bench.write()
             try bench.expect(answers, is: 3, "answers")
         },
-        Check("Q2: a read sees what was asked for before it, and nothing that was asked for behind it") { bench in
+        Check("Q2: a read sees all earlier requests, and no later ones") { bench in
             var seen: [[SequenceNumber]] = []
             for number in 1...3 as ClosedRange<SequenceNumber> {
                 bench.store.append(.sample(number...number)) { _ in }
@@ -31,7 +31,7 @@ extension EventStoreConformance {
             try bench.write()
             try bench.expect(seen.map(\.last), is: [1, 2, 3], "the last that was seen")
         },
-        Check("Q5: a group that goes on from one that is not there is not kept, nor is one that goes on from that") {
+        Check("Q5: a group that depends on a missing one is not stored, nor is a group that depends on that") {
             bench in
             let groups: [(behind: SequenceNumber, numbers: ClosedRange<SequenceNumber>)] = [
                 (0, 1...2), (4, 5...6), (6, 7...8), (2, 9...9), (9, 10...10),
@@ -44,7 +44,7 @@ extension EventStoreConformance {
             try bench.expect(faults, is: [false, true, true, false, false], "what failed")
             try bench.expect(bench.numbers(), is: [1, 2, 9, 10], "what is there")
         },
-        Check("Q2: what is there already stays, what a group brings with it is kept") { bench in
+        Check("Q2: existing state is not overwritten, and new state of a group is stored") { bench in
             try bench.write(.dispatcher(.at(0)), .keep("key", [1]))
             var groundwork = Groundwork()
             groundwork.dispatchers = [.at(7), .at(0, number: 2, id: "archive")]
@@ -66,7 +66,7 @@ extension EventStoreConformance {
                     && state.recentIDs.isEmpty && state.warnings.isEmpty && state.lastSequenceNumber == 0, "\(state)")
             try bench.expect(bench.read(after: 0) == nil, "there are events")
         },
-        Check("Q3: dispatchers, routes and groups come back, byte by byte") { bench in
+        Check("Q3: dispatchers, routes and groups survive a restart byte for byte") { bench in
             let orphan = StoredDispatcher(
                 number: 2, id: "archive", settled: Settled(through: 1, and: [3...3]), orphanedSince: 77)
             try bench.write(.dispatcher(.at(0)), .dispatcher(orphan))
@@ -80,7 +80,7 @@ extension EventStoreConformance {
             let chunk = try bench.read(after: 0)
             try bench.expect(chunk.map { Array($0.bytes) }, is: group.chunk.bytes, "the group")
         },
-        Check("Q3: what each dispatcher has not settled is counted, by route, wherever its position is") { bench in
+        Check("Q3: the unsettled events of each dispatcher are counted by route, at any position") { bench in
             let places: [(DispatcherNumber, SequenceNumber)] = [(1, 0), (2, 2), (3, 4), (4, 6), (5, 8)]
             for (number, position) in places {
                 try bench.write(.dispatcher(.at(position, number: number, id: "d\(number)")))
@@ -94,7 +94,7 @@ extension EventStoreConformance {
             ]
             for (number, tallies) in expected { try bench.expect(counted[number] ?? [:], is: tallies, "of \(number)") }
         },
-        Check("Q2: what is settled behind a position does not count") { bench in
+        Check("Q2: events settled beyond a position do not count") { bench in
             try bench.write(.dispatcher(.at(0)))
             try bench.append(.sample(1...4, newRoutes: [1: [1]]))
             for first in [5, 9, 13] as [SequenceNumber] { try bench.append(.sample(first...first + 3)) }
@@ -104,14 +104,14 @@ extension EventStoreConformance {
             try bench.expect(state.dispatchers.first?.settled, is: settled, "what is settled")
             try bench.expect(state.unsettled[1]?[1]?.events, is: 3, "what is not")
         },
-        Check("Q3: a dispatcher that is forgotten is gone with its dead letters, others stay") { bench in
+        Check("Q3: a dropped dispatcher is removed with its dead letters, and others stay") { bench in
             try bench.write(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "archive")))
             try bench.write(.deadLetter(.sample(1)), .deadLetter(.sample(2, dispatcher: 2)))
             try bench.write(.forgetDispatcher(1))
             try bench.expect(bench.reopen().dispatchers.map(\.number), is: [2], "dispatchers")
             try bench.expect(bench.letters().letters.map(\.letter.dispatcher), is: [2], "letters")
         },
-        Check("Q7: ids come back, the oldest first, but for those that are forgotten") { bench in
+        Check("Q7: ids survive a restart, oldest first, except dropped ones") { bench in
             for number in 1...60 as ClosedRange<SequenceNumber> {
                 let ids = RecentIDs(
                     lastSequenceNumber: number, receivedStamp: 10 * number, count: 1,
@@ -124,7 +124,7 @@ extension EventStoreConformance {
             try bench.expect(ids.map(\.lastSequenceNumber), is: [59, 60], "ids that are left")
             try bench.expect(ids.last?.bytes, is: [UInt8](repeating: 60, count: 16), "the newest")
         },
-        Check("Q3: what is not needed any more may go, but no number is given again") { bench in
+        Check("Q3: unneeded events may be removed, but no number is reused") { bench in
             for number in 1...300 as ClosedRange<SequenceNumber> {
                 try bench.append(.sample(2 * number - 1...2 * number))
             }
@@ -139,7 +139,9 @@ extension EventStoreConformance {
     // MARK: Reading
 
     static let reading = [
-        Check("Q2: reading from inside a group gives the rest at least, and nothing behind the last gives nothing") {
+        Check(
+            "Q2: reading from within a group returns at least its rest, and reading after the last event returns nothing"
+        ) {
             bench in
             try bench.append(.sample(10...20))
             let inside = try bench.read(after: 15)?.map(\.sequenceNumber) ?? []
@@ -147,7 +149,7 @@ extension EventStoreConformance {
             try bench.expect(bench.read(after: 20) == nil && bench.read(after: .max) == nil, "there is more")
             try bench.expect(bench.read(after: -5)?.lastSequenceNumber, is: 20, "the first group")
         },
-        Check("Q4: what is too old is given, in order, and none of it left out") { bench in
+        Check("Q4: expired events are returned in order and completely") { bench in
             try bench.append(.sample(1...3, received: 1_000, timeToLive: .milliseconds(100)))
             try bench.append(.sample(4...6, received: 1_000))
             try bench.append(.sample(7...9, received: 1_050, timeToLive: .milliseconds(10_000)))

@@ -28,7 +28,7 @@ struct ActivationBarrierTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A2: false or an error of the barrier cancels, cause refused")
+    @Test("A2: a barrier that returns false or an error cancels the activation, with the cause refused")
     func refused() throws {
         var bench = try bench()
         let first = try bench.activate("checkout")
@@ -40,7 +40,7 @@ struct ActivationBarrierTests {
         #expect(bench.running.isEmpty && bench.machine.isForgetful)
     }
 
-    @Test("A2: nobody serves the barrier: cancelled, cause provider_lost")
+    @Test("A2: a barrier without a serving process cancels the activation, with the cause provider_lost")
     func notServed() throws {
         var bench = try bench()
         bench.providerLeaves(9)
@@ -49,7 +49,7 @@ struct ActivationBarrierTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A2: the board's only process goes away while the barrier runs: provider_lost")
+    @Test("A2: if the board's only process disconnects while the barrier runs, the cause is provider_lost")
     func boardLost() throws {
         var bench = try bench()
         let activation = try bench.activate("checkout")
@@ -58,7 +58,7 @@ struct ActivationBarrierTests {
         #expect(bench.outcome(of: activation) == .providerLost)
     }
 
-    @Test("A2: those who serve one board agree on its barrier")
+    @Test("A2: all processes that serve a board must declare the same barrier")
     func barriersAgree() throws {
         var bench = try bench()
         #expect(throws: ServingRefusal.differs) { try bench.serve("checkout", by: 2) }
@@ -73,7 +73,7 @@ struct ActivationBarrierTests {
     // MARK: Identity
 
     @Test(
-        "A3: void is shared by all inputs; unique by equal ones; each by none",
+        "A3: a void barrier is shared by all inputs, a unique one by equal inputs, and an each barrier by none",
         arguments: ActivationBarrier.Option.allCases)
     func options(option: ActivationBarrier.Option) throws {
         var bench = try bench { $0.option = option }
@@ -103,7 +103,7 @@ struct ActivationBarrierTests {
 
     // MARK: Barriers before barriers
 
-    @Test("A2: a barrier has a barrier of its own; the one that did not complete is told")
+    @Test("A2: a barrier may have a barrier itself, and the error names the one that did not complete")
     func nested() throws {
         var bench = ActivationBench()
         try bench.serve("network")
@@ -121,7 +121,7 @@ struct ActivationBarrierTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("The client goes away: the whole chain of barriers that only it waits for is given up")
+    @Test("If a client disconnects, the chain of barriers that only it waits for is cancelled")
     func chainGivenUp() throws {
         var bench = ActivationBench()
         try bench.serve("network")

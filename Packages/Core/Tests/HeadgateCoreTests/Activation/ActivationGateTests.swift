@@ -24,7 +24,9 @@ struct ActivationGateTests {
 
     // MARK: Opening
 
-    @Test("A9, B30: closed and not flushable, until the first pending dispatch has started the board and it completed")
+    @Test(
+        "A9, B30: the gate is closed and not flushable until the first pending event has started the board and it completed"
+    )
     func opens() throws {
         let bench = bench()
         #expect(boards.asked.isEmpty)
@@ -41,7 +43,7 @@ struct ActivationGateTests {
         #expect(gate.states.map(\.state) == [.open] && gate.reason == nil)
     }
 
-    @Test("A9: a flush waits for it, and goes on by itself")
+    @Test("A9: a flush waits for the board, and then continues by itself")
     func flush() {
         let bench = bench()
         bench.track(1)
@@ -56,7 +58,7 @@ struct ActivationGateTests {
         #expect(answers.count == 1)
     }
 
-    @Test("A9: what it held says so: activation")
+    @Test("A9: held events are annotated with the reason activation")
     func annotated() {
         let bench = bench()
         bench.track(1)
@@ -66,7 +68,7 @@ struct ActivationGateTests {
         #expect(body.contains(#""queue_reason":"activation""#))
     }
 
-    @Test("A9: it lets everything through from then on, for good where sticky_ms is not given")
+    @Test("A9: after completion the gate stays open, forever without sticky_ms")
     func staysOpen() {
         let bench = bench()
         bench.track(1)
@@ -78,7 +80,7 @@ struct ActivationGateTests {
         #expect(bench.sender.sent == [[1], [2]] && boards.asked.count == 1)
     }
 
-    @Test("A9: sticky_ms: it closes again, and the next that waits starts the board")
+    @Test("A9: after sticky_ms the gate closes again, and the next pending event starts the board")
     func sticky() {
         let bench = bench(sticky: .seconds(60))
         bench.track(1)
@@ -124,7 +126,7 @@ struct ActivationGateTests {
     // MARK: Refusals
 
     @Test(
-        "A9: refused: again after a backoff that grows, and the cause is shown",
+        "A9: after a refusal the board is started again with a growing backoff, and the cause is shown",
         arguments: [
             (ActivationOutcome.completed(done: false, output: nil), "board login refused"),
             (.failed(ActivationFault(message: "wrong password")), "board login failed: wrong password"),
@@ -153,7 +155,7 @@ struct ActivationGateTests {
         #expect(bench.sender.sent == [[1, 2]])
     }
 
-    @Test("A9: once the board has completed, the wait after a refusal begins anew")
+    @Test("A9: completion resets the backoff after a refusal")
     func waitsBeginAnew() {
         let bench = bench(sticky: .seconds(60))
         bench.track(1)
@@ -173,7 +175,7 @@ struct ActivationGateTests {
         #expect(boards.asked.count == 5)
     }
 
-    @Test("A9: it tells whether the board runs, or nobody serves it")
+    @Test("A9: the status shows whether the board runs or is not served")
     func reasons() {
         let bench = bench()
         #expect(bench.barrier(ActivationGateTests.id)?.reason == "board login is run once something waits")
@@ -184,7 +186,7 @@ struct ActivationGateTests {
     }
 
     @Test(
-        "A9: an output that the dispatcher needs and cannot use is a refusal",
+        "A9: an output that the dispatcher requires but cannot use counts as a refusal",
         arguments: [nil, [:], ["token": ""], ["token": "a\nb"], ["token": ["a"]], "abc"] as [DataItem?])
     func badOutput(output: DataItem?) {
         let bench = bench(outputs: ["token"])
@@ -195,7 +197,7 @@ struct ActivationGateTests {
         #expect(bench.barrier(ActivationGateTests.id)?.reason == "board login put out no usable `token`")
     }
 
-    @Test("A9: the output goes with each batch")
+    @Test("A9: each batch carries the board's output")
     func output() {
         let bench = bench(outputs: ["token"])
         bench.track(1)
@@ -206,7 +208,7 @@ struct ActivationGateTests {
 
     // MARK: Changes
 
-    @Test("A dispatcher that is removed or gets another board gives its activation up")
+    @Test("Removing a dispatcher or changing its board cancels its activation")
     func givenUp() {
         let bench = bench()
         bench.track(1)
@@ -235,7 +237,7 @@ struct ActivationGateTests {
         #expect(bench.sender.sent == [[1], [2]] && boards.asked.count == 1)
     }
 
-    @Test("A removed dispatcher takes its gate along, and one that comes back has to ask again")
+    @Test("A removed dispatcher's gate is removed, and a restored one must activate the board again")
     func removed() {
         let bench = bench()
         bench.track(1)

@@ -314,7 +314,7 @@ struct ActivationRun {
 
 @Suite("Random activations")
 struct ActivationModelTests {
-    @Test("A1–A8: each ends once, none is run before its barriers, no cycle lives for ever, nothing is left")
+    @Test("A1–A8: each activation ends once and never runs before its barriers, every cycle ends, and no state is left")
     func rulesHold() {
         for seed in Seeds.first(400) {
             var run = ActivationRun(seed: seed)

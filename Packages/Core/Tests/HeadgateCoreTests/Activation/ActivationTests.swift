@@ -30,7 +30,7 @@ struct ActivationTests {
         #expect(bench.outcome(of: activation) == .failed(fault))
     }
 
-    @Test("A1: a board that nobody serves is not found, at once")
+    @Test("A1: activating an unserved board fails at once with not_found")
     func notServed() throws {
         var bench = ActivationBench()
         let activation = try bench.activate("checkout")
@@ -38,7 +38,7 @@ struct ActivationTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A1: wait_ms waits for a process; all who wait are served in the order in which they came")
+    @Test("A1: with wait_ms activations wait for a process, which runs them in order of arrival")
     func waitsForProvider() throws {
         var bench = ActivationBench()
         let patient = try (1...3).map { number in
@@ -56,7 +56,7 @@ struct ActivationTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A1: who waits without end waits until somebody serves the board")
+    @Test("A1: an activation that waits without limit waits until the board is served")
     func waitsWithoutEnd() throws {
         var bench = ActivationBench()
         let activation = try bench.activate("login") { $0.wait = nil }
@@ -67,7 +67,7 @@ struct ActivationTests {
         #expect(bench.outcome(of: activation) == .completed(done: true, output: nil))
     }
 
-    @Test("A1: no answer in time is a time-out, and a late answer changes nothing")
+    @Test("A1: a missing answer is a timeout, and a late answer has no effect")
     func timeout() throws {
         var bench = ActivationBench()
         try bench.serve("checkout")
@@ -83,7 +83,7 @@ struct ActivationTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A1: timeout_ms begins when the process is asked, and not while a barrier holds the board")
+    @Test("A1: timeout_ms counts from the request to the process, not while a barrier holds the board")
     func timeoutBehindBarrier() throws {
         var bench = ActivationBench()
         try bench.serve("auth")
@@ -98,7 +98,7 @@ struct ActivationTests {
         #expect(bench.outcome(of: activation) == .timedOut)
     }
 
-    @Test("A1: 30 seconds where nothing is said")
+    @Test("A1: the default timeout is 30 seconds")
     func usualTimeout() throws {
         var bench = ActivationBench()
         try bench.serve("checkout")
@@ -109,7 +109,7 @@ struct ActivationTests {
         #expect(bench.outcome(of: activation) == .timedOut)
     }
 
-    @Test("A1: the process goes away while it runs the board: provider_lost; others are not touched")
+    @Test("A1: if the process disconnects during a run, the activation ends with provider_lost, and others continue")
     func providerLost() throws {
         var bench = ActivationBench()
         try bench.serve("checkout", by: 1)
@@ -124,7 +124,7 @@ struct ActivationTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A1: several processes share the work: the least busy one, and of these the one that was asked longest ago")
+    @Test("A1: of several processes the least busy one gets the run, and among equals the one asked longest ago")
     func fairness() throws {
         var bench = ActivationBench()
         for provider in 1...3 { try bench.serve("checkout", by: provider) }
@@ -135,7 +135,7 @@ struct ActivationTests {
         #expect(bench.runs.last?.provider == 1)
     }
 
-    @Test("A1: a process that serves a board no more may finish what it runs, and gets nothing new")
+    @Test("A1: a process that stops serving a board may finish its runs, and gets no new ones")
     func unserve() throws {
         var bench = ActivationBench()
         try bench.serve("checkout")
@@ -149,7 +149,7 @@ struct ActivationTests {
         #expect(bench.machine.peers.isEmpty && bench.machine.boards.isEmpty)
     }
 
-    @Test("A1: an answer by another process than the one that was asked changes nothing")
+    @Test("A1: an answer from a process that was not asked has no effect")
     func foreignAnswer() throws {
         var bench = ActivationBench()
         try bench.serve("checkout", by: 1)
@@ -161,7 +161,7 @@ struct ActivationTests {
         #expect(bench.outcome(of: activation) == nil)
     }
 
-    @Test("The client goes away: its activations are given up, whatever they wait for")
+    @Test("If a client disconnects, its activations are cancelled, whatever they wait for")
     func clientLeaves() throws {
         var bench = ActivationBench()
         try bench.serve("checkout", behind: ActivationBarrier(board: "auth"))
@@ -177,7 +177,7 @@ struct ActivationTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("X2: a connection has so many activations under way and serves so many boards, and no more")
+    @Test("X2: the activations and the served boards of a connection are limited")
     func limits() throws {
         var limits = ActivationLimits()
         limits.activationsPerConnection = 2

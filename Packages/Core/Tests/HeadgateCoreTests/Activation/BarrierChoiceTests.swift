@@ -33,7 +33,7 @@ struct BarrierChoiceTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A2: a chosen barrier that is refused cancels the activation; an error in place of a choice ends it")
+    @Test("A2: a refused chosen barrier cancels the activation, and an error instead of a choice ends it")
     func refused() throws {
         var bench = try bench()
         let refused = try bench.activate("shop")
@@ -47,7 +47,7 @@ struct BarrierChoiceTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A2: no choice within timeout_ms ends the activation, and a late choice changes nothing")
+    @Test("A2: without a choice within timeout_ms the activation ends, and a late choice has no effect")
     func late() throws {
         var bench = try bench()
         let activation = try bench.activate("shop") { $0.timeout = .seconds(5) }
@@ -58,7 +58,7 @@ struct BarrierChoiceTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A2: the time of the choice is neither the barrier's nor the run's")
+    @Test("A2: the time limit of the choice is separate from those of the barrier and the run")
     func times() throws {
         var bench = try bench()
         let activation = try bench.activate("shop") { $0.timeout = .seconds(5) }
@@ -72,7 +72,7 @@ struct BarrierChoiceTests {
         #expect(bench.outcome(of: activation) == .timedOut)
     }
 
-    @Test("A2: only the process that was asked chooses, once, and a choice is no answer of a board")
+    @Test("A2: only the asked process may choose, and only once, and a choice is not accepted as a board's answer")
     func foreign() throws {
         var bench = try bench()
         try bench.serve("shop", by: 3, BoardServing(.chosen))
@@ -88,7 +88,9 @@ struct BarrierChoiceTests {
         #expect(bench.outcome(of: activation) == .completed(done: true, output: nil))
     }
 
-    @Test("A1, A6: a process that goes away before its choice: provider_lost, or another chooses for a barrier")
+    @Test(
+        "A1, A6: if a process disconnects before its choice, the activation ends, or for a barrier another process chooses"
+    )
     func gone() throws {
         var bench = try bench()
         let lost = try bench.activate("shop")
@@ -106,7 +108,7 @@ struct BarrierChoiceTests {
         #expect(bench.outcome(of: held) == .completed(done: true, output: nil))
     }
 
-    @Test("A7: the gateway comes before the choice, and a barrier that is both is run once")
+    @Test("A7: the gateway precedes the choice, and a chosen barrier that is also the gateway runs once")
     func gateway() throws {
         var bench = try bench()
         let shop = try #require(GatewayPattern("shop"))
@@ -119,7 +121,7 @@ struct BarrierChoiceTests {
         #expect(bench.running == ["shop"])
     }
 
-    @Test("A8: a board that chooses itself just runs; boards that choose each other are a circle")
+    @Test("A8: a board that chooses itself runs without a barrier, and boards that choose each other are a cycle")
     func circles() throws {
         var bench = try bench()
         try bench.activate("shop")
@@ -148,7 +150,7 @@ struct WithinRunTests {
         return bench
     }
 
-    @Test("A8: a gateway's process that activates a board behind the gateway in its run is told the circle at once")
+    @Test("A8: a gateway's run that activates a board behind the gateway fails at once with the cycle")
     func circle() throws {
         var bench = try bench()
         let home = try bench.activate("home")
@@ -164,7 +166,7 @@ struct WithinRunTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A4: a process that waits for its own run already joins it like any other")
+    @Test("A4: a process that already waits for its own run joins it like any other")
     func concurrent() throws {
         var bench = try bench()
         let first = try bench.activate("home", client: 2)
@@ -174,7 +176,8 @@ struct WithinRunTests {
         #expect([first, second].map(bench.outcome) == Array(repeating: .completed(done: true, output: nil), count: 2))
     }
 
-    @Test("A8: a program that names the run is told the circle, also one that waits for the run already")
+    @Test(
+        "A8: an activation that names its run fails with the cycle, even from a program that already waits for the run")
     func named() throws {
         var bench = try bench()
         try bench.activate("home")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Boards that wait for each other")
+@Suite("Cycles of boards")
 struct BoardCircleTests {
-    @Test("A8: who serves a board that would close a circle is refused, with the path")
+    @Test("A8: serving a board that would close a cycle is refused, with the path")
     func refused() throws {
         var bench = ActivationBench()
         try bench.serve("a", behind: ActivationBarrier(board: "b"))
@@ -16,7 +16,7 @@ struct BoardCircleTests {
         try bench.serve("c", behind: ActivationBarrier(board: "d"))
     }
 
-    @Test("A8: a board that is served behind itself just runs, gateway or not")
+    @Test("A8: a board that is its own barrier runs without it, with or without a gateway")
     func behindItself() throws {
         var bench = ActivationBench()
         try bench.serve("a", behind: ActivationBarrier(board: "a"))
@@ -35,7 +35,7 @@ struct BoardCircleTests {
         #expect(bench.outcome(of: second) == .completed(done: true, output: nil))
     }
 
-    @Test("A8: what is refused changes nothing: the board is served as before, with its old barrier")
+    @Test("A8: a refusal has no effect: the board keeps its old barrier")
     func refusedInVain() throws {
         var bench = ActivationBench()
         try bench.serve("a", behind: ActivationBarrier(board: "b"))
@@ -60,7 +60,7 @@ struct BoardCircleTests {
         #expect(bench.machine.boards.isEmpty && bench.machine.peers.isEmpty)
     }
 
-    @Test("A8: a circle through a gateway is refused too, unless the board is exempt or bypasses it")
+    @Test("A8: a cycle through a gateway is refused, unless the board is exempt from it or bypasses it")
     func throughGateway() throws {
         var bench = ActivationBench()
         let all = try #require(GatewayPattern("*"))
@@ -100,7 +100,7 @@ struct BoardCircleTests {
         #expect(bench.outcome(of: deep) == .completed(done: true, output: nil))
     }
 
-    @Test("A8: who joins a cycle is too deep where it would be too deep alone; the cycle goes on for the others")
+    @Test("A8: an activation that is too deep fails even if it joins a cycle, which continues for the others")
     func joinsTooDeep() throws {
         var bench = try chain()
         let deep = try bench.activate("b1")
@@ -112,7 +112,7 @@ struct BoardCircleTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A8: one who began a cycle and is too deep fails alone; the cycle goes on for those who joined it")
+    @Test("A8: an activation that started a cycle and is too deep fails alone, and the cycle continues for the others")
     func isJoinedTooDeep() throws {
         var bench = try chain()
         // The slow board keeps the earlier cycles running, so that another activation can join them.
@@ -133,7 +133,7 @@ struct BoardCircleTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A8: one who was deep and is gone makes nobody else too deep")
+    @Test("A8: a deep activation that has ended does not count for the depth of others")
     func tooDeepNoMore() throws {
         var bench = try chain()
         bench.machine.gateways = GatewayRules([
@@ -150,7 +150,7 @@ struct BoardCircleTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A8: a circle that settings closed later fails at once instead of waiting for ever")
+    @Test("A8: a cycle closed by a later change of settings fails at once")
     func closedLater() throws {
         var bench = ActivationBench()
         try bench.serve("auth", behind: ActivationBarrier(board: "database"))
@@ -162,7 +162,7 @@ struct BoardCircleTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A8: a chain that is put together from its end is no deeper than one that begins at its head")
+    @Test("A8: a chain has the same depth whether it is built from its end or from its head")
     func longChain() throws {
         var bench = ActivationBench()
         let last = 1000

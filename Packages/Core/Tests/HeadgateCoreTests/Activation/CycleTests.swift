@@ -26,7 +26,7 @@ struct CycleTests {
         #expect(bench.runs.map(\.activation) == activations)
     }
 
-    @Test("A4: false cancels all who wait, in order, and none is run")
+    @Test("A4: false cancels all waiting activations in order, and runs none")
     func cancelsAll() throws {
         var bench = try bench()
         let activations = try (1...3).map { _ in try bench.activate("checkout") }
@@ -35,7 +35,7 @@ struct CycleTests {
         #expect(bench.running.isEmpty && bench.machine.isForgetful)
     }
 
-    @Test("A4: nothing is remembered: who comes after the release belongs to the next cycle")
+    @Test("A4: an activation after the release belongs to the next cycle")
     func nextCycle() throws {
         var bench = try bench()
         try bench.activate("checkout")
@@ -44,7 +44,7 @@ struct CycleTests {
         #expect(bench.running == ["checkout", "auth"])
     }
 
-    @Test("A4: a refusal is not remembered either")
+    @Test("A4: an activation after a refusal belongs to the next cycle")
     func refusalForgotten() throws {
         var bench = try bench { $0.sticky = .seconds(60) }
         try bench.activate("checkout")
@@ -53,7 +53,7 @@ struct CycleTests {
         #expect(bench.running == ["auth"])
     }
 
-    @Test("A4: one who waits and goes away is passed over; the cycle goes on for the others")
+    @Test("A4: a waiting activation that disconnects is skipped, and the cycle continues for the others")
     func waiterLeaves() throws {
         var bench = try bench()
         let first = try bench.activate("checkout")
@@ -64,7 +64,7 @@ struct CycleTests {
         #expect(bench.runs.map(\.activation) == [second])
     }
 
-    @Test("A4, X2: nothing is kept of those who waited and are gone, however many there were")
+    @Test("A4, X2: activations that disconnected while waiting leave no state")
     func goneWaitersAreForgotten() throws {
         var bench = try bench()
         let first = try bench.activate("checkout", client: 1)
@@ -81,7 +81,7 @@ struct CycleTests {
         #expect(bench.runs.map(\.activation) == [first, last])
     }
 
-    @Test("A4: those in the middle, at the front and at the end may go; the others are released in order")
+    @Test("A4: after waiting activations disconnect at any position, the others are released in order")
     func anyWaiterLeaves() throws {
         var bench = try bench()
         let activations = try (1...6).map { _ in try bench.activate("checkout") }
@@ -91,7 +91,7 @@ struct CycleTests {
         #expect(bench.runs.map(\.activation) == [activations[1], activations[4], late])
     }
 
-    @Test("A4: sticky_ms of one who is gone does not count for those who come later")
+    @Test("A4: sticky_ms of a disconnected activation does not affect later ones")
     func stickyOfOneWhoIsGone() throws {
         var bench = try bench { $0.sticky = .seconds(60) }
         try bench.serve("strict", behind: ActivationBarrier(board: "auth"))
@@ -102,7 +102,7 @@ struct CycleTests {
         #expect(bench.machine.completed.isEmpty)
     }
 
-    @Test("A4: sticky_ms: a completion counts for so long, for the same identity only")
+    @Test("A4: a completion counts for sticky_ms, for the same identity only")
     func sticky() throws {
         var bench = try bench { $0.sticky = .seconds(60) }
         try bench.activate("checkout", mainboard: "shop")
@@ -118,7 +118,7 @@ struct CycleTests {
         #expect(bench.running == ["checkout", "auth", "auth"])
     }
 
-    @Test("A4: sticky_ms: each asker looks back as far as it says, and one without it not at all")
+    @Test("A4: each activation accepts completions as old as its own sticky_ms, and without it none")
     func stickyOfEach() throws {
         var bench = try bench { $0.sticky = .seconds(60) }
         var short = ActivationBarrier(board: "auth")
@@ -138,7 +138,7 @@ struct CycleTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A4: what sticky_ms remembers is bounded")
+    @Test("A4: the completions remembered for sticky_ms are bounded")
     func stickyBounded() {
         var completed = CompletedBarriers(mostWeight: 1000)
         let now = Instant(nanoseconds: 0)
@@ -158,7 +158,7 @@ struct CycleTests {
 
     // MARK: A5
 
-    @Test("A5: a barrier that takes too long cancels all who wait; its late answer changes nothing")
+    @Test("A5: a barrier that times out cancels all waiting activations, and its late answer has no effect")
     func timeout() throws {
         var bench = try bench { $0.timeout = .seconds(5) }
         let activation = try bench.activate("checkout")
@@ -171,7 +171,7 @@ struct CycleTests {
         #expect(late.isEmpty && bench.running == ["auth"])
     }
 
-    @Test("A5: 30 seconds where nothing is said")
+    @Test("A5: the default timeout of a barrier is 30 seconds")
     func usualTimeout() throws {
         var bench = try bench()
         let activation = try bench.activate("checkout")
@@ -181,7 +181,7 @@ struct CycleTests {
         #expect(bench.outcome(of: activation) == .cancelled(barrier: "auth", cause: .timeout))
     }
 
-    @Test("A5: on_timeout pass lets those through who asked for it")
+    @Test("A5: on timeout, activations with on_timeout pass continue")
     func passes() throws {
         var bench = try bench { $0.timeout = .seconds(5) }
         var passing = ActivationBarrier(board: "auth")
@@ -194,7 +194,7 @@ struct CycleTests {
         #expect(bench.running == ["poster"])
     }
 
-    @Test("A4, A5: a barrier that is passed for its time-out has not completed: sticky_ms remembers nothing")
+    @Test("A4, A5: a barrier passed on timeout has not completed, so sticky_ms does not apply")
     func passedIsNotSticky() throws {
         var bench = try bench {
             $0.timeout = .seconds(5)
@@ -208,7 +208,7 @@ struct CycleTests {
         #expect(bench.running == ["checkout", "auth"])
     }
 
-    @Test("A5: a barrier's time goes on while its own barrier runs")
+    @Test("A5: a barrier's timeout includes the run of its own barrier")
     func nestedTimeout() throws {
         var bench = ActivationBench()
         var slow = ActivationBarrier(board: "network")
@@ -224,7 +224,7 @@ struct CycleTests {
 
     // MARK: A6
 
-    @Test("A6: another process takes over the cycle; who waits notices nothing, and the time is not begun anew")
+    @Test("A6: another process takes over the cycle unnoticed, and the timeout does not restart")
     func handOver() throws {
         var bench = try bench()
         try bench.serve("auth", by: 8)
@@ -240,7 +240,7 @@ struct CycleTests {
         #expect(bench.outcome(of: activation) == .cancelled(barrier: "auth", cause: .timeout))
     }
 
-    @Test("A6: no other process: all who wait are cancelled, cause provider_lost")
+    @Test("A6: without another process all waiting activations are cancelled, with the cause provider_lost")
     func providerLost() throws {
         var bench = try bench()
         let activations = try (1...3).map { _ in try bench.activate("checkout") }
@@ -251,7 +251,7 @@ struct CycleTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A6: a process that both runs the barrier and waits for it leaves nothing behind")
+    @Test("A6: a process that both runs the barrier and waits for it leaves no state")
     func selfServing() throws {
         var bench = try bench()
         try bench.activate("checkout", client: 9)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Deadlines")
 struct DeadlinesTests {
-    @Test("The earliest comes first, of equal ones the one that was set first")
+    @Test("The earliest deadline comes first, and among equal ones the one set first")
     func order() {
         var deadlines = Deadlines<String>()
         for (key, time) in [("c", 30), ("a", 10), ("d", 30), ("b", 20)] {
@@ -18,7 +18,7 @@ struct DeadlinesTests {
         #expect(deadlines.isEmpty && deadlines.next == nil)
     }
 
-    @Test("Random runs beside a plain dictionary", arguments: Seeds.first(50))
+    @Test("Random operations agree with a plain dictionary", arguments: Seeds.first(50))
     func model(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var deadlines = Deadlines<Int>()

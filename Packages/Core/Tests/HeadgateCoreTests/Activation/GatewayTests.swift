@@ -12,13 +12,13 @@ struct GatewayTests {
         return GatewayRules(made, allowsBypass: allowsBypass)
     }
 
-    @Test("A7: a pattern is a name, or a prefix and *")
+    @Test("A7: a pattern is a name, or a prefix followed by *")
     func patterns() {
         for text in ["a", "shop.*", "*"] { #expect(GatewayPattern(text) != nil, "\(text)") }
         for text in ["", "**", "a*b", "*a", "a**", "a\u{7}"] { #expect(GatewayPattern(text) == nil, "\(text)") }
     }
 
-    @Test("A7: an exact name wins, then the longest prefix; exempt lifts it")
+    @Test("A7: an exact name has precedence over the longest prefix, and exempt removes the gateway")
     func precedence() throws {
         let rules = try rules(["*": "any", "shop*": "clerk", "shop.pay*": "pay", "shop.pay": "exact", "pub*": nil])
         let expected = [
@@ -28,7 +28,7 @@ struct GatewayTests {
         for (board, gateway) in expected { #expect(rules.barrier(before: board)?.board == gateway, "\(board)") }
     }
 
-    @Test("A7: the gateway first, then the board's own")
+    @Test("A7: the gateway runs before the board's own barrier")
     func order() throws {
         var bench = ActivationBench()
         bench.machine.gateways = try rules(["*": "gate", "auth": nil])
@@ -41,7 +41,7 @@ struct GatewayTests {
         }
     }
 
-    @Test("A7: it stands before boards run as barriers too")
+    @Test("A7: the gateway also applies to boards run as barriers")
     func beforeBarriers() throws {
         var bench = ActivationBench()
         bench.machine.gateways = try rules(["auth": "gate"])
@@ -53,7 +53,7 @@ struct GatewayTests {
         #expect(bench.outcome(of: activation) == .cancelled(barrier: "gate", cause: .refused))
     }
 
-    @Test("A7: a board that has its gateway as its own barrier asks it once")
+    @Test("A7: a board whose own barrier is its gateway runs it once")
     func sameTwice() throws {
         var bench = ActivationBench()
         bench.machine.gateways = try rules(["*": "gate"])
@@ -64,7 +64,7 @@ struct GatewayTests {
         #expect(bench.running == ["checkout"])
     }
 
-    @Test("A5, A7: and waits for it once, when it passes at its time-out")
+    @Test("A5, A7: a barrier that is also the gateway and passes on timeout is awaited once")
     func sameTwiceInVain() throws {
         var bench = ActivationBench()
         var slow = ActivationBarrier(board: "slow")
@@ -79,7 +79,7 @@ struct GatewayTests {
         #expect(bench.running == ["checkout"])
     }
 
-    @Test("A7: a board may bypass the gateway, unless the settings forbid it")
+    @Test("A7: a board may bypass the gateway unless the settings forbid that")
     func bypass() throws {
         let serving = BoardServing(bypassesGateway: true)
         var bench = ActivationBench()
@@ -93,7 +93,7 @@ struct GatewayTests {
         #expect(bench.running == ["checkout", "gate"] && bench.machine.deniedBypasses == ["checkout"])
     }
 
-    @Test("A7: who bypasses the gateway still waits for its own barrier, also where it is run as one")
+    @Test("A7: a board that bypasses the gateway still waits for its own barrier, even when it runs as a barrier")
     func bypassLiftsGatewayOnly() throws {
         var bench = ActivationBench()
         bench.machine.gateways = try rules(["*": "gate", "auth": nil])
@@ -111,7 +111,7 @@ struct GatewayTests {
         #expect(bench.ends.count == 2)
     }
 
-    @Test("A7: other rules count for those who come after them")
+    @Test("A7: changed gateway rules apply to later activations")
     func changed() throws {
         var bench = ActivationBench()
         for board in ["gate", "checkout"] { try bench.serve(board) }
@@ -134,7 +134,7 @@ struct GatewayTests {
         #expect(bench.running == ["gate"])
     }
 
-    @Test("A8: gateways before each other in a circle are found, with the path")
+    @Test("A8: a cycle of gateways is found, with its path")
     func circlesOfRules() throws {
         #expect(try rules(["*": "auth", "auth": "login"]).circle == ["auth", "login", "auth"])
         #expect(try rules(["*": "auth", "auth": "login", "login": nil]).circle == nil)

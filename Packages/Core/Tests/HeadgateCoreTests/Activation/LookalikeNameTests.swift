@@ -4,12 +4,12 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Names that look alike")
+@Suite("Names that differ only in their bytes")
 struct LookalikeNameTests {
     private let one = "caf\u{E9}"
     private let two = "cafe\u{301}"
 
-    @Test("A7: a gateway stands before the board of its very name")
+    @Test("A7: a gateway applies only to the board with exactly its name")
     func gateways() throws {
         let pattern = try #require(GatewayPattern(one))
         let rules = GatewayRules([pattern: .barrier(ActivationBarrier(board: "auth"))])
@@ -18,7 +18,7 @@ struct LookalikeNameTests {
         #expect(GatewayPattern(two) != pattern)
     }
 
-    @Test("A1: two boards are two, whatever they look like")
+    @Test("A1: boards with similar-looking names are different")
     func boards() {
         var boards = Boards()
         boards.add(one, BoardServing(), by: 1)
@@ -29,7 +29,7 @@ struct LookalikeNameTests {
         #expect(boards.serving(one) == nil && boards.serving(two) != nil)
     }
 
-    @Test("B29: two barriers that look alike both hold")
+    @Test("B29: barriers with similar-looking names are different")
     func barriers() throws {
         let bench = GateBench()
         let owner = RemoteBarrierOwner(number: 1, name: "x")

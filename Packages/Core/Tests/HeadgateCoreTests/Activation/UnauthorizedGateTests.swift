@@ -17,7 +17,7 @@ struct UnauthorizedGateTests {
         return bench
     }
 
-    @Test("A9: 401 makes the board run again, and the events go once more; a second one is judged by D3")
+    @Test("A9: 401 makes the board run again and the events are sent again, and a second 401 is handled as D3 says")
     func unauthorized() {
         let bench = bench()
         bench.track(2)
@@ -35,7 +35,7 @@ struct UnauthorizedGateTests {
         #expect(bench.summary().counters[.dead] == 2 && bench.summary().pending == 0)
     }
 
-    @Test("A9, D3: with no board before it any more, a 401 to what went out under one is judged at once")
+    @Test("A9, D3: after the board is removed, a 401 to a batch sent under it is handled at once as D3 says")
     func boardIsGone() {
         let bench = bench()
         bench.track(1)
@@ -49,7 +49,7 @@ struct UnauthorizedGateTests {
         #expect(bench.summary().counters[.dead] == 1 && boards.asked.count == 1)
     }
 
-    @Test("A9: the second time goes well: nothing is lost, and no attempt is charged")
+    @Test("A9: if the second delivery succeeds, nothing is lost and no attempt is charged")
     func renewed() {
         let bench = bench { $0.maxAttempts = 1 }
         bench.track(2)
@@ -64,7 +64,7 @@ struct UnauthorizedGateTests {
         #expect(bench.summary().counters[.sent] == 2 && bench.summary().counters[.dead] == 0)
     }
 
-    @Test("A9: events that were not there the first time have their own second time")
+    @Test("A9: events that were not in the first delivery get a second one of their own")
     func newcomers() {
         let bench = bench()
         bench.track(1)
@@ -82,7 +82,7 @@ struct UnauthorizedGateTests {
         #expect(bench.sender.sent == [[1], [1, 2], [2]])
     }
 
-    @Test("A9: another answer in between, and a 401 is the first one again")
+    @Test("A9: after another answer a 401 counts as the first again")
     func inBetween() {
         let bench = bench { $0.backoffCap = .milliseconds(500) }
         bench.track(1)
@@ -103,7 +103,7 @@ struct UnauthorizedGateTests {
         #expect(bench.summary().counters[.dead] == 1)
     }
 
-    @Test("A9: several batches that meet 401 under one opening have the board run once")
+    @Test("A9: several batches refused with 401 under one opening run the board once")
     func inFlight() {
         let bench = bench {
             $0.inFlight = 2
@@ -139,7 +139,7 @@ struct UnauthorizedGateTests {
         #expect(bench.summary().blockedBy.contains("ManualBarrier:collect") && bench.summary().pending == 1)
     }
 
-    @Test("A9, D2: an oversize event does not go once more; those behind it have a fresh start")
+    @Test("A9, D2: an oversize event is not sent again after 401, and later events are unaffected")
     func oversize() {
         let bench = bench { $0.byteLimit = 10 }
         bench.track(2)
@@ -164,7 +164,9 @@ struct UnauthorizedGateTests {
         }
     }
 
-    @Test("A9, D3: retry_failed_requests false: once more all the same, then dead as retries_off")
+    @Test(
+        "A9, D3: with retry_failed_requests false the events are still sent again once, then dead-lettered as retries_off"
+    )
     func retriesOff() {
         let bench = bench { $0.retryFailedRequests = false }
         refuseForEver(bench)
@@ -172,7 +174,7 @@ struct UnauthorizedGateTests {
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.retriesOff])
     }
 
-    @Test("A9, D3, D9: 401 that is retried runs the board each time; the first is not charged, the others are")
+    @Test("A9, D3, D9: a retried 401 runs the board each time, and only the first is not charged")
     func retried() {
         let bench = bench {
             $0.maxAttempts = 3
@@ -184,7 +186,7 @@ struct UnauthorizedGateTests {
         #expect(letters.map(\.reason) == [.maxAttempts] && letters.map(\.attempts) == [3])
     }
 
-    @Test("A9, D3: 401 that is not retried is dead after it went once more")
+    @Test("A9, D3: after a final 401 the events are sent again once, then dead-lettered")
     func notRetried() {
         let bench = bench()
         refuseForEver(bench)
@@ -192,7 +194,7 @@ struct UnauthorizedGateTests {
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.refusedStatus])
     }
 
-    @Test("A9: 403 is no 401: D3 judges it at once")
+    @Test("A9: 403 is handled at once as D3 says, unlike 401")
     func forbidden() {
         let bench = bench()
         bench.track(1)

@@ -7,7 +7,7 @@ import Testing
 struct BackoffBarrierTests {
     let bench = GateBench()
 
-    @Test("B28, D8: a wait is the barrier's closed state, with its cause and its end")
+    @Test("B28, D8: during a backoff the barrier is closed, with the cause and the end")
     func closedWhileWaiting() throws {
         bench.track(1)
         let start = bench.scheduler.wall
@@ -27,7 +27,7 @@ struct BackoffBarrierTests {
         #expect(try #require(bench.barrier("BackoffBarrier:collect")).states.map(\.state) == [.open])
     }
 
-    @Test("B28: it is always there, open, and never flushable")
+    @Test("B28: the BackoffBarrier always exists, is open by default, and is never flushable")
     func neverFlushable() throws {
         let summary = try #require(bench.barrier("BackoffBarrier:collect"))
         #expect(summary.states.map(\.state) == [.open])
@@ -41,7 +41,7 @@ struct BackoffBarrierTests {
         #expect(bench.sender.sent.count == 2)
     }
 
-    @Test("D5: a second failure never shortens a wait under way")
+    @Test("D5: a second failure never shortens a running wait")
     func longestWaitHolds() {
         let bench = GateBench {
             $0.inFlight = 2

@@ -3,11 +3,11 @@ import HeadgateCoreTesting
 import HeadgateData
 import Testing
 
-@Suite("Barriers as people see them")
+@Suite("Barrier summaries")
 struct BarrierSummaryTests {
     let bench = GateBench()
 
-    @Test("B10: the state is named with the moment of its last change")
+    @Test("B10: the summary has the state and the time of its last change")
     func stateAndSince() throws {
         let start = bench.scheduler.wall
         let barrier = SwitchBarrier(.open)
@@ -24,7 +24,7 @@ struct BarrierSummaryTests {
         #expect(summary.since == Timestamp(milliseconds: start.milliseconds + 5000))
     }
 
-    @Test("B10: whether it is flushable is named, and follows the barrier")
+    @Test("B10: the summary shows whether the barrier is flushable")
     func flushability() throws {
         let barrier = SwitchBarrier(.closed, isFlushable: nil)
         bench.gate.registerScopedBarrier(barrier, id: "door", scopes: [.all])
@@ -33,7 +33,7 @@ struct BarrierSummaryTests {
         #expect(try #require(bench.barrier("door")).isFlushable)
     }
 
-    @Test("B10: a dispatcher names the barriers that block it now, and during a flush those that block it then")
+    @Test("B10: a dispatcher's summary names the barriers that block it, or during a flush those that block the flush")
     func blockers() {
         let soft = SwitchBarrier(.closed)
         let firm = SwitchBarrier(.closed, isFlushable: false)
@@ -49,7 +49,7 @@ struct BarrierSummaryTests {
         #expect(bench.summary().isFlushing)
     }
 
-    @Test("B10: built-in barriers have a word of their own, any other's is its id")
+    @Test("B10: built-in barriers have display names, and other barriers use their ids")
     func words() throws {
         try bench.gate.addBarrier(id: "night", kind: "BatchingBarrier", scopes: nil, configuration: [:])
         bench.gate.registerScopedBarrier(SwitchBarrier(.open), id: "door", scopes: [.all])
@@ -61,7 +61,7 @@ struct BarrierSummaryTests {
             ])
     }
 
-    @Test("B10: an operator's reason and a wait's cause are told while they hold")
+    @Test("B10: an operator's reason and a backoff's cause are shown while they are in force")
     func reasons() throws {
         _ = bench.gate.pause("collect", reason: "maintenance", isFlushable: false) { _ in }
         #expect(try #require(bench.barrier("ManualBarrier:collect")).reason == "maintenance")
@@ -74,7 +74,7 @@ struct BarrierSummaryTests {
         #expect(try #require(bench.barrier("BackoffBarrier:collect")).reason == nil)
     }
 
-    @Test("B10: a configured barrier shows what it is configured with")
+    @Test("B10: a configured barrier shows its configuration")
     func configuration() throws {
         let configuration: DataObject = ["batch_size": 10]
         try bench.gate.addBarrier(

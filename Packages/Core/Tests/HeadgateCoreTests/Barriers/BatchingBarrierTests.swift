@@ -15,7 +15,7 @@ struct BatchingBarrierTests {
         return bench
     }
 
-    @Test("B22: the way opens once batch_size wait, and a batch takes all that wait; fewer wait again")
+    @Test("B22: the barrier opens at batch_size pending events, and a batch takes all of them")
     func threshold() throws {
         let bench = try bench(["batch_size": 3])
         bench.track(2)
@@ -30,7 +30,7 @@ struct BatchingBarrierTests {
         #expect(bench.sender.sent.last == [6, 7, 8])
     }
 
-    @Test("B22: what a batch leaves over waits for company")
+    @Test("B22: events left over by a batch wait for a full batch again")
     func restWaits() throws {
         let bench = try bench(["batch_size": 3]) { $0.dispatchLimit = 4 }
         bench.track(6)
@@ -70,7 +70,7 @@ struct BatchingBarrierTests {
         #expect(bench.sender.sent == [[1]])
     }
 
-    @Test("B22: what is in flight does not count as waiting")
+    @Test("B22: events in flight do not count as pending")
     func inFlightDoesNotCount() throws {
         let bench = try bench(["batch_size": 2])
         bench.track(2)
@@ -80,7 +80,7 @@ struct BatchingBarrierTests {
         #expect(bench.sender.sent == [[1, 2]])
     }
 
-    @Test("B22: it is flushable")
+    @Test("B22: the BatchingBarrier is flushable")
     func flushable() throws {
         let bench = try bench(["batch_size": 10])
         bench.track(3)
@@ -89,7 +89,7 @@ struct BatchingBarrierTests {
         #expect(bench.sender.sent == [[1, 2, 3]])
     }
 
-    @Test("B22: max_wait opens it once the oldest has waited so long")
+    @Test("B22: the barrier opens when the oldest event has waited for max_wait")
     func maxWait() throws {
         let bench = try bench(["batch_size": 10, "max_wait_ms": 5000])
         bench.track(1)
@@ -107,7 +107,7 @@ struct BatchingBarrierTests {
         #expect(bench.sender.sent.last == [3])
     }
 
-    @Test("B22: a wait that is over because nothing waits leaves no timer")
+    @Test("B22: a wait that ends without pending events leaves no timer")
     func leavesNoTimer() throws {
         let (scheduler, depths) = (ManualScheduler(), DepthBoard())
         let context = BarrierContext(scheduler: scheduler, queues: depths)
@@ -122,7 +122,7 @@ struct BatchingBarrierTests {
         #expect(watch.state == .closed && scheduler.nextDeadline == nil)
     }
 
-    @Test("B22: max_wait counts from receipt, also over a restart")
+    @Test("B22: max_wait counts from receipt, even across a restart")
     func maxWaitOverRestart() throws {
         let bench = try bench(["batch_size": 10, "max_wait_ms": 5000])
         bench.track(1)
@@ -138,7 +138,7 @@ struct BatchingBarrierTests {
         #expect(bench.sender.sent == [[1]])
     }
 
-    @Test("B22: expired events do not count, not even for the batch that they would have filled")
+    @Test("B22: expired events do not count, even for a batch that they would have filled")
     func expiredDoNotCount() throws {
         let bench = try bench(["batch_size": 3])
         bench.track(EventDraft(timeToLive: .seconds(1)))
@@ -159,7 +159,7 @@ struct BatchingBarrierTests {
         #expect(bench["collect"].sent.isEmpty)
     }
 
-    @Test("B22: a size or wait that is no whole number is a fault", arguments: ["batch_size", "max_wait_ms"])
+    @Test("B22: a batch size or wait that is not an integer is rejected", arguments: ["batch_size", "max_wait_ms"])
     func faults(key: String) {
         for value: DataItem in ["three", 1.5, [1]] {
             #expect(throws: BarrierConfigurationFault.self) { try BatchingSettings([key: value]) }
@@ -167,7 +167,7 @@ struct BatchingBarrierTests {
         #expect(throws: BarrierConfigurationFault.self) { try BatchingSettings(["max_wait_ms": 0]) }
     }
 
-    @Test("B7, B22: new settings work at once, and ones that it refuses leave the old ones")
+    @Test("B7, B22: new settings apply at once, and rejected ones leave the old ones in force")
     func updated() throws {
         let bench = GateBench()
         let depths = DepthBoard()

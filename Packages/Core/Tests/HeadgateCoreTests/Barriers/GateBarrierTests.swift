@@ -6,7 +6,7 @@ import Testing
 struct GateBarrierTests {
     let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
 
-    @Test("B1: a closed barrier holds its dispatcher and no other, and lets go when it opens")
+    @Test("B1: a closed barrier blocks only its dispatcher, until it opens")
     func closedAndOpened() {
         let barrier = SwitchBarrier(.closed)
         bench.gate.registerScopedBarrier(barrier, id: "door", scopes: [.dispatcher(id: "collect")])
@@ -28,7 +28,7 @@ struct GateBarrierTests {
         #expect(bench["collect"].sent == [[1]])
     }
 
-    @Test("B3: a barrier that has said nothing holds, for flushes too, and is shown as waiting")
+    @Test("B3: a barrier without a state blocks, even for flushes, and is shown as waiting")
     func silent() {
         let barrier = SwitchBarrier(nil)
         bench.gate.registerScopedBarrier(barrier, id: "mute", scopes: [.dispatcher(id: "collect")])
@@ -43,7 +43,7 @@ struct GateBarrierTests {
     }
 
     @Test(
-        "B4: a scope is a dispatcher's id or `all`, a list may name several, and an empty one switches the barrier off")
+        "B4: a scope is a dispatcher's id or `all`, a list may have several, and an empty one disables the barrier")
     func scopes() {
         let barrier = SwitchBarrier(.closed)
         let both = [BarrierScope(rawValue: "archive"), BarrierScope(rawValue: "collect")]
@@ -58,7 +58,7 @@ struct GateBarrierTests {
         #expect([BarrierScope.all, .dispatcher(id: "x")].map(\.rawValue) == ["all", "x"])
     }
 
-    @Test("B4: a scope that names an unknown dispatcher is kept, and takes effect when that appears")
+    @Test("B4: a scope with an unknown dispatcher is kept, and applies when the dispatcher appears")
     func unknownDispatcher() {
         let barrier = SwitchBarrier(.closed)
         bench.gate.registerScopedBarrier(barrier, id: "door", scopes: [.dispatcher(id: "later")])
@@ -72,14 +72,14 @@ struct GateBarrierTests {
         #expect(bench["later"].sent == [[1]])
     }
 
-    @Test("B4: a barrier before all stands before dispatchers that come later")
+    @Test("B4: a barrier with the scope all also applies to later dispatchers")
     func allCoversLater() {
         bench.gate.registerScopedBarrier(SwitchBarrier(.closed), id: "door", scopes: [.all])
         bench.add(DispatcherSettings(id: "later"))
         #expect(bench.summary(of: "later").blockedBy == ["door"])
     }
 
-    @Test("B6: closing a barrier stops the next batch, and leaves the one that is on its way")
+    @Test("B6: closing a barrier stops the next batch, but not a batch in flight")
     func closingWhileInFlight() {
         let barrier = SwitchBarrier(.open)
         bench.gate.registerScopedBarrier(barrier, id: "door", scopes: [.dispatcher(id: "collect")])
@@ -106,7 +106,7 @@ struct GateBarrierTests {
         #expect(bench.gate.barrierSummaries.count { $0.identity.id == "door" } == 1)
     }
 
-    @Test("B8: a barrier that is unregistered holds nothing; unregistering an unknown one changes nothing")
+    @Test("B8: an unregistered barrier blocks nothing, and unregistering an unknown one has no effect")
     func unregistered() {
         let barrier = SwitchBarrier(.closed)
         bench.gate.registerScopedBarrier(barrier, id: "door", scopes: [.all])
@@ -122,7 +122,7 @@ struct GateBarrierTests {
         #expect(bench.barrier("door") == nil)
     }
 
-    @Test("B11: what reaches the coordinator is checked to be on the scheduler")
+    @Test("B11: the coordinator checks that calls are on the scheduler")
     func onTheScheduler() {
         // The rule's first half is checked by the compiler: barriers and the gate are not Sendable, so code that passes
         // one to another thread does not compile.

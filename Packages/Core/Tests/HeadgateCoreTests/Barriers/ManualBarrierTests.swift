@@ -11,7 +11,7 @@ struct ManualBarrierTests {
         bench.settle()
     }
 
-    @Test("B23: pause holds one dispatcher, resume lets it go on")
+    @Test("B23: pause blocks one dispatcher, and resume opens it")
     func pauseAndResume() {
         pause()
         bench.track(1)
@@ -23,7 +23,7 @@ struct ManualBarrierTests {
         #expect(bench["collect"].sent == [[1]])
     }
 
-    @Test("B23: a flush goes through a pause only if it was made flushable", arguments: [false, true])
+    @Test("B23: a flush passes a pause only if the pause is flushable", arguments: [false, true])
     func flushablePause(isFlushable: Bool) {
         pause(isFlushable: isFlushable)
         bench.track(1)
@@ -32,7 +32,7 @@ struct ManualBarrierTests {
         #expect(bench["collect"].sent == (isFlushable ? [[1]] : []))
     }
 
-    @Test("B23: making a flushable pause firm never lets a flush slip through")
+    @Test("B23: making a flushable pause firm never lets a flush pass in between")
     func firmAgain() {
         pause(isFlushable: true)
         pause(isFlushable: false)
@@ -42,7 +42,9 @@ struct ManualBarrierTests {
         #expect(bench["collect"].sent.isEmpty)
     }
 
-    @Test("B23: a pause survives a restart with all that was said", arguments: [nil, "", "moving house: über 3 %"])
+    @Test(
+        "B23: a pause survives a restart with its reason and flushability",
+        arguments: [nil, "", "moving house: über 3 %"])
     func survives(reason: String?) throws {
         pause(isFlushable: true, reason: reason)
         try bench.restart()
@@ -64,7 +66,7 @@ struct ManualBarrierTests {
         #expect(bench["collect"].sent == [[1]])
     }
 
-    @Test("B23: the answer comes once it is kept, or tells why it is not kept yet")
+    @Test("B23: the answer comes when the pause is stored, or reports why it is not")
     func answered() {
         var answers: [StoreFault?] = []
         bench.store.memory.fault = .noRoom("full")
@@ -79,7 +81,7 @@ struct ManualBarrierTests {
         #expect(answers == [.noRoom("full"), nil])
     }
 
-    @Test("B23: there is nothing to pause under an unknown id")
+    @Test("B23: an unknown id cannot be paused")
     func unknown() {
         #expect(!bench.gate.pause("nobody", reason: nil, isFlushable: false) { _ in })
         #expect(!bench.gate.resume("nobody") { _ in })

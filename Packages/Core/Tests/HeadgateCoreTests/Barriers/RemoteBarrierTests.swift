@@ -16,7 +16,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B29: a client's barrier holds the dispatchers in its scopes until its owner opens it")
+    @Test("B29: a client's barrier blocks the dispatchers in its scopes until its owner opens it")
     func holds() throws {
         let scopes = [BarrierScope.dispatcher(id: "collect")]
         try barriers.register("door", RemoteBarrierRegistration(scopes: scopes, state: .closed), by: shop)
@@ -28,7 +28,7 @@ struct RemoteBarrierTests {
         #expect(bench["collect"].sent == [[1, 2]])
     }
 
-    @Test("B29: a state for one dispatcher, until one for all replaces it")
+    @Test("B29: a state for one dispatcher is in force until a state for all replaces it")
     func stateForOne() throws {
         try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
         try barriers.set("door", RemoteBarrierChange(state: .open, dispatcher: "collect"), by: shop)
@@ -39,7 +39,7 @@ struct RemoteBarrierTests {
         #expect(states() == ["archive": .closed, "collect": .closed])
     }
 
-    @Test("B2: its flushability may change, and a flush minds it")
+    @Test("B2: a change of flushability affects a running flush")
     func flushability() throws {
         try barriers.register("door", RemoteBarrierRegistration(state: .closed, isFlushable: false), by: shop)
         bench.track(1)
@@ -51,7 +51,7 @@ struct RemoteBarrierTests {
         #expect(bench["collect"].sent == [[1]])
     }
 
-    @Test("B4: a scope without its dispatcher is known, and takes effect when that appears")
+    @Test("B4: a scope with a missing dispatcher is kept, and applies when the dispatcher appears")
     func idleScope() throws {
         let scopes = [BarrierScope.dispatcher(id: "later")]
         try barriers.register("door", RemoteBarrierRegistration(scopes: scopes, state: .closed), by: shop)
@@ -64,7 +64,7 @@ struct RemoteBarrierTests {
         #expect(bench.summary(of: "later").blockedBy == ["door"])
     }
 
-    @Test("B29: each is its owner's alone")
+    @Test("B29: only its owner may change a barrier")
     func owners() throws {
         try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
         let refusal = RemoteBarrierRefusal.belongs(to: "shop")
@@ -78,7 +78,7 @@ struct RemoteBarrierTests {
     }
 
     @Test(
-        "B29: a disconnect is for all barriers of that owner, and for no other's",
+        "B29: a disconnect affects all barriers of that owner, and no others",
         arguments: [
             (RemoteBarrierRegistration.OnDisconnect.unregister, nil), (.open, BarrierState.open), (.close, .closed),
             (.keep, .open),
@@ -97,7 +97,7 @@ struct RemoteBarrierTests {
         #expect(bench.barrier("till")?.identity.owner == "till")
     }
 
-    @Test("B29: one left behind belongs to who registers it next")
+    @Test("B29: a barrier without an owner belongs to the next client that registers it")
     func takeover() throws {
         try barriers.register("door", RemoteBarrierRegistration(state: .open, onDisconnect: .close), by: shop)
         barriers.ownerLeft(1)
@@ -111,7 +111,7 @@ struct RemoteBarrierTests {
         #expect(states()?["collect"] == .open)
     }
 
-    @Test("B29: registered again, what becomes of it is what was said last, and nothing of before")
+    @Test("B29: after a repeated registration only the last on_disconnect applies")
     func registeredAgain() throws {
         try barriers.register("door", RemoteBarrierRegistration(state: .closed, onDisconnect: .keep), by: shop)
         try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
@@ -119,7 +119,7 @@ struct RemoteBarrierTests {
         #expect(bench.barrier("door") == nil)
     }
 
-    @Test("B29: one that is kept has its owner's reason; one that is closed or opened has no exceptions any more")
+    @Test("B29: a kept barrier keeps its owner's reason, and one closed or opened on disconnect has no exceptions")
     func leftBehind() throws {
         for onDisconnect in [RemoteBarrierRegistration.OnDisconnect.keep, .close] {
             let registration = RemoteBarrierRegistration(state: .closed, onDisconnect: onDisconnect)
@@ -133,7 +133,9 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B29, X2: there may be so many, those that are there may be registered again, and one that goes makes room")
+    @Test(
+        "B29, X2: the number of barriers is limited, existing ones may be registered again, and a removed one makes room"
+    )
     func most() throws {
         let registration = RemoteBarrierRegistration(scopes: [], state: .open)
         for number in 1...RemoteBarriers.most { try barriers.register("door-\(number)", registration, by: shop) }
@@ -145,7 +147,7 @@ struct RemoteBarrierTests {
         try barriers.register("another", registration, by: till)
     }
 
-    @Test("B29: the service's own barriers, and the names kept for them, are nobody's")
+    @Test("B29: clients cannot take the service's own barriers or reserved names")
     func servicesOwn() throws {
         bench.gate.registerScopedBarrier(SwitchBarrier(.open), id: "program", scopes: [.all])
         for id in ["program", "ManualBarrier:collect", "BackoffBarrier:later", "ActivationGate:x", "BatchingBarrier"] {
@@ -161,7 +163,7 @@ struct RemoteBarrierTests {
         try barriers.register("ManualBarriers", RemoteBarrierRegistration(state: .open), by: shop)
     }
 
-    @Test("B10: changes are told to those who watch: of ways, of barriers, of what a turn brought")
+    @Test("B10: watchers are notified of changes of dispatchers and barriers, combined per turn")
     func told() throws {
         var changes: [GateChange] = []
         let watching = bench.gate.changes.subscribe { changes.append($0) }
@@ -185,7 +187,7 @@ struct RemoteBarrierTests {
         #expect(changes.isEmpty && !bench.gate.isWatched)
     }
 
-    @Test("B10: what changes of a barrier is told, also before no dispatcher, and where no way changes")
+    @Test("B10: changes of a barrier are reported even if they affect no dispatcher")
     func toldWithoutWay() {
         let idle = SwitchBarrier(.closed)
         bench.gate.registerScopedBarrier(idle, id: "idle", scopes: [])
@@ -201,7 +203,7 @@ struct RemoteBarrierTests {
         watching.dispose()
     }
 
-    @Test("B10: many may watch: one that comes takes the place of no other, and one that goes leaves the others")
+    @Test("B10: several watchers are independent of each other")
     func toldToMany() throws {
         var told: [String] = []
         let first = bench.gate.changes.subscribe { _ in told.append("first") }
@@ -214,7 +216,7 @@ struct RemoteBarrierTests {
         first.dispose()
     }
 
-    @Test("B10: since is when the state changed, and not when another dispatcher came")
+    @Test("B10: since is the time of the last change of state, not that of a new dispatcher")
     func sinceStays() throws {
         try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
         let since = try #require(bench.barrier("door")?.since)
@@ -230,7 +232,7 @@ struct RemoteBarrierTests {
         #expect(bench.barrier("door")?.since == bench.scheduler.wall && bench.scheduler.wall != since)
     }
 
-    @Test("B10: outcomes count what became of events, retries too")
+    @Test("B10: outcomes count delivered, dead, expired, evicted and retried events")
     func outcomes() throws {
         bench.track(3)
         bench["collect"].answer(.status(503))
@@ -244,7 +246,7 @@ struct RemoteBarrierTests {
         #expect(outcomes[0].since(outcomes[0]).counters[.sent] == 0)
     }
 
-    @Test("B10: a dispatcher that comes back counts its outcomes anew, and none of them is less than none")
+    @Test("B10: a restored dispatcher restarts its outcome counts, which are never negative")
     func outcomesOfAnother() {
         bench.track(3)
         bench["archive"].answer(.delivered)
@@ -264,7 +266,7 @@ struct RemoteBarrierTests {
     // MARK: Restarts
 
     @Test(
-        "B29: a barrier that stays survives a restart, without an owner, in the state that on_disconnect says",
+        "B29: a kept barrier survives a restart without an owner, in the state that on_disconnect specifies",
         arguments: [
             (.open, .open, .open), (.close, .closed, .closed), (.keep, .open, .closed), (.unregister, nil, nil),
         ] as [(RemoteBarrierRegistration.OnDisconnect, BarrierState?, BarrierState?)])
@@ -292,7 +294,7 @@ struct RemoteBarrierTests {
         #expect(bench.barrier("door") == nil, "one that is registered again as one that goes does not come back")
     }
 
-    @Test("B29: what is changed of such a barrier is answered once it is stored, of another at once")
+    @Test("B29: changes of a kept barrier are answered when stored, and changes of others at once")
     func answeredWhenStored() throws {
         var answers: [String] = []
         func answer(_ name: String) -> (StoreFault?) -> Void { { answers.append($0 == nil ? name : "\(name) failed") } }
@@ -316,7 +318,7 @@ struct RemoteBarrierTests {
         #expect(bench.barrier("gate") == nil)
     }
 
-    @Test("B29: the settings of a start take the id of a barrier that was kept")
+    @Test("B29: a configured barrier replaces a kept one with the same id at a start")
     func givesWay() throws {
         try barriers.register("door", RemoteBarrierRegistration(state: .closed, onDisconnect: .close), by: shop)
         bench.settle()
@@ -327,7 +329,7 @@ struct RemoteBarrierTests {
         #expect(bench.barrier("door") == nil)
     }
 
-    @Test("Q11: a barrier is kept as these bytes; others are not taken for one")
+    @Test("Q11: a kept barrier has this encoding, and other bytes are rejected")
     func keptBytes() throws {
         var setting = RemoteBarrier.Setting(general: .init(state: .open), isFlushable: true)
         setting.exceptions = ["c": .init(state: .closed, reason: "no")]

@@ -3,17 +3,17 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("The way to a dispatcher")
+@Suite("The barriers of a dispatcher")
 struct WayTests {
     typealias Report = Way.Report
 
-    @Test("B1: without barriers the way is open")
+    @Test("B1: without barriers a dispatcher is open")
     func noBarrier() {
         #expect(Way().isOpen(flushing: false))
         #expect(Way().isOpen(flushing: true))
     }
 
-    @Test("B1: the way is open when every barrier is")
+    @Test("B1: a dispatcher is open if every barrier is")
     func everyBarrierCounts() {
         var way = Way()
         way.set(Report(state: .open, isFlushable: true), of: 1)
@@ -26,7 +26,7 @@ struct WayTests {
         #expect(way.isOpen(flushing: false))
     }
 
-    @Test("B2: a flush ignores closed flushable barriers, and one that is not flushable keeps the way closed")
+    @Test("B2: a flush ignores closed flushable barriers, but not other closed ones")
     func flushing() {
         var way = Way()
         way.set(Report(state: .closed, isFlushable: true), of: 1)
@@ -48,7 +48,7 @@ struct WayTests {
         #expect(!way.isOpen(flushing: true))
     }
 
-    @Test("B3: nor is a closed one a flush goes through before it has said whether it is flushable")
+    @Test("B3: a closed barrier of unknown flushability blocks a flush")
     func waitingForFlushability() {
         var way = Way()
         way.set(Report(state: .closed, isFlushable: nil), of: 1)

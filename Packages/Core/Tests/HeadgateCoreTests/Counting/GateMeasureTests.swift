@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "O1: an attempt is what came of it",
+        "O1: an attempt is counted by its outcome",
         arguments: [
             (.delivered, .delivered), (.status(503), .retry), (.status(400), .dead), (.status(413), .retry),
             (.noAnswer(cause: "refused"), .retry), (.returned(cause: "nobody"), .retry), (.lost(cause: "gone"), .retry),
@@ -51,7 +51,7 @@ import Testing
         #expect(counts == AttemptOutcome.allCases.map { $0 == outcome ? 1 : 0 })
     }
 
-    @Test("O1: with retries off an attempt that fails is dead")
+    @Test("O1: with retries off a failed attempt counts as dead")
     func retriesOff() {
         let bench = GateBench { $0.retryFailedRequests = false }
         bench.track(1)
@@ -59,7 +59,7 @@ import Testing
         #expect(measures(of: bench).attempts(.dead).count == 1)
     }
 
-    @Test("O1: an event that was delivered within its millisecond counts as one millisecond, and not as none")
+    @Test("O1: an event delivered within a millisecond counts as one millisecond, not as zero")
     func atOnce() {
         let bench = GateBench()
         bench.track(1)
@@ -67,7 +67,7 @@ import Testing
         #expect(measures(of: bench).delivery.sumAsTold == 0.001)
     }
 
-    @Test("O1: the time to acknowledge goes to the end of the commit; duplicates and what fails is none")
+    @Test("O1: the acknowledge time ends with the commit, and excludes duplicates and failures")
     func acknowledging() {
         let bench = GateBench()
         bench.track(EventDraft(id: "a"))
@@ -80,7 +80,7 @@ import Testing
         #expect(bench.gate.events.acknowledging.count == 1)
     }
 
-    @Test("O1: a barrier is closed for as long as it holds, flushable or not; one that says nothing yet holds")
+    @Test("O1: closed time counts while a barrier blocks, flushable or not, including a barrier without a state")
     func closed() {
         let bench = GateBench()
         let silent = SwitchBarrier(nil)
@@ -100,7 +100,7 @@ import Testing
         #expect(ways.allSatisfy { !$0.time.isClosed })
     }
 
-    @Test("O1: barriers that were open from the start have never been closed; those that are gone are told no more")
+    @Test("O1: a barrier that was always open has no closed time, and removed barriers are not reported")
     func opened() {
         let bench = GateBench()
         let door = SwitchBarrier(.closed)
@@ -113,7 +113,7 @@ import Testing
         #expect(times.allSatisfy { $0.time.total(at: bench.scheduler.now) == .zero })
     }
 
-    @Test("O1: two barriers of one id are told apart")
+    @Test("O1: two barriers with one id are distinguished")
     func twins() {
         let bench = GateBench()
         for _ in 1...2 { bench.gate.registerScopedBarrier(SwitchBarrier(.open), id: "door", scopes: [.all]) }

@@ -4,14 +4,14 @@ import Testing
 @testable import HeadgateCore
 
 @Suite("Histograms") struct HistogramTests {
-    @Test("O1: times are told in seconds, in buckets from 10 µs to 10 min")
+    @Test("O1: times are reported in seconds, in buckets from 10 µs to 10 min")
     func scale() {
         let bounds = Histogram.Scale.seconds.boundsAsTold
         #expect(bounds.first == "1e-05" && bounds.last == "600.0")
         #expect(zip(bounds, bounds.dropFirst()).allSatisfy { Double($0) ?? 0 < Double($1) ?? 0 })
     }
 
-    @Test("O1: a value is counted by its own bound and by all greater ones, and none is left out")
+    @Test("O1: each value is counted in its own bucket and in all greater ones")
     func edges() {
         var histogram = Histogram(.events)
         for value: Int64 in [1, 2, 3, 10_000, 10_001] { histogram.record(value) }
@@ -22,7 +22,7 @@ import Testing
         #expect(histogram.sumAsTold == 20_007)
     }
 
-    @Test("O1: a value that was there many times counts as often")
+    @Test("O1: a value recorded with a count counts that many times")
     func many() {
         var histogram = Histogram(.seconds)
         histogram.record(.milliseconds(3), times: 4)
@@ -32,7 +32,7 @@ import Testing
         #expect(histogram.cumulative.first == 1)
     }
 
-    @Test("O1: random values lie where a search through all bounds puts them", arguments: Seeds.first(20))
+    @Test("O1: random values are in the buckets that a linear search finds", arguments: Seeds.first(20))
     func model(_ seed: Seed) {
         var chance = SeededRandom(seed: seed)
         var histogram = Histogram(.seconds)
@@ -48,7 +48,7 @@ import Testing
 @Suite("Arrivals") struct ArrivalsTests {
     private func moment(_ microseconds: Int64) -> Instant { Instant(nanoseconds: microseconds * 1_000) }
 
-    @Test("O1: each event waits from its own turn on, those of one turn together")
+    @Test("O1: each event's wait starts with its turn, and events of one turn count together")
     func turns() {
         var arrivals = Arrivals()
         for time: Int64 in [0, 0, 1, 100, 3_000] { arrivals.note(at: moment(time)) }
@@ -59,7 +59,7 @@ import Testing
         #expect(histogram.sum == Double(3 * 4_000 + 3_900 + 1_000) * 1_000)
     }
 
-    @Test("O1: a stream that never pauses takes an entry for each 50 µs, and no event counts as later than it was")
+    @Test("O1: a continuous stream needs one entry per 50 µs, and no event counts as later than it arrived")
     func stream() {
         var arrivals = Arrivals()
         for time: Int64 in 0..<200 { arrivals.note(at: moment(time)) }
@@ -73,7 +73,7 @@ import Testing
 @Suite("Closed time") struct ClosedTimeTests {
     private func second(_ number: Int64) -> Instant { Instant(nanoseconds: number * 1_000_000_000) }
 
-    @Test("O1: all stretches count, the one under way too, and saying it twice changes nothing")
+    @Test("O1: all closed times count, including a running one, and a repeated state has no effect")
     func total() {
         var time = ClosedTime()
         #expect(time.total(at: second(5)) == .zero && !time.isClosed)

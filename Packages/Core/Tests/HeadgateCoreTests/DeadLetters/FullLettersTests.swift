@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Dead letters at their bounds")
+@Suite("Limits of dead letters")
 struct FullLettersTests {
     /// Creates a bench whose destinations refuse every event, with room for `count` dead letters.
     private func bench(
@@ -24,7 +24,7 @@ struct FullLettersTests {
         bench.summary(of: id).blockedBy.contains("DeadLettersBarrier:\(id)")
     }
 
-    @Test("D10, P1: with no room for its dead letter an event stays in the queue, and its dispatcher is held")
+    @Test("D10, P1: without room for its dead letter an event stays in the queue, and its dispatcher is blocked")
     func held() {
         let bench = bench(5)
         bench.track(20)
@@ -39,7 +39,7 @@ struct FullLettersTests {
         #expect(bench.barrier("DeadLettersBarrier:collect")?.reason != nil)
     }
 
-    @Test("D10: requeuing and purging make room, and the dispatcher goes on; so does a raised limit")
+    @Test("D10: requeuing, purging or a higher limit makes room, and the dispatcher continues")
     func opened() throws {
         let bench = bench(4)
         bench.track(10)
@@ -61,7 +61,7 @@ struct FullLettersTests {
         #expect(other.store.memory.deadLetters.count == 7 && isHeld(other))
     }
 
-    @Test("D10: other dispatchers are not affected as long as none of their events dies")
+    @Test("D10: other dispatchers are not affected until one of their events must be dead-lettered")
     func others() {
         let bench = bench(2, dispatchers: ["bad", "good"])
         bench["good"].reply = { _ in .delivered }
@@ -70,14 +70,14 @@ struct FullLettersTests {
         #expect(bench.summary(of: "good").counters[.sent] == 10)
     }
 
-    @Test("D10: bytes bound dead letters, too; a single one may be larger")
+    @Test("D10: dead letters are also limited in bytes, except for a single larger one")
     func bytes() {
         let bench = bench(100, bytes: 10)
         bench.track(4)
         #expect(bench.store.memory.deadLetters.count == 1 && isHeld(bench))
     }
 
-    @Test("D10: with drop_oldest the oldest make room, and are counted")
+    @Test("D10: with drop_oldest the oldest dead letters are dropped and counted")
     func dropped() {
         let bench = bench(5, full: .dropOldest)
         bench.track(20)
@@ -85,7 +85,8 @@ struct FullLettersTests {
         #expect(!isHeld(bench) && bench.counters[.droppedLetters] == 15 && bench.gate.stored.events == 0)
     }
 
-    @Test("D10: what a store cannot write takes room, too: nothing is left out", arguments: DeadLettersFull.allCases)
+    @Test(
+        "D10: unwritten dead letters count towards the limit, and none is dropped", arguments: DeadLettersFull.allCases)
     func unwritten(full: DeadLettersFull) {
         let bench = bench(5, full: full)
         bench.store.writeFault = .noRoom("full")
@@ -99,7 +100,7 @@ struct FullLettersTests {
         #expect(bench.store.memory.deadLetters.count == 5 && isHeld(bench) == (full == .hold))
     }
 
-    @Test("Q3: a start counts the dead letters that there are, and holds again")
+    @Test("Q3: a start counts the stored dead letters, and blocks again")
     func overRestart() throws {
         let bench = bench(5)
         bench.track(20)
@@ -107,7 +108,7 @@ struct FullLettersTests {
         #expect(isHeld(bench) && bench.store.memory.deadLetters.count == 5 && bench.summary().pending == 15)
     }
 
-    @Test("D10: status warns at four fifths")
+    @Test("D10: status warns at 80 % of the limit")
     func warning() {
         let bench = bench(5)
         bench.track(3)

@@ -35,7 +35,7 @@ struct RequeueTests {
         return page
     }
 
-    @Test("D10: a requeued event goes once more under its id, with a new place and as a first attempt")
+    @Test("D10: a requeued event is sent again with its id, a new sequence number and attempt 1")
     func again() throws {
         bury(1, EventDraft(id: "a", key: "k", data: #"{"n":1.50}"#))
         bench.advance(by: .seconds(60))
@@ -52,7 +52,7 @@ struct RequeueTests {
         #expect((counters[.dead], counters[.requeued], counters[.delivered], counters[.duplicates]) == (1, 1, 1, 0))
     }
 
-    @Test("D10: the numbers of digits may differ, and those behind the requeued one are whole")
+    @Test("D10: a requeued event's number may have another length, and the following members stay intact")
     func moreDigits() {
         bury(1, EventDraft(id: "first", data: #"{"n":1}"#))
         bench.sender.reply = { _ in .delivered }
@@ -65,14 +65,14 @@ struct RequeueTests {
         #expect(String(decoding: body, as: UTF8.self).hasSuffix(#""context":{},"data":{"n":1}}]"#))
     }
 
-    @Test("Q7: the id is still known: the client's own repeat is a duplicate, the requeued event is none")
+    @Test("Q7: a client's repeat of the id is a duplicate, but the requeued event is not")
     func duplicates() {
         bury(1, EventDraft(id: "a"))
         #expect(requeue() == .success(1))
         #expect(bench.track(EventDraft(id: "a")) == .duplicate(1))
     }
 
-    @Test("D10: a purge means the letters of its moment: what dies while its pages go stays")
+    @Test("D10: a purge covers the dead letters at its start, and later ones stay")
     func purgeThere() throws {
         bury(600)
         let event = try #require(letters(limit: 1)?.letters.first).letter
@@ -84,7 +84,7 @@ struct RequeueTests {
         #expect(letters()?.letters.map(\.number) == [601, 602, 603])
     }
 
-    @Test("D10: it goes to the dispatcher it died for alone, whatever the load rules say now")
+    @Test("D10: a requeued event goes only to its former dispatcher, whatever the load rules are now")
     func oneDispatcher() {
         let bench = GateBench([DispatcherSettings(id: "a"), DispatcherSettings(id: "b")])
         bench.track(1)
@@ -103,7 +103,7 @@ struct RequeueTests {
         #expect(bench["a"].delivered == [2] && bench["b"].delivered == [1])
     }
 
-    @Test("D10: of one dispatcher, or of some numbers; what is not there is not counted")
+    @Test("D10: a requeue selects one dispatcher or some numbers, and missing ones are not counted")
     func selection() {
         bury(4)
         #expect(requeue([2, 4, 99]) == .success(2))
@@ -113,7 +113,7 @@ struct RequeueTests {
         #expect(!bench.gate.purgeDeadLetters(of: "nowhere") { _ in })
     }
 
-    @Test("D10: a letter requeued twice at once is sent once")
+    @Test("D10: a dead letter requeued twice at once is sent once")
     func twiceAtOnce() {
         bury(3)
         var counts: [Int] = []
@@ -123,7 +123,7 @@ struct RequeueTests {
         #expect(bench.summary().pending + bench.summary().inFlight == 3)
     }
 
-    @Test("D10: what dies again while many are requeued is a new letter, and is not requeued without end")
+    @Test("D10: an event dead-lettered again during a requeue is a new dead letter, and is not requeued again")
     func dyingAgain() {
         bench.sender.reply = { _ in .status(400) }
         bench.track(600)
@@ -133,7 +133,7 @@ struct RequeueTests {
     }
 
     @Test(
-        "Q4: without room the letters stay, also where the oldest would make room",
+        "Q4: without room in the queue dead letters stay, even with drop_oldest",
         arguments: StoreLimits.Overflow.allCases)
     func full(_ overflow: StoreLimits.Overflow) {
         var limits = StoreLimits()
@@ -147,7 +147,7 @@ struct RequeueTests {
         #expect(bench.gate.stored.events == 3 && bench.counters[.evicted] == 0)
     }
 
-    @Test("D10: where the store fails the letters stay, and nothing is sent")
+    @Test("D10: if the store fails the dead letters stay, and nothing is sent")
     func storeFails() {
         bury(2)
         bench.store.memory.fault = .noRoom("full")
@@ -158,7 +158,7 @@ struct RequeueTests {
         #expect(requeue() == .success(2))
     }
 
-    @Test("D10: a time to live and the store's limit of age count anew, so that what is requeued does not end at once")
+    @Test("D10: time to live and maximum age restart, so that a requeued event does not expire at once")
     func ages() {
         var limits = StoreLimits()
         limits.maxAge = .seconds(3600)
@@ -173,7 +173,7 @@ struct RequeueTests {
         #expect(bench.summary().pending == 0 && bench.counters[.expired] == 1)
     }
 
-    @Test("D10: a requeued event and a letter that is left come back after a restart")
+    @Test("D10: requeued events and remaining dead letters survive a restart")
     func restart() throws {
         bury(2)
         #expect(requeue([1]) == .success(1))
@@ -182,7 +182,7 @@ struct RequeueTests {
         #expect(letters()?.letters.map(\.number) == [2])
     }
 
-    @Test("D10: a removed dispatcher's letters stay, and go when it is back")
+    @Test("D10: a removed dispatcher's dead letters stay, and can be requeued when it is back")
     func removed() {
         bury(1)
         bench.gate.removeDispatcher("collect")
@@ -195,7 +195,7 @@ struct RequeueTests {
         #expect(bench.sender.sent == [[2]])
     }
 
-    @Test("D10: pages go on where the one before ended")
+    @Test("D10: each page continues after the previous one")
     func pages() throws {
         bury(5)
         let first = try #require(letters(limit: 2))
@@ -204,7 +204,7 @@ struct RequeueTests {
         #expect(second.letters.map(\.number) == [3, 4, 5] && second.next == nil)
     }
 
-    @Test("D10: purged letters are gone, the others stay")
+    @Test("D10: purged dead letters are removed, and the others stay")
     func purge() {
         bury(5)
         var count: Int?
@@ -215,7 +215,7 @@ struct RequeueTests {
     }
 
     @Test(
-        "D10: the attempts in a letter count the one after which the event was given up",
+        "D10: the attempts of a dead letter include the last one",
         arguments: [
             (SendResult.status(400), DeadLetter.Reason.refusedStatus, 1), (.status(413), .tooLarge, 1),
         ])
@@ -227,7 +227,7 @@ struct RequeueTests {
         #expect(bench.store.memory.deadLetters.map(\.attempts) == [attempts])
     }
 
-    @Test("D9: network errors are no attempts in a letter, which tells all the same since when it failed")
+    @Test("D9: network errors are not counted as attempts of a dead letter, but its first failure is recorded")
     func networkErrors() throws {
         bench.track(1)
         let start = bench.scheduler.wall
@@ -242,7 +242,7 @@ struct RequeueTests {
         #expect(letter.firstFailedAt == start && letter.diedAt == bench.scheduler.wall)
     }
 
-    @Test("X2: a letter that is larger than a page comes alone")
+    @Test("X2: a dead letter larger than a page is returned alone")
     func hugeLetters() throws {
         bury(2, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 600_000))"}"#))
         let page = try #require(letters())
@@ -250,7 +250,7 @@ struct RequeueTests {
         #expect(letters(after: 1)?.letters.count == 1)
     }
 
-    @Test("D10, X2: a page ends before it is too large")
+    @Test("D10, X2: a page is limited in size")
     func largePage() throws {
         bury(4, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 200_000))"}"#))
         let page = try #require(letters())

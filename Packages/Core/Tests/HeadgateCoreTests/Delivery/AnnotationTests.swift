@@ -23,7 +23,7 @@ struct AnnotationTests {
         bench.settle()
     }
 
-    @Test("D13: an event that a barrier held says so, and why; one that was not says nothing")
+    @Test("D13: an event held by a barrier is annotated with the reason, and others are not")
     func held() {
         bench.gate.network.value = .connected(.wifi)
         pause()
@@ -39,7 +39,7 @@ struct AnnotationTests {
     }
 
     @Test(
-        "D13: the annotation takes the place of the event's own members of its names, however they are spelled",
+        "D13: the annotation replaces the event's own members of the same names, however they are escaped",
         arguments: [
             #"{"was_queued":"x","a":1,"queue_reason":"y","network_connection_type":"z"}"#,
             #"{"a":1,"was\u005fqueued":"x"}"#, #"{"queue_reason":{"was_queued":1},"a":1,"queue_reason":2}"#,
@@ -54,7 +54,7 @@ struct AnnotationTests {
             lastData == [#"{"a":1,"was_queued":"true","queue_reason":"manual","network_connection_type":"wifi"}"#])
     }
 
-    @Test("D13: members whose names only look alike stay, and so do those inside other values")
+    @Test("D13: members with similar names stay, and so do nested members")
     func alikeMembers() {
         pause()
         bench.track(
@@ -67,7 +67,7 @@ struct AnnotationTests {
             ])
     }
 
-    @Test("P6: what is delivered has no line ends and tabs between its tokens, and all characters in its strings")
+    @Test("P6: delivered JSON has no line ends and tabs between tokens, and its strings are unchanged")
     func whiteSpace() {
         let data = "{\r\n\t\"a b\":\r1, \"c\":\t[ \"d\\te\u{7F}é😀\"\r ]}"
         bench.track(1, EventDraft(data: data))
@@ -75,7 +75,7 @@ struct AnnotationTests {
         #expect(lastData == [spaces])
     }
 
-    @Test("D13: in empty data, with spaces or without, nothing but the annotation", arguments: ["{}", "{ \n\t}"])
+    @Test("D13: empty data, with or without spaces, contains only the annotation", arguments: ["{}", "{ \n\t}"])
     func emptyData(data: String) throws {
         pause()
         bench.track(1, EventDraft(data: data))
@@ -85,7 +85,7 @@ struct AnnotationTests {
         #expect(object == ["was_queued": "true", "queue_reason": "manual"])
     }
 
-    @Test("D13: the reasons are joined, in the order in which they came, each once")
+    @Test("D13: the reasons are joined in order of occurrence, each once")
     func severalReasons() {
         let door = SwitchBarrier(.closed)
         bench.gate.registerScopedBarrier(door, id: "door \"1\"", scopes: [.all])
@@ -101,7 +101,7 @@ struct AnnotationTests {
         #expect(lastData == [#"{"was_queued":"true","queue_reason":"door \"1\",manual"}"#])
     }
 
-    @Test("D13: an event that came when a barrier was open again does not have its reason")
+    @Test("D13: an event that arrives after a barrier opened does not have its reason")
     func onlyTheHeld() {
         let door = SwitchBarrier(.closed)
         bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
@@ -119,7 +119,7 @@ struct AnnotationTests {
             ])
     }
 
-    @Test("D13: an event that waited for company says so; the one that made the batch full does not")
+    @Test("D13: events that waited for a full batch are annotated, but not the event that completed it")
     func batching() throws {
         try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 2])
         bench.track(1)
@@ -127,14 +127,14 @@ struct AnnotationTests {
         #expect(lastData == [#"{"was_queued":"true","queue_reason":"batching"}"#, "{}"])
     }
 
-    @Test("D13: an event that goes at once through a batching barrier was not held")
+    @Test("D13: an event sent at once through a batching barrier is not annotated")
     func notHeldByBatching() throws {
         try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 1])
         bench.track(1)
         #expect(lastData == ["{}"])
     }
 
-    @Test("D13: a retry's wait is a reason")
+    @Test("D13: a retry's backoff is a reason")
     func backoff() {
         bench.track(1)
         bench.sender.answer(.status(503))
@@ -142,7 +142,7 @@ struct AnnotationTests {
         #expect(lastData == [#"{"was_queued":"true","queue_reason":"backoff"}"#])
     }
 
-    @Test("D13: what a flush released says what held it, and what came behind the flush as well")
+    @Test("D13: events sent by a flush are annotated, and so are events after the flush")
     func releasedByFlush() throws {
         _ = bench.gate.pause("collect", reason: nil, isFlushable: true) { _ in }
         try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
@@ -159,7 +159,7 @@ struct AnnotationTests {
         #expect(lastData.last == "{}")
     }
 
-    @Test("D13: waiting for the batch in front is not being held")
+    @Test("D13: waiting for an earlier batch does not count as being held")
     func behindAnother() {
         bench.track(1)
         bench.track(1)
@@ -168,7 +168,7 @@ struct AnnotationTests {
         #expect(lastData == ["{}"])
     }
 
-    @Test("D13: a barrier that closed and opened while an event was on its way did not hold that event")
+    @Test("D13: a barrier that closed and opened while an event was in flight did not hold that event")
     func onItsWay() {
         let door = SwitchBarrier(.open)
         bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
@@ -186,7 +186,7 @@ struct AnnotationTests {
             ])
     }
 
-    @Test("D13: nor did it where others before that event waited")
+    @Test("D13: such a barrier did not hold the event even if earlier events were pending")
     func onItsWayBehindOthers() {
         let bench = GateBench { ($0.dispatchLimit, $0.inFlight) = (1, 2) }
         let door = SwitchBarrier(.open)
@@ -210,7 +210,7 @@ struct AnnotationTests {
     }
 
     @Test(
-        "D13: a list of words annotates what a barrier with one of them held, with all its reasons",
+        "D13: annotate_queued as a list annotates events held by one of the listed reasons, with all reasons",
         arguments: [(["manual", "consent"], true), (["connectivity"], false), (["door"], true)] as [(Set<String>, Bool)]
     )
     func words(words: Set<String>, isAnnotated: Bool) {
@@ -227,7 +227,7 @@ struct AnnotationTests {
         #expect(!isAnnotated || bodies.contains("manual") && bodies.contains("door"))
     }
 
-    @Test("D13: annotate_queued switches it off")
+    @Test("D13: annotate_queued false disables the annotation")
     func switchedOff() {
         let bench = GateBench { $0.annotateQueued = false }
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }

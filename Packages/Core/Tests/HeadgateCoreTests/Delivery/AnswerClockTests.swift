@@ -2,9 +2,9 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Clock of answers")
+@Suite("The clock of max_retry_age")
 struct AnswerClockTests {
-    @Test("D9: each moment in which the destination was heard counts once, as a slow count of them says")
+    @Test("D9: each moment of attempts and waits counts once, as in a simple model")
     func model() throws {
         for seed: UInt64 in 1...300 {
             var random = SeededRandom(seed: seed)

@@ -25,7 +25,7 @@ struct BatchTests {
 
     static let formats: [BatchFormat] = [.jsonArray, .ndjson, .envelope(schema: "shop \"v1\"")]
 
-    @Test("D1: byte_limit is the exact serialised size, with all that stands around the events", arguments: formats)
+    @Test("D1: byte_limit is the exact serialised size, including everything around the events", arguments: formats)
     func byteLimit(format: BatchFormat) throws {
         let draft = EventDraft(data: #"{"a":"ä"}"#)
         let size = try eventSize(draft)
@@ -41,7 +41,7 @@ struct BatchTests {
         }
     }
 
-    @Test("D1: the body is laid as the destination wants it, and each event's place is told", arguments: formats)
+    @Test("D1: the body has the destination's format, with the range of each event", arguments: formats)
     func body(format: BatchFormat) throws {
         let bench = GateBench([DispatcherSettings(id: "collect")], format: format)
         bench.track(3)
@@ -52,7 +52,7 @@ struct BatchTests {
         for piece in pieces { #expect(try JSONSerialization.jsonObject(with: Data(piece)) is [String: Any]) }
     }
 
-    @Test("O1: what is on its way is told in bytes, of all batches together, until each is answered")
+    @Test("O1: the bytes in flight are the sum over all unanswered batches")
     func bytesInFlight() {
         var settings = DispatcherSettings(id: "collect")
         (settings.inFlight, settings.dispatchLimit) = (2, 3)
@@ -66,14 +66,14 @@ struct BatchTests {
         }
     }
 
-    @Test("D1: a destination that takes one event at a time gets one")
+    @Test("D1: a destination that accepts one event at a time gets one")
     func oneAtATime() {
         let bench = GateBench([DispatcherSettings(id: "collect")], format: .single, reply: { _ in .delivered })
         bench.track(3)
         #expect(bench.sender.sent == [[1], [2], [3]])
     }
 
-    @Test("K3, Q7: one id is not twice in a batch whose events are told apart by it")
+    @Test("K3, Q7: a batch with outcomes by id never has the same id twice")
     func distinctIds() {
         let bench = GateBench(
             [DispatcherSettings(id: "collect")], format: .distinctJSONArray, reply: { _ in .delivered })
@@ -87,7 +87,7 @@ struct BatchTests {
         #expect(others.sender.sent == [[1, 2, 3, 4, 5, 6, 7]])
     }
 
-    @Test("D2: an event over byte_limit goes alone, in its turn, and is not retried after an answer")
+    @Test("D2: an event over byte_limit is sent alone, in order, and is not retried after an answer")
     func oversize() throws {
         let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 2000))"}"#)
         let bench = GateBench { $0.byteLimit = 1000 }
@@ -104,7 +104,7 @@ struct BatchTests {
         #expect(bench.counters[.dead] == 1)
     }
 
-    @Test("D2: without an answer it waits at the head like any other, however often that happens, and charges nothing")
+    @Test("D2: without an answer an oversize event is retried like any other, without charge")
     func oversizeInOutage() {
         let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 2000))"}"#)
         let bench = GateBench { $0.byteLimit = 1000 }
@@ -124,7 +124,7 @@ struct BatchTests {
     }
 
     @Test(
-        "D2: it is dead after any answer that is no success, and delivered when it is taken",
+        "D2: an oversize event is dead-lettered after any answer except success",
         arguments: [SendResult.status(503), .status(500), .status(400), .status(413), .delivered])
     func oversizeOutcome(result: SendResult) {
         let bench = GateBench { $0.byteLimit = 10 }
@@ -136,7 +136,7 @@ struct BatchTests {
         #expect(bench.store.memory.deadLetters.map(\.reason) == (result == .delivered ? [] : [.oversize]))
     }
 
-    @Test("K1: the idempotency key is the same for the same events, and another for others")
+    @Test("K1: the idempotency key is equal for the same events, and differs for others")
     func idempotencyKey() {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(3)
@@ -150,7 +150,7 @@ struct BatchTests {
         #expect(bench.sender.batches.map(\.number) == [1, 2, 3])
     }
 
-    @Test("K1: events of the same ids in other namespaces, or others in between, have another key")
+    @Test("K1: events with equal ids in other namespaces, or with others in between, have another key")
     func otherEvents() {
         func key(_ events: (id: String, number: SequenceNumber)...) -> String {
             Batch(
@@ -171,7 +171,7 @@ struct BatchTests {
         bench[dispatcher].batches.flatMap { [$0.idempotencyKey, $0.deduplicationKey(of: $0.events[0])] }
     }
 
-    @Test("K8: keys of two dispatchers, and of two stores, differ for the same event; they are words for a header")
+    @Test("K8: the keys of an event differ between dispatchers and stores, and are valid in a header")
     func otherSenders() {
         var all: [String] = []
         for _ in 0..<2 {
@@ -184,7 +184,7 @@ struct BatchTests {
         #expect(all.allSatisfy { $0.utf8.allSatisfy(isPlain) && $0.utf8.count < 100 })
     }
 
-    @Test("K8: a key stays over a restart, and an event that is requeued has another")
+    @Test("K8: a key is stable across a restart, and differs for a requeued event")
     func restarted() throws {
         let bench = GateBench()
         bench.track(1)

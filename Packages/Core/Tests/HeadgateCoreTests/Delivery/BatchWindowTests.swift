@@ -23,7 +23,7 @@ import Testing
 
     private func sizes(_ bench: GateBench) -> [Int] { bench.sender.outstanding.map(\.events.count) }
 
-    @Test("K6, D1: a large window goes in parts, each of which is followed by another; it has no more than it may")
+    @Test("K6, D1: a large window is sent in parts that follow each other, and never exceeds its limit")
     func parts() {
         let bench = bench(limit: 1000)
         bench.track(3000)
@@ -36,7 +36,7 @@ import Testing
         #expect(bench.sender.sent.flatMap(\.self) == Array(1...1250))
     }
 
-    @Test("D1: a window of few events is one batch, as many at once as in_flight says")
+    @Test("D1: a small window is one batch, with in_flight batches at once")
     func small() {
         for (inFlight, expected) in [(1, [50]), (2, [50, 50])] {
             let bench = bench(limit: 50, inFlight: inFlight)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("D1: events that come one by one are no more flights than the window has parts")
+    @Test("D1: events that arrive one by one form at most as many batches as the window has parts")
     func oneByOne() {
         let bench = bench(limit: 1000)
         resume(bench)
@@ -54,7 +54,7 @@ import Testing
         #expect(sizes(bench) == [1, 1, 1, 1])
     }
 
-    @Test("D1, Q6: what is in flight keeps to its bytes; an event that is larger goes alone")
+    @Test("D1, Q6: the events in flight are limited in bytes, and a larger event is sent alone")
     func bytes() {
         let bench = bench(limit: 1000, byteLimit: 200_000)
         bench.track(1000, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 1000))"}"#))
@@ -75,7 +75,7 @@ import Testing
         #expect(sizes(bench) == [1] && bench.sender.outstanding[0].isOversize)
     }
 
-    @Test("Q2: events of a key wait for each other, unless the sender keeps their order", arguments: [true, false])
+    @Test("Q2: events of one key wait for each other, unless the sender keeps their order", arguments: [true, false])
     func keys(keepsOrder: Bool) {
         let bench = bench(limit: 400, keepsOrder: keepsOrder)
         bench.track(300, EventDraft(key: "k"))
@@ -86,7 +86,7 @@ import Testing
         #expect(bench.sender.batches.last?.events.first?.sequenceNumber == 1)
     }
 
-    @Test("B22: behind a barrier that looks at the depth a whole batch goes")
+    @Test("B22: behind a batching barrier a whole batch is sent")
     func depth() throws {
         let bench = bench(limit: 1000)
         try bench.gate.addBarrier(

@@ -5,7 +5,7 @@ import Testing
 
 /// Senders that report how many events they can accept.
 @Suite struct CapacityTests {
-    @Test("K3: no more batches are taken than the destination has room for, and in_flight allows")
+    @Test("K3: the batches in flight are limited by the destination's capacity and by in_flight")
     func batches() {
         let bench = GateBench {
             $0.inFlight = 3
@@ -28,7 +28,7 @@ import Testing
         bench.settle()
     }
 
-    @Test("K3: the next batch has no more events than the destination wants")
+    @Test("K3: the next batch has at most as many events as the destination accepts")
     func events() {
         let bench = GateBench { $0.dispatchLimit = 3 }
         bench.sender.capacity = SenderCapacity(batches: 0)
@@ -42,7 +42,7 @@ import Testing
         #expect(bench.sender.sent.prefix(2) == [[1, 2], [3, 4, 5]])
     }
 
-    @Test("D1: behind an answer few events wait until they are a whole batch, for a millisecond at most")
+    @Test("D1: after an answer few events wait for a full batch, for at most a millisecond")
     func linger() {
         let bench = GateBench { $0.dispatchLimit = 3 }
         bench.track(2)
@@ -64,7 +64,7 @@ import Testing
         #expect(bench.sender.sent.last == [7])
     }
 
-    @Test("D1: a batch that is whole by what it takes waits for nothing behind an answer")
+    @Test("D1: after an answer a batch that is full in bytes is sent at once")
     func wholeByBytes() {
         let bench = GateBench { $0.byteLimit = 2_000 }
         bench.track(1)
@@ -74,7 +74,7 @@ import Testing
         #expect(bench.sender.sent == [[1], [2]])
     }
 
-    @Test("D13, F1: what lingers does so no more where a barrier closes or a flush begins", arguments: [true, false])
+    @Test("D13, F1: the batch delay ends when a barrier closes or a flush begins", arguments: [true, false])
     func lingerEnds(isFlush: Bool) {
         let bench = GateBench { $0.annotateQueued = true }
         bench.track(1)
@@ -94,7 +94,7 @@ import Testing
         #expect(queuedInLast(bench) == 2)
     }
 
-    @Test("D13: nothing lingers behind an answer that comes while a barrier holds what waits")
+    @Test("D13: there is no batch delay after an answer while a barrier blocks")
     func heldBehindAnswer() {
         let bench = GateBench { $0.annotateQueued = true }
         bench.track(2)
@@ -117,7 +117,7 @@ import Testing
         bench.scheduler.settle()
     }
 
-    @Test("D1: a whole batch waits for nothing behind an answer")
+    @Test("D1: after an answer a full batch is sent at once")
     func wholeBatch() {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(1)
@@ -127,7 +127,7 @@ import Testing
         #expect(bench.sender.sent == [[1], [2, 3]])
     }
 
-    @Test("D9: a batch tells the most attempts that one of its events has had")
+    @Test("D9: a batch reports the maximum attempts of its events")
     func attempt() {
         let bench = GateBench()
         bench.track(1)

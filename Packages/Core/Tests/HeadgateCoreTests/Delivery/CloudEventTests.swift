@@ -18,7 +18,7 @@ struct CloudEventTests {
         String(decoding: try #require(bench.sender.batches.last).body, as: UTF8.self)
     }
 
-    @Test("K1: an event's id, name, time, key, number and data are the attributes that the specification has for them")
+    @Test("K1: an event's id, name, time, key, number and data map to the attributes of the specification")
     func attributes() throws {
         let bench = bench(.singleCloudEvent(Self.form))
         var draft = EventDraft("order", id: "id/1", key: "basket 7", data: #"{"total":1}"#)
@@ -31,7 +31,7 @@ struct CloudEventTests {
         #expect(try body(bench) == expected)
     }
 
-    @Test("K1: without a key there is no partitionkey, and without a time of its own it is that of the receipt")
+    @Test("K1: without a key there is no partitionkey, and the default time is that of the receipt")
     func withoutOptionals() throws {
         let bench = bench(.singleCloudEvent(Self.form))
         bench.track(1)
@@ -40,7 +40,7 @@ struct CloudEventTests {
         #expect(event.get(key: "time") == "2027-01-15T08:00:00.000Z")
     }
 
-    @Test("K1: characters that attributes must not have stand as `%` and digits; in data they stay")
+    @Test("K1: forbidden characters in attributes are percent-encoded, and stay in data")
     func forbiddenCharacters() throws {
         let bench = bench(.singleCloudEvent(Self.form))
         bench.track(
@@ -53,7 +53,7 @@ struct CloudEventTests {
         #expect(event.get(key: "data", as: DataObject.self)?.get(key: "text") == "\u{1} %")
     }
 
-    @Test("D1, K1: a batch of CloudEvents is an array of them, and byte_limit is its exact size")
+    @Test("D1, K1: a batch of CloudEvents is an array, and byte_limit is its exact size")
     func batch() throws {
         let alone = bench(.singleCloudEvent(Self.form))
         alone.track(1)
@@ -69,7 +69,7 @@ struct CloudEventTests {
         }
     }
 
-    @Test("K1: one CloudEvent a request where that is asked for, whatever dispatch_limit says")
+    @Test("K1: single mode sends one CloudEvent per request, whatever dispatch_limit is")
     func single() {
         let bench = GateBench(
             [DispatcherSettings(id: "collect")], format: .singleCloudEvent(Self.form), reply: { _ in .delivered })
@@ -77,7 +77,7 @@ struct CloudEventTests {
         #expect(bench.sender.sent == [[1], [2], [3]])
     }
 
-    @Test("P4, K1: what transformations made of an event becomes a CloudEvent: they can move context into the data")
+    @Test("P4, K1: a CloudEvent is made from the transformed event, so that context can be moved into data")
     func transformed() throws {
         let bench = bench(.cloudEvents(Self.form))
         let edits: [EventEdit] = [

@@ -11,7 +11,7 @@ struct DeliveredEventTests {
         return String(decoding: batch.body[try #require(batch.events.first).range], as: UTF8.self)
     }
 
-    @Test("P6: an event arrives with its members in their order, and its data and context byte for byte")
+    @Test("P6: an event is delivered with its members in order, and its data and context byte for byte")
     func asSent() throws {
         let bench = GateBench()
         let data =
@@ -26,7 +26,7 @@ struct DeliveredEventTests {
         #expect(try text(bench) == expected)
     }
 
-    @Test("P6: without a key and a time of its own it has no key, and the time of its receipt")
+    @Test("P6: an event without key and time has no key, and the time of its receipt")
     func withoutOptionals() throws {
         let bench = GateBench()
         bench.track(1)

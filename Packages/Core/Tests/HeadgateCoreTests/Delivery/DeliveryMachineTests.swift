@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Decisions of a dispatcher")
+@Suite("The state machine of a dispatcher")
 struct DeliveryMachineTests {
     private let start = Instant(nanoseconds: 1_000_000_000)
 
@@ -16,7 +16,7 @@ struct DeliveryMachineTests {
         return try DeliveryRun(settings, events: count)
     }
 
-    @Test("D1: a look with an open way reads, lays and sends, and then tells how much waits")
+    @Test("D1: an evaluation of an open dispatcher reads, builds and sends a batch, and publishes the depth")
     func look() throws {
         var run = try machine(events: 3)
         let orders = run.look(through: .max)
@@ -24,14 +24,14 @@ struct DeliveryMachineTests {
         #expect(run.inFlight.values.map { $0.events.map(\.sequenceNumber) } == [[1, 2, 3]])
     }
 
-    @Test("D13: with a closed way nothing goes, and what waits is noted as held")
+    @Test("D13: a blocked dispatcher sends nothing, and its pending events are marked as held")
     func closed() throws {
         var run = try machine(events: 3)
         #expect(run.look(through: nil).last == .noteHeld(1...3))
         #expect(run.inFlight.isEmpty)
     }
 
-    @Test("F1: a flush lets go what it covers")
+    @Test("F1: a flush sends the events that it covers")
     func flushed() throws {
         var run = try machine(events: 3) { $0.dispatchLimit = 1 }
         #expect(run.look(through: 1).contains { $0.name == "send" })
@@ -40,7 +40,7 @@ struct DeliveryMachineTests {
         #expect(run.ended == [1: .delivered])
     }
 
-    @Test("D4, D8: an answer that is to be retried waits, with the cause, as long as chance says")
+    @Test("D4, D8: a retried answer causes a random wait, with its cause")
     func retried() throws {
         var run = try machine(events: 1)
         _ = run.look(through: .max)
@@ -53,7 +53,7 @@ struct DeliveryMachineTests {
         #expect(run.machine.pending(in: run.shelf) == 1)
     }
 
-    @Test("D10: an event that is given up is kept before it is settled")
+    @Test("D10: a dead letter is stored before its event is settled")
     func dead() throws {
         var run = try machine(events: 1)
         _ = run.look(through: .max)
@@ -61,7 +61,7 @@ struct DeliveryMachineTests {
         #expect(run.letters.map(\.reason) == [.refusedStatus] && run.letters.map(\.attempts) == [1])
     }
 
-    @Test("D7: a refusal holds, and other settings let go, also of one that was being stopped")
+    @Test("D7: a refusal blocks the dispatcher until its settings change, even if it was being stopped")
     func held() throws {
         for isStopped in [false, true] {
             var run = try machine(events: 1)
@@ -75,7 +75,7 @@ struct DeliveryMachineTests {
         }
     }
 
-    @Test("B23, D7: once an operator has had a hand in it, a change of settings opens nothing")
+    @Test("B23, D7: after an operator's pause a change of settings does not open the dispatcher")
     func heldAndPaused() throws {
         var run = try machine(events: 1)
         _ = run.look(through: .max)
@@ -84,7 +84,7 @@ struct DeliveryMachineTests {
         #expect(run.machine.change(to: run.machine.settings, mostEvents: 25) == [.lookAgain])
     }
 
-    @Test("D7, D11: one that is refused while it is being stopped goes on stopping, and is held if it comes back")
+    @Test("D7, D11: a refusal during a stop does not interrupt the stop, and blocks a restored dispatcher")
     func heldWhileStopping() throws {
         for isReplaced in [false, true] {
             var run = try machine(events: 2) { $0.dispatchLimit = 1 }
@@ -98,7 +98,7 @@ struct DeliveryMachineTests {
         }
     }
 
-    @Test("D1: more may come to what is less than a batch, and to one that goes on")
+    @Test("D1: more events may join an incomplete batch, and one that continues")
     func mayGetMore() throws {
         var run = try machine(events: 25)
         for (waiting, mayGetMore) in [(0, false), (1, true), (24, true), (25, false)] {
@@ -111,7 +111,7 @@ struct DeliveryMachineTests {
         #expect(!run.machine.mayGetMore(in: run.shelf, for: SenderCapacity()))
     }
 
-    @Test("D1, D6: what was too large makes a whole batch of fewer events, and its halves wait for nothing")
+    @Test("D1, D6: after 413 a full batch has fewer events, and the halves are sent at once")
     func mayGetMoreAfterHalving() throws {
         var run = try machine(events: 25)
         _ = run.look(through: .max)
@@ -130,7 +130,7 @@ struct DeliveryMachineTests {
         #expect(whole == 14)
     }
 
-    @Test("D1, Q2: with several batches in flight each has as many events as it may", arguments: 1...4)
+    @Test("D1, Q2: each of several batches in flight has as many events as allowed", arguments: 1...4)
     func severalBatches(inFlight: Int) throws {
         for limit in [1, 5, 12] {
             var run = try machine(events: 60) {
@@ -146,7 +146,7 @@ struct DeliveryMachineTests {
         }
     }
 
-    @Test("D13: events in flight are not marked as held by what holds others")
+    @Test("D13: events in flight are not marked as held")
     func inFlightIsNotHeld() throws {
         var run = try machine(events: 7) {
             $0.dispatchLimit = 2
@@ -161,7 +161,7 @@ struct DeliveryMachineTests {
         #expect(run.look(through: nil).filter { $0.name == "noteHeld" } == [.noteHeld(1...2), .noteHeld(5...7)])
     }
 
-    @Test("D11: one that stops takes no more")
+    @Test("D11: a stopping dispatcher sends nothing more")
     func stopped() throws {
         var run = try machine(events: 2) { $0.dispatchLimit = 1 }
         _ = run.look(through: .max)
@@ -170,7 +170,7 @@ struct DeliveryMachineTests {
         #expect(!run.look(through: .max).contains { $0.name == "send" })
     }
 
-    @Test("A9: a 401 has the board run again, and judges events that had one before")
+    @Test("A9: a 401 makes the board run again, and dead-letters events that had one before")
     func unauthorized() throws {
         var run = try machine(events: 1)
         run.machine.boardPlaced(true)
@@ -183,7 +183,7 @@ struct DeliveryMachineTests {
         #expect(run.answer(2, .status(401)).map(\.name) == ["renewBoard", "keep", "settle", "lookForMore"])
     }
 
-    @Test("Q6: what is not in memory is asked for once, and a store that fails is left alone for a while")
+    @Test("Q6: events not in memory are requested once, and a failing store is asked again after a wait")
     func reading() throws {
         var run = try machine(events: 2)
         run.shelf.isInMemory = false
@@ -202,7 +202,7 @@ struct DeliveryMachineTests {
         #expect(run.look(through: .max).contains { $0.name == "send" })
     }
 
-    @Test("Q8: what was counted and is not there is told as lost")
+    @Test("Q8: events that were counted but are missing are reported as lost")
     func lost() throws {
         var run = try machine(events: 2)
         run.shelf.unsettled = 5
@@ -212,7 +212,7 @@ struct DeliveryMachineTests {
     }
 
     @Test(
-        "D1 to D12, K3: any history, whatever is answered: no event is in two batches, each ends once, and none is forgotten",
+        "D1 to D12, K3: in any history no event is in two batches, each ends once, and none is forgotten",
         arguments: Seeds.first(40))
     func anyHistory(seed: Seed) throws {
         var random = SeededRandom(seed: seed)

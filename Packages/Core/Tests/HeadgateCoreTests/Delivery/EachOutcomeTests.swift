@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCore
 
 /// Destinations that report an outcome for each event of a batch.
-@Suite("An outcome for each event")
+@Suite("Outcomes per event")
 struct EachOutcomeTests {
     private let later = EventOutcome.retry(cause: "busy", charged: true)
 
@@ -15,7 +15,7 @@ struct EachOutcomeTests {
         return Verdict(outcome, isOversize: isOversize, settings: settings)
     }
 
-    @Test("D3: one table for events as for batches: delivered, retries off, oversize, then what was said")
+    @Test("D3: events have the same precedence as batches: delivered, retries off, oversize, then the outcome")
     func table() {
         let dead = EventOutcome.dead(.refused, cause: "no")
         #expect(verdict(.delivered, isOversize: true, retries: false) == .delivered)
@@ -29,7 +29,7 @@ struct EachOutcomeTests {
         #expect(verdict(.retry(cause: "x", charged: false)) == .retry(cause: "x", charged: false))
     }
 
-    @Test("K3, K4: what was taken is settled, what was refused is dead, and the rest goes again")
+    @Test("K3, K4: delivered events are settled, refused ones dead-lettered, and the rest is retried")
     func partialSuccess() throws {
         let bench = GateBench()
         bench.track(4)
@@ -60,7 +60,7 @@ struct EachOutcomeTests {
         #expect(String(decoding: try #require(bench.sender.batches.last).body, as: UTF8.self).contains(#""attempt":2"#))
     }
 
-    @Test("D4: a partial success skips no wait, and the wait begins anew")
+    @Test("D4: a partial success does not skip the wait, but resets the backoff")
     func partialSuccessWaits() {
         let bench = GateBench()
         bench.track(2)
@@ -91,7 +91,7 @@ struct EachOutcomeTests {
         #expect(bench.sender.sent.last == [2])
     }
 
-    @Test("All taken is a success like any other; only dead ones leave no wait")
+    @Test("Delivering all events is a success, and dead-lettering all causes no wait")
     func noneRetried() {
         let bench = GateBench()
         bench.track(2)
@@ -106,7 +106,7 @@ struct EachOutcomeTests {
         #expect(bench.summary().retryAt == nil)
     }
 
-    @Test("D8, B10: the last error is told also where nothing of a batch goes again")
+    @Test("D8, B10: the last error is shown even if no event of the batch is retried")
     func lastErrorOfDead() {
         let bench = GateBench()
         bench.track(1)
@@ -118,7 +118,7 @@ struct EachOutcomeTests {
         #expect(bench.summary().lastError == "never")
     }
 
-    @Test("An event that has no outcome goes again; outcomes without an event mean nothing")
+    @Test("An event without an outcome is retried, and outcomes without an event are ignored")
     func wrongNumber() {
         let bench = GateBench()
         bench.track(2)
@@ -131,7 +131,8 @@ struct EachOutcomeTests {
         #expect(bench.summary().pending == 0)
     }
 
-    @Test("K4: what a destination had before the first attempt is delivered, counted and logged; a repetition is not")
+    @Test(
+        "K4: a duplicate at the first attempt counts as delivered, and is counted and logged, unlike one after a retry")
     func duplicates() throws {
         let bench = GateBench()
         var losses: [EventLoss] = []

@@ -10,7 +10,7 @@ struct HalvingTests {
         { $0.events.count > count ? .status(413) : .delivered }
     }
 
-    @Test("D6: both halves go at once, and no attempt is charged")
+    @Test("D6: both halves are sent at once, and no attempt is charged")
     func halves() {
         let bench = GateBench {
             $0.dispatchLimit = 8
@@ -24,7 +24,7 @@ struct HalvingTests {
         #expect(bench.scheduler.now == ManualScheduler().now)
     }
 
-    @Test("D6: halves are halved again, down to the one that is too large alone")
+    @Test("D6: halves are halved again, down to a single event that is too large")
     func downToOne() {
         let bench = GateBench { $0.dispatchLimit = 4 }
         bench.sender.reply = { batch in
@@ -36,7 +36,7 @@ struct HalvingTests {
         #expect(bench.sender.delivered == [1, 2, 4])
     }
 
-    @Test("D6: the smaller limit is remembered, and grows again with success up to dispatch_limit")
+    @Test("D6: the smaller limit is remembered, and grows with each success up to dispatch_limit")
     func remembersAndGrows() {
         let bench = GateBench { $0.dispatchLimit = 20 }
         bench.sender.reply = most(10)
@@ -49,7 +49,7 @@ struct HalvingTests {
         #expect(bench.sender.delivered == Array(1...220))
     }
 
-    @Test("D6, B22: a half is not held back for want of company")
+    @Test("D6, B22: a half does not wait for a full batch")
     func batchingDoesNotHold() throws {
         let bench = GateBench { $0.dispatchLimit = 11 }
         try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 11])
@@ -61,7 +61,7 @@ struct HalvingTests {
         #expect(bench.sender.sent.count == 3)
     }
 
-    @Test("D6: the second half takes no later event along, though it has room for one")
+    @Test("D6: the second half contains no later events, even if it has room")
     func secondHalfIsThatHalf() {
         let bench = GateBench { $0.dispatchLimit = 5 }
         bench.track(1)
@@ -74,7 +74,7 @@ struct HalvingTests {
         #expect(bench.sender.sent == [[1], Array(2...6), [2, 3, 4], [5, 6], [7, 8, 9]])
     }
 
-    @Test("D6: with several batches in flight, what is no half goes on beside the halves")
+    @Test("D6: with several batches in flight other events are sent next to the halves")
     func othersGoOn() {
         let bench = GateBench {
             $0.dispatchLimit = 4
@@ -93,7 +93,7 @@ struct HalvingTests {
         #expect(bench.sender.delivered.sorted() == Array(1...12))
     }
 
-    @Test("D6: two batches that were too large, refused in reverse order, both stay halves")
+    @Test("D6: two batches that were too large are both sent in halves, even if refused in reverse order")
     func reverseOrder() {
         var limit = BatchLimit(8)
         limit.halve(4, through: 8)
@@ -104,7 +104,7 @@ struct HalvingTests {
         #expect(!limit.isHalf(9) && limit.mayGo(10, with: 9) && limit.mayGo(9, with: nil))
     }
 
-    @Test("D6, B22: through a gate: the halves of both go without company, in whatever order they were refused")
+    @Test("D6, B22: in a gate the halves of both batches do not wait for full batches, in any order of refusal")
     func reverseOrderThroughGate() throws {
         let bench = GateBench {
             $0.dispatchLimit = 4
@@ -136,7 +136,7 @@ struct HalvingTests {
         #expect(bench.sender.sent.count == 2)
     }
 
-    @Test("D6, S3: under other settings the limit is whole again, and halves that wait stay halves")
+    @Test("D6, S3: a change of settings restores the limit, and pending halves stay halves")
     func otherSettings() {
         let bench = GateBench { $0.dispatchLimit = 8 }
         bench.track(8)
@@ -152,7 +152,7 @@ struct HalvingTests {
         #expect(bench.sender.sent == [Array(1...8), Array(1...4), Array(5...8), Array(9...16)])
     }
 
-    @Test("D6: the limit halves, rounded up, never below one, and an old batch's refusal does not raise it")
+    @Test("D6: the limit is halved, rounded up, at least one, and a late refusal does not raise it")
     func limit() {
         var limit = BatchLimit(25)
         limit.halve(25, through: 0)

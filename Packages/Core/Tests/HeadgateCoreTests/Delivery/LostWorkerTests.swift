@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Batches that are lost with their workers")
+@Suite("Batches of lost workers")
 struct LostWorkerTests {
     private let lost = SendResult.lost(cause: "the worker went away")
 
@@ -32,7 +32,7 @@ struct LostWorkerTests {
         #expect(bench.summary().counters[.failed] == 1 && bench.counters[.retried] == 2)
     }
 
-    @Test("K3: further losses in a row wait for a moment, which does not grow, and are no failures of the destination")
+    @Test("K3: further losses in a row cause a constant short wait, and are no failures of the destination")
     func waits() {
         let bench = GateBench { $0.dispatchLimit = 1 }
         bench.track(1)
@@ -50,7 +50,7 @@ struct LostWorkerTests {
         #expect(bench.sender.sent.count == 11, "the first failure in a row waits for half a second")
     }
 
-    @Test("K3: from the third loss in a row a batch goes in halves, until the deadly event is alone and dies")
+    @Test("K3: from the third loss in a row a batch is halved, until the deadly event is alone and is dead-lettered")
     func isolates() {
         let bench = GateBench {
             $0.dispatchLimit = 8
@@ -73,7 +73,9 @@ struct LostWorkerTests {
         #expect(bench.store.memory.deadLetters.map(\.attempts) == [9])
     }
 
-    @Test("K3: one deadly event among many costs no other, at the defaults, wherever it stands", arguments: 1...25)
+    @Test(
+        "K3: with default settings one deadly event among many causes no other dead letter, at any position",
+        arguments: 1...25)
     func onlyOne(place: Int) {
         let bench = GateBench()
         bench.track(60)
@@ -101,7 +103,7 @@ struct LostWorkerTests {
         #expect(halves.contains([1, 2]) && halves.contains([3, 4]))
     }
 
-    @Test("K3, B22: a half is not held back for want of company")
+    @Test("K3, B22: a half does not wait for a full batch")
     func batchingDoesNotHold() throws {
         let bench = GateBench { $0.dispatchLimit = 4 }
         try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 4])
@@ -116,7 +118,7 @@ struct LostWorkerTests {
         #expect(bench.sender.sent.suffix(2) == [[1, 2], [3, 4]])
     }
 
-    @Test("K3: losses count in a row: an answer in between makes the batch whole again")
+    @Test("K3: an answer resets the count of losses, so that batches are full again")
     func inARow() {
         let bench = GateBench { $0.dispatchLimit = 4 }
         bench.track(4)
@@ -128,7 +130,7 @@ struct LostWorkerTests {
         #expect(bench.sender.sent.allSatisfy { $0 == [1, 2, 3, 4] } && bench.sender.sent.count == 6)
     }
 
-    @Test("K3, Q4, D12: events that became too old with a lost worker are not given to another")
+    @Test("K3, Q4, D12: events that expired with a lost worker are not sent to another")
     func expired() {
         let bench = GateBench()
         bench.track(EventDraft())

@@ -18,7 +18,7 @@ struct ReadAheadTests {
         readAhead.prepare(count, bytes: bytes, in: &queue, from: shelf)
     }
 
-    @Test("Q6: as many events come in hand as are wanted, or so many bytes of them, and no more")
+    @Test("Q6: reading buffers at most the requested events or bytes")
     mutating func wanted() {
         #expect(prepare(2) == (true, []))
         #expect(queue.count == 2)
@@ -28,7 +28,7 @@ struct ReadAheadTests {
         #expect(queue.count == 4)
     }
 
-    @Test("Q6: what is not in memory is asked for once, from where reading goes on")
+    @Test("Q6: events not in memory are requested once, from the position where reading continues")
     mutating func asked() {
         #expect(prepare(1) == (true, []))
         shelf.isInMemory = false
@@ -39,7 +39,7 @@ struct ReadAheadTests {
         #expect(queue.count == 2)
     }
 
-    @Test("Q8: what is stored no more, as of the newest event when it was asked for, is counted as lost")
+    @Test("Q8: events up to the newest at the time of the request that are missing count as lost")
     mutating func lost() {
         shelf.isInMemory = false
         shelf.show(3)
@@ -52,7 +52,7 @@ struct ReadAheadTests {
         #expect(queue.entries.map(\.sequenceNumber) == [4])
     }
 
-    @Test("Q8: a store that could not read is left alone until its wait is over")
+    @Test("Q8: after a failed read the store is asked again only after a wait")
     mutating func failed() {
         shelf.isInMemory = false
         #expect(prepare(1) == (false, [.readStore(after: 0)]))
@@ -62,7 +62,7 @@ struct ReadAheadTests {
         #expect(prepare(1) == (false, [.readStore(after: 0)]))
     }
 
-    @Test("Q2: an answer to what nobody asked for changes nothing")
+    @Test("Q2: an unexpected answer of the store has no effect")
     mutating func unasked() {
         #expect(readAhead.answered(.success(shelf.stored(behind: 2)), into: &queue) == .unasked)
         #expect(readAhead.answered(.failure(.failed("late")), into: &queue) == .unasked)

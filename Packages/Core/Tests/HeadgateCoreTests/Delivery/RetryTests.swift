@@ -14,7 +14,7 @@ struct RetryTests {
         return (0..<count).map { _ in policy.failed(base: base, cap: cap, retryAfter: nil, chance: chance) }
     }
 
-    @Test("D4: waits double from base to cap, and chance decides how much of that")
+    @Test("D4: waits double from base to cap, with random jitter")
     func doubling() {
         let longest = [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map { Duration.milliseconds(Int($0 * 1000)) }
         #expect(waits(12, chance: 1) == longest)
@@ -22,7 +22,7 @@ struct RetryTests {
         #expect(waits(12, chance: 0) == Array(repeating: .zero, count: 12))
     }
 
-    @Test("D4: it never overflows, however many failures and however long the settings")
+    @Test("D4: the backoff never overflows, for any number of failures and any settings")
     func extremes() {
         var policy = RetryPolicy()
         let long = Duration.milliseconds(Int64.max)
@@ -32,7 +32,7 @@ struct RetryTests {
         }
     }
 
-    @Test("D4: any success begins anew")
+    @Test("D4: any success resets the backoff")
     func success() {
         var policy = RetryPolicy()
         for _ in 0..<5 { _ = policy.failed(base: base, cap: cap, retryAfter: nil, chance: 1) }
@@ -40,7 +40,7 @@ struct RetryTests {
         #expect(waits(2, chance: 1, after: policy) == [.milliseconds(500), .seconds(1)])
     }
 
-    @Test("D4: through a gate: one attempt a wait, each twice as long, anew after a success")
+    @Test("D4: in a gate each attempt follows a doubled wait, and a success resets the backoff")
     func throughGate() {
         let bench = GateBench { $0.dispatchLimit = 1 }
         bench.track(2)
@@ -61,7 +61,7 @@ struct RetryTests {
         #expect(bench.summary().counters[.failed] == 4)
     }
 
-    @Test("D5: Retry-After is a floor for the wait of the whole dispatcher, at most an hour")
+    @Test("D5: Retry-After is the minimum wait of the whole dispatcher, at most an hour")
     func retryAfterIsFloor() {
         let asked: [(Duration?, Int)] = [
             (.seconds(7), 7), (.seconds(7200), 3600), (.zero, 1), (.seconds(Int64.max), 3600), (nil, 1),
@@ -91,7 +91,7 @@ struct RetryTests {
         #expect(bench.sender.sent == [[1], Array(1...25)])
     }
 
-    @Test("D9: an event is dead after max_attempts; those behind it go on")
+    @Test("D9: an event is dead-lettered after max_attempts, and later events continue")
     func maxAttempts() throws {
         let bench = GateBench {
             $0.maxAttempts = 3
@@ -117,7 +117,7 @@ struct RetryTests {
     }
 
     @Test(
-        "D9: an event is dead max_retry_age after its first charged attempt, to the moment", arguments: [true, false])
+        "D9: an event is dead-lettered exactly max_retry_age after its first charged attempt", arguments: [true, false])
     func maxRetryAge(isExact: Bool) {
         let bench = GateBench {
             $0.maxRetryAge = .seconds(600) + (isExact ? .zero : .nanoseconds(1))
@@ -135,7 +135,7 @@ struct RetryTests {
         #expect(bench.store.memory.deadLetters.map(\.attempts) == (isExact ? [3] : []))
     }
 
-    @Test("D9: an outage makes no dead letters, however long, and whatever was charged before it")
+    @Test("D9: an outage of any length causes no dead letters, whatever was charged before")
     func outage() {
         let bench = GateBench {
             $0.maxRetryAge = .seconds(600)
@@ -160,7 +160,7 @@ struct RetryTests {
         #expect(bench.store.memory.deadLetters.map(\.attempts) == [3])
     }
 
-    @Test("D9: time in which a barrier holds the dispatcher is no time of trying")
+    @Test("D9: time during which a barrier blocks the dispatcher does not count for max_retry_age")
     func heldByBarrier() {
         let bench = GateBench {
             $0.maxRetryAge = .seconds(600)
@@ -178,7 +178,7 @@ struct RetryTests {
     }
 
     @Test(
-        "D9: a destination that says that it is away or overloaded charges nothing, however long",
+        "D9: answers that the destination is unavailable or overloaded are never charged",
         arguments: [408, 429, 502, 503, 504])
     func outageByAnswer(status: Int) {
         let bench = GateBench {
@@ -200,7 +200,7 @@ struct RetryTests {
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.maxAttempts])
     }
 
-    @Test("D9: time in which the destination answers that it is away does not count for max_retry_age")
+    @Test("D9: time during which the destination answers that it is unavailable does not count for max_retry_age")
     func outageDoesNotAge() {
         let bench = GateBench { $0.maxRetryAge = .seconds(600) }
         bench.track(1)
@@ -215,7 +215,7 @@ struct RetryTests {
         #expect(bench.store.memory.deadLetters.isEmpty)
     }
 
-    @Test("D10: the attempt after which an event is given up counts, whatever the destination said")
+    @Test("D10: the attempt after which an event is dead-lettered counts, whatever the answer was")
     func lastAttemptCounts() {
         for (result, attempts) in [(SendResult.status(413), 1), (.status(400), 1), (.unsendable(cause: "x"), 0)] {
             let bench = GateBench()
@@ -226,7 +226,7 @@ struct RetryTests {
         }
     }
 
-    @Test("D5: an operator's retry ends the wait, Retry-After included, and leaves the row of failures as it is")
+    @Test("D5: an operator's retry ends the wait, including Retry-After, and keeps the count of failures")
     func operatorsRetry() {
         let bench = GateBench()
         bench.track(1)
@@ -244,7 +244,7 @@ struct RetryTests {
         #expect(bench.sender.sent.count == 3)
     }
 
-    @Test("D9: a 413 that is retried charges nothing, and does not age an event that nothing was charged for")
+    @Test("D9: a retried 413 is not charged, and does not start max_retry_age")
     func retriedSize() {
         let bench = GateBench {
             $0.maxRetryAge = .seconds(1)
@@ -258,7 +258,7 @@ struct RetryTests {
         #expect(bench.sender.sent.count == 21 && bench.store.memory.deadLetters.isEmpty)
     }
 
-    @Test("D9: a restart forgets the attempts, and when the first of them was")
+    @Test("D9: a restart resets the attempts and the time of the first one")
     func forgottenByRestart() throws {
         let bench = GateBench {
             $0.maxRetryAge = .seconds(600)
@@ -277,7 +277,7 @@ struct RetryTests {
         #expect(bench.sender.batches.last?.attempt == 1)
     }
 
-    @Test("D8, B10: the last error is told until something is taken, of a batch or of a part of one")
+    @Test("D8, B10: the last error is shown until an event is delivered")
     func lastError() {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(4)
@@ -312,7 +312,7 @@ struct RetryTests {
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.maxAttempts])
     }
 
-    @Test("D3: a refusal that is final buries the batch at once, and the next goes without a wait")
+    @Test("D3: a final refusal dead-letters the batch at once, and the next is sent without a wait")
     func buried() {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(3)
@@ -324,7 +324,7 @@ struct RetryTests {
         #expect(bench.gate.stored.events == 1)
     }
 
-    @Test("D3: retry_failed_requests off: one attempt, then dead")
+    @Test("D3: with retry_failed_requests off an event is dead-lettered after one attempt")
     func retriesOff() {
         let bench = GateBench { $0.retryFailedRequests = false }
         bench.track(2)
@@ -334,7 +334,7 @@ struct RetryTests {
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.retriesOff, .retriesOff])
     }
 
-    @Test("D7: on_unauthorized pause holds the dispatcher until it is resumed, and charges nothing")
+    @Test("D7: on_unauthorized pause blocks the dispatcher until it is resumed, without charge")
     func unauthorized() {
         let bench = GateBench { $0.maxAttempts = 1 }
         bench.track(1)

@@ -14,13 +14,13 @@ struct VerdictTests {
         return Verdict(result, events: events, isOversize: isOversize, settings: settings)
     }
 
-    @Test("D3: 2xx with a whole answer is delivered, whatever the settings")
+    @Test("D3: a complete 2xx answer is a delivery, whatever the settings")
     func delivered() {
         #expect(verdict(.delivered) == .delivered)
         #expect(verdict(.delivered, events: 1, isOversize: true) { $0.retryFailedRequests = false } == .delivered)
     }
 
-    @Test("D3: with retry_failed_requests off every failure is final, before all else")
+    @Test("D3: with retry_failed_requests off every failure is final")
     func retriesOff() {
         for result: SendResult in [
             .status(503), .status(413), .status(400), .status(401, .notAllowed), .noAnswer(cause: "x"),
@@ -33,21 +33,21 @@ struct VerdictTests {
         }
     }
 
-    @Test("D2, D3: an answer that is no success makes an oversize event a dead letter, whatever the answer means")
+    @Test("D2, D3: any answer except success dead-letters an oversize event")
     func oversize() {
         for result: SendResult in [.status(503), .status(413), .status(400), .status(401, .notAllowed)] {
             #expect(verdict(result, events: 1, isOversize: true) == .dead(.oversize))
         }
     }
 
-    @Test("D2: without an answer an oversize event is tried again like any other")
+    @Test("D2: without an answer an oversize event is retried like any other")
     func oversizeWithoutAnswer() {
         let result = SendResult.noAnswer(cause: "connection refused")
         #expect(
             verdict(result, events: 1, isOversize: true) == .retry(cause: "connection refused", charged: false))
     }
 
-    @Test("D3: an event of which no request can be made is dead, whatever the settings")
+    @Test("D3: an event that cannot be sent in a request is dead-lettered, whatever the settings")
     func unsendable() {
         for retries in [true, false] {
             #expect(
@@ -55,31 +55,31 @@ struct VerdictTests {
         }
     }
 
-    @Test("D3, D6: 413 halves several events and is the end of one")
+    @Test("D3, D6: 413 halves a batch, and dead-letters a single event")
     func tooLarge() {
         #expect(verdict(.status(413), events: 2) == .halve)
         #expect(verdict(.status(413), events: 1) == .dead(.tooLarge))
     }
 
-    @Test("D3: what will never be taken is dead")
+    @Test("D3: a permanent refusal dead-letters the events")
     func final() {
         #expect(verdict(.status(400)) == .dead(.refusedStatus))
         #expect(verdict(.status(503, .never)) == .dead(.refusedStatus))
     }
 
-    @Test("D3, D9: what is to go again does, charged or not")
+    @Test("D3, D9: a temporary refusal retries the events, charged or not")
     func retried() {
         #expect(verdict(.status(500)) == .retry(cause: "HTTP 500", charged: true))
         #expect(verdict(.status(503)) == .retry(cause: "HTTP 503", charged: false))
         #expect(verdict(.status(413, .again)) == .retry(cause: "HTTP 413", charged: false))
     }
 
-    @Test("D3, D9: no answer is retried, and charges nothing")
+    @Test("D3, D9: a missing answer is retried without charge")
     func noAnswer() {
         #expect(verdict(.noAnswer(cause: "connection refused")) == .retry(cause: "connection refused", charged: false))
     }
 
-    @Test("D2, K3: a lost worker is charged, and another gets the events, also an oversize one")
+    @Test("D2, K3: a lost worker is charged, and another gets the events, even an oversize one")
     func lost() {
         for isOversize in [false, true] {
             let verdict = verdict(.lost(cause: "went away"), events: 1, isOversize: isOversize)
@@ -87,7 +87,7 @@ struct VerdictTests {
         }
     }
 
-    @Test("K3: a batch that nobody could take was not sent: it goes again, also with retry_failed_requests off")
+    @Test("K3: a batch without an available worker was not sent, so it is retried even with retry_failed_requests off")
     func returned() {
         for retries in [true, false] {
             let verdict = verdict(.returned(cause: "nobody")) { $0.retryFailedRequests = retries }
@@ -95,13 +95,13 @@ struct VerdictTests {
         }
     }
 
-    @Test("D7: one that is not allowed to send is held")
+    @Test("D7: a dispatcher that is not authorized is blocked")
     func notAllowed() {
         #expect(verdict(.status(401, .notAllowed)) == .hold(cause: "HTTP 401"))
         #expect(verdict(.status(403, .notAllowed), events: 1) == .hold(cause: "HTTP 403"))
     }
 
-    @Test("D11: what was given up for a stop stays as it was")
+    @Test("D11: a batch interrupted by a stop stays unchanged")
     func interrupted() {
         #expect(verdict(.interrupted, isOversize: true) { $0.retryFailedRequests = false } == .keep)
     }

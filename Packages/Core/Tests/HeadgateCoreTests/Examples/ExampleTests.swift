@@ -19,7 +19,7 @@ struct ExampleTests {
         bench.settle()
     }
 
-    @Test("B8: one with a timer opens for a second every interval, and a flush goes through")
+    @Test("B8: the timer barrier opens for a second in every interval, and a flush passes")
     func timer() {
         let barrierRegistrar = context.barrierRegistrar
         let barrier = TimerBarrier(interval: 30, queue: context.queue)
@@ -42,7 +42,7 @@ struct ExampleTests {
         #expect(isOpen())
     }
 
-    @Test("B8: one that is not held on to ends with its registration, timers and all")
+    @Test("B8: a barrier without other references ends with its registration, including its timers")
     func timerEnds() {
         weak var barrier: TimerBarrier?
         do {
@@ -56,7 +56,7 @@ struct ExampleTests {
         #expect(barrier == nil)
     }
 
-    @Test("B5, B7: a rule of the business is configured, and no flush gets around it")
+    @Test("B5, B7: the maintenance barrier is configured, and no flush passes it")
     func maintenance() throws {
         try bench.gate.addBarrier(MaintenanceBarrier.Factory(site: "till-7", defaultScopes: [.all]))
         #expect(!isOpen(), "no site is cleared")
@@ -69,7 +69,7 @@ struct ExampleTests {
         #expect(bench["collect"].sent.isEmpty)
     }
 
-    @Test("B7, B26: one follows the application's status, as its settings say")
+    @Test("B7, B26: the foreground barrier follows the application status as its settings say")
     func foreground() throws {
         let barrier = ForegroundBarrier(onApplicationStatus: context.applicationStatus, configuration: [:])
         bench.gate.registerScopedBarrier(barrier, scopes: [.all])
@@ -84,7 +84,7 @@ struct ExampleTests {
         #expect(isOpen())
     }
 
-    @Test("B1: one may behave differently for each dispatcher")
+    @Test("B1: the priority barrier has different states for different dispatchers")
     func priority() {
         let barrier = PriorityBarrier(importantDispatchers: ["collect"])
         bench.gate.registerScopedBarrier(barrier, scopes: [.all])
@@ -94,7 +94,7 @@ struct ExampleTests {
         #expect(isOpen("archive"))
     }
 
-    @Test("B7, P7: one looks at the clock, keeps its hours when told nonsense, and is not stranded by a jump")
+    @Test("B7, P7: the office hours barrier rejects invalid hours, and follows a jump of the clock")
     func officeHours() throws {
         bench.scheduler.wall = Timestamp(milliseconds: 16 * 3_600_000)
         let barrier = try OfficeHoursBarrier(context: context, configuration: [:])
@@ -110,7 +110,7 @@ struct ExampleTests {
         #expect(!isOpen())
     }
 
-    @Test("B2: one decides about flushes while it is closed")
+    @Test("B2: the selectively flushable barrier decides about flushes while it is closed")
     func selectivelyFlushable() {
         let barrier = SelectivelyFlushableBarrier()
         bench.gate.registerScopedBarrier(barrier, scopes: [.dispatcher(id: "collect")])
@@ -123,7 +123,7 @@ struct ExampleTests {
         #expect(bench["collect"].sent == [[1]])
     }
 
-    @Test("B9: one is open when its own code throws, and keeps its state when told nonsense")
+    @Test("B9: the robust barrier opens when its code throws, and keeps its state on invalid settings")
     func robust() throws {
         struct Unreachable: Error {}
         var answer: Result<Bool, Unreachable> = .success(false)
@@ -142,7 +142,7 @@ struct ExampleTests {
         #expect(asked == ["export", "export"])
     }
 
-    @Test("B3, B9: one leaves what it does not know, and what fails, to the service")
+    @Test("B3, B9: the permission barrier leaves unknown states and failures to the service")
     func permission() {
         struct Unreachable: Error {}
         var answer: Result<Bool, Unreachable> = .failure(Unreachable())
@@ -158,7 +158,7 @@ struct ExampleTests {
         #expect(!isOpen())
     }
 
-    @Test("B8: one that goes leaves neither timer nor subscription")
+    @Test("B8: the resource-managed barrier leaves neither timer nor subscription")
     func resources() {
         var ticks = 0
         weak var barrier: ResourceManagedBarrier?
@@ -175,7 +175,7 @@ struct ExampleTests {
         #expect(ticks == 3)
     }
 
-    @Test("B11: one may be changed from any thread; the change is made on the scheduler")
+    @Test("B11: the safe barrier may be changed on any thread, and changes its state on the scheduler")
     func safe() {
         let barrier = SafeBarrier(queue: context.queue)
         bench.gate.registerScopedBarrier(barrier, scopes: [.all])
@@ -189,7 +189,7 @@ struct ExampleTests {
         #expect(isOpen())
     }
 
-    @Test("Q6: one calculates once a minute, not for each dispatcher or event")
+    @Test("Q6: the efficient barrier computes its state once a minute, not per dispatcher or event")
     func efficient() {
         var calculations = 0
         let barrier = EfficientBarrier(queue: context.queue) {
@@ -205,7 +205,7 @@ struct ExampleTests {
         #expect(!isOpen("archive"))
     }
 
-    @Test("S4: settings that a program writes are those that a file would have")
+    @Test("S4: settings built by a program equal those in a file")
     func builders() {
         #expect(
             BarrierSettingsExample.entries == [
@@ -219,7 +219,7 @@ struct ExampleTests {
             ])
     }
 
-    @Test("B5: a program gives built-in barriers other default scopes")
+    @Test("B5: a program may give built-in barriers other default scopes")
     func defaults() throws {
         try BarrierSettingsExample.addBarriers(to: bench.gate)
         #expect(bench.barrier("BatchingBarrier")?.scopes == [.all])

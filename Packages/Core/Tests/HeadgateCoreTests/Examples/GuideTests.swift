@@ -28,7 +28,7 @@ struct GuideTests {
         return lines.map { String($0.dropFirst(depths.min() ?? 0)) }.joined(separator: "\n")
     }
 
-    @Test("Every piece of Swift in the guide stands in the examples, word for word")
+    @Test("Every Swift block in the guide is part of the examples, word for word")
     func blocksAreCompiled() throws {
         let others = ["Packages/Server/Tests/HeadgateServerTests/Examples", "Docs/Examples/SwiftClient"]
         let folders = [examples] + others.map { root.appendingPathComponent($0) }

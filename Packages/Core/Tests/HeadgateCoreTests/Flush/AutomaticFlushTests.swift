@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Flushes that begin by themselves")
+@Suite("Automatic flushes")
 struct AutomaticFlushTests {
     let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
 
@@ -14,7 +14,7 @@ struct AutomaticFlushTests {
         bench.settle()
     }
 
-    @Test("F5: such a flush lasts until what it covers is settled, however long the destination is away")
+    @Test("F5: an automatic flush lasts until its events are settled, however long the destination is unavailable")
     func outage() {
         bench.track(3)
         bench.gate.flushAutomatically()
@@ -33,7 +33,7 @@ struct AutomaticFlushTests {
         #expect(bench["collect"].outstanding.isEmpty, "later events wait for a batch")
     }
 
-    @Test("F5: each dispatcher has one at most, however often they begin, and a client's flush is none of them")
+    @Test("F5: each dispatcher has at most one automatic flush, independent of clients' flushes")
     func bounded() {
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
         bench.track(1)

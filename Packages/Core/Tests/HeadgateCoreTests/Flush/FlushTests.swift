@@ -25,7 +25,7 @@ struct FlushTests {
         bench.gate.flush(id: id, timeout: timeout) { [ends] in ends.answers.append($0) }
     }
 
-    @Test("F1: what was queued goes through a closed flushable barrier; later events are not in it")
+    @Test("F1: queued events pass a closed flushable barrier, and later events are not covered")
     func coversWhatWasQueued() {
         bench.track(2)
         flush()
@@ -38,7 +38,7 @@ struct FlushTests {
         #expect(bench.summary().pending == 1)
     }
 
-    @Test("F1: what was offered just before is covered, what is offered in the same turn behind it is not")
+    @Test("F1: events offered before the flush are covered, and events offered after it in the same turn are not")
     func coversWhatWasOffered() {
         bench.track(EventDraft())
         flush()
@@ -71,7 +71,7 @@ struct FlushTests {
         #expect(bench.sender.delivered == [7, 8, 9, 10] && part.sent == 4 && part.failed == 5)
     }
 
-    @Test("F2, Q8: a flush ends also when all that it covers is lost")
+    @Test("F2, Q8: a flush ends even if all its events are lost")
     func allLost() throws {
         bench.track(3)
         bench.store.lostThrough = 3
@@ -83,7 +83,7 @@ struct FlushTests {
         #expect(ends.answers.first?.dispatchers["collect"] == .init(sent: 0, failed: 3, left: 0, blockedBy: []))
     }
 
-    @Test("F1–F4: what is settled up to a flush's end and was not told is lost: it is failed, once, in every flush")
+    @Test("F1–F4: covered events that settle without an outcome are lost, and count as failed once in every flush")
     func endHere() throws {
         let now = bench.scheduler.now
         var table = FlushTable()
@@ -103,7 +103,7 @@ struct FlushTests {
         #expect(table.flushes.isEmpty && table.target(for: "d") == nil)
     }
 
-    @Test("F1: it ends under constant load")
+    @Test("F1: a flush ends under constant load")
     func endsUnderLoad() {
         bench.track(30)
         flush()
@@ -113,7 +113,7 @@ struct FlushTests {
         #expect(bench.sender.delivered == Array(1...30))
     }
 
-    @Test("F1: with nothing queued it ends at once, and never before its call returns")
+    @Test("F1: a flush without queued events ends at once, but not before its call returns")
     func nothingQueued() {
         flush()
         #expect(ends.answers.isEmpty)
@@ -122,7 +122,7 @@ struct FlushTests {
         #expect(!bench.summary().isFlushing)
     }
 
-    @Test("F1: it covers what is in flight")
+    @Test("F1: a flush covers events in flight")
     func coversInFlight() {
         door.set(.open)
         bench.track(1)
@@ -134,7 +134,7 @@ struct FlushTests {
         #expect(ends.kinds == [.settled])
     }
 
-    @Test("F1, Q8: events that could not be stored are not waited for, and not counted")
+    @Test("F1, Q8: a flush neither waits for nor counts events that could not be stored")
     func unstored() {
         bench.track(1)
         bench.store.memory.fault = .noRoom("full")
@@ -146,7 +146,7 @@ struct FlushTests {
         #expect(ends.answers.first?.dispatchers["collect"] == .init(sent: 1, failed: 0, left: 0, blockedBy: []))
     }
 
-    @Test("B10, Q8: who watches learns that a dispatcher is flushed no more, though the flush goes on elsewhere")
+    @Test("B10, Q8: watchers are notified when a dispatcher's part of a flush ends")
     func partEnds() {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
         bench.track(1)
@@ -166,7 +166,7 @@ struct FlushTests {
         #expect(told.last == false)
     }
 
-    @Test("F2: its answer tells what was sent, what failed, what is left, and what blocks")
+    @Test("F2: the answer has the sent, failed and remaining events, and the blocking barriers")
     func answer() {
         let bench = GateBench { $0.dispatchLimit = 1 }
         let firm = SwitchBarrier(.open, isFlushable: false)
@@ -189,7 +189,7 @@ struct FlushTests {
         #expect(bench.sender.sent.count == 2)
     }
 
-    @Test("F2: one that ends before its time leaves no timer")
+    @Test("F2: a flush that ends before its timeout leaves no timer")
     func leavesNoTimer() {
         let scheduler = ManualScheduler()
         let turn = TurnRecord(scheduler: scheduler)
@@ -205,7 +205,7 @@ struct FlushTests {
         #expect(ends.kinds == [.settled] && scheduler.nextDeadline == nil)
     }
 
-    @Test("F2: without a timeout it lasts until all is settled")
+    @Test("F2: a flush without a timeout lasts until all its events are settled")
     func noTimeout() {
         door.setFlushable(false)
         bench.track(1)
@@ -214,7 +214,7 @@ struct FlushTests {
         #expect(ends.answers.isEmpty)
     }
 
-    @Test("F2: it is over for a dispatcher when that has settled all, though it goes on for another")
+    @Test("F2: a flush ends for a dispatcher that has settled its events, and continues for others")
     func overForOne() {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
         bench.track(1)
@@ -224,7 +224,7 @@ struct FlushTests {
         #expect(bench.summary(of: "archive").isFlushing && !bench.summary(of: "collect").isFlushing)
     }
 
-    @Test("F2: what expires meanwhile is settled")
+    @Test("F2: events that expire during a flush count as settled")
     func expires() {
         door.setFlushable(false)
         bench.track(1, EventDraft(timeToLive: .seconds(1)))
@@ -233,7 +233,7 @@ struct FlushTests {
         #expect(ends.answers.first?.dispatchers["collect"] == .init(sent: 0, failed: 1, left: 0, blockedBy: []))
     }
 
-    @Test("F3: while a firm barrier holds, it stays armed, and goes on when that opens")
+    @Test("F3: a flush waits while a non-flushable barrier blocks, and continues when it opens")
     func staysArmed() {
         let firm = SwitchBarrier(.closed, isFlushable: false)
         bench.gate.registerScopedBarrier(firm, id: "firm", scopes: [.all])
@@ -247,7 +247,7 @@ struct FlushTests {
         #expect(bench.sender.sent == [[1]])
     }
 
-    @Test("F3: a retry's wait holds it, and it goes on behind that")
+    @Test("F3: a flush waits for a backoff, and continues after it")
     func waitsForRetry() {
         bench.track(1)
         flush()
@@ -259,7 +259,7 @@ struct FlushTests {
         #expect(ends.kinds == [.settled])
     }
 
-    @Test("F4: two flushes of one dispatcher merge, and each gets its own answer")
+    @Test("F4: two flushes of one dispatcher run together, and each gets its own answer")
     func merge() {
         bench.track(1)
         flush("first")
@@ -276,7 +276,7 @@ struct FlushTests {
         #expect(bench.sender.sent == [[1], [2]])
     }
 
-    @Test("F4: cancelling one leaves the other")
+    @Test("F4: cancelling one of two flushes leaves the other")
     func cancel() {
         let bench = GateBench { $0.dispatchLimit = 1 }
         bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
@@ -295,7 +295,7 @@ struct FlushTests {
         #expect(!bench.gate.cancelFlush("long"))
     }
 
-    @Test("F4: those that end together are answered in the order in which they were begun, however they end")
+    @Test("F4: flushes that end together are answered in order of their start")
     func order() {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
         bench["archive"].reply = { _ in .delivered }
@@ -323,7 +323,7 @@ struct FlushTests {
         #expect(ended == (1...10).reversed().map { "\($0) settled" })
     }
 
-    @Test("F4: a barrier that comes, goes or changes does not end one")
+    @Test("F4: adding, removing or changing a barrier does not end a flush")
     func barrierChanges() {
         door.setFlushable(false)
         bench.track(1)
@@ -339,7 +339,7 @@ struct FlushTests {
         #expect(bench.sender.sent == [[1]])
     }
 
-    @Test("F1: it leaves dispatchers alone that it does not name")
+    @Test("F1: a flush does not affect dispatchers that it does not name")
     func named() {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
         bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
@@ -350,7 +350,7 @@ struct FlushTests {
         #expect(bench["collect"].sent.isEmpty)
     }
 
-    @Test("F1: an unknown dispatcher, and a name that is taken, are refused")
+    @Test("F1: a flush of an unknown dispatcher, or with a name in use, is refused")
     func refusals() throws {
         #expect(bench.gate.flush(dispatchers: ["x"], timeout: nil) { _ in } == .failure(.unknownDispatcher("x")))
         bench.track(1)
@@ -360,7 +360,7 @@ struct FlushTests {
         #expect(made != (try flush().get()))
     }
 
-    @Test("Q8, F2: events that the store lost are not waited for")
+    @Test("Q8, F2: a flush does not wait for events that the store lost")
     func lostEvents() throws {
         bench.track(2)
         bench.track(1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Flushes of the network's return")
+@Suite("Flushes when the network returns")
 struct NetworkReturnTests {
     let bench = GateBench([])
 
@@ -42,7 +42,7 @@ struct NetworkReturnTests {
         }
     }
 
-    @Test("F5: the network's return flushes what was queued by then, of the dispatchers behind the ConnectivityBarrier")
+    @Test("F5: when the network returns, the dispatchers behind the ConnectivityBarrier are flushed")
     func flushes() {
         bench.track(1)
         go(.disconnected)
@@ -57,7 +57,7 @@ struct NetworkReturnTests {
         #expect(bench.summary(of: "remote").isFlushing == false)
     }
 
-    @Test("F5: that the network is known for the first time is no return, nor that it changes its kind")
+    @Test("F5: neither the first known network state nor a change of its kind is a return")
     func noReturn() {
         bench.track(1)
         go(.unknown, .connected(.wifi), .connected(.cellular), .unknown, .connected(.ethernet))
@@ -66,7 +66,7 @@ struct NetworkReturnTests {
         #expect(sent("remote") == [[1]])
     }
 
-    @Test("F5: it can be switched off, and a service that stops begins none")
+    @Test("F5: the flush can be disabled, and a stopping service starts none")
     func switchedOff() {
         bench.track(1)
         bench.gate.flushesOnReturn = false
@@ -89,7 +89,7 @@ struct NetworkReturnTests {
         #expect(sent("remote") == [[1]])
     }
 
-    @Test("F5: of two dispatchers the return flushes the one whose barriers are all open")
+    @Test("F5: only a dispatcher whose barriers are all open is flushed")
     func oneOfTwo() throws {
         try bench.gate.addBarrier(
             id: "picky", kind: ConnectivityBarrier.id, scopes: [.dispatcher(id: "local")],
@@ -99,7 +99,7 @@ struct NetworkReturnTests {
         #expect(sent("remote") == [[1]] && sent("local").isEmpty)
     }
 
-    @Test("F5, F4: a network that comes and goes has one flush at a time, of all that was queued, without a timeout")
+    @Test("F5, F4: an unstable network causes one flush at a time, of all queued events, without a timeout")
     func flapping() {
         _ = bench.gate.pause("remote", reason: nil, isFlushable: false) { _ in }
         for _ in 0..<100 {

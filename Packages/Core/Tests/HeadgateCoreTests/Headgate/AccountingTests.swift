@@ -2,9 +2,9 @@ import HeadgateCore
 import HeadgateCoreTesting
 import Testing
 
-@Suite("What becomes of events")
+@Suite("Outcomes of events")
 struct AccountingTests {
-    @Test("P1: what was received is delivered, dead, expired, evicted or still there, at any moment")
+    @Test("P1: at any moment every received event is delivered, dead, expired, evicted or still stored")
     func addsUp() {
         var limits = StoreLimits()
         limits.maxEvents = 12
@@ -31,7 +31,7 @@ struct AccountingTests {
         }
     }
 
-    @Test("P3: an event that no dispatcher wants is not stored, and needs no room")
+    @Test("P3: an unrouted event is not stored, and needs no room")
     func unrouted() {
         var limits = StoreLimits()
         limits.maxEvents = 0
@@ -43,7 +43,7 @@ struct AccountingTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("P3: an event narrowed to some dispatchers reaches these; an unknown one is told")
+    @Test("P3: an event narrowed to some dispatchers reaches only these, and an unknown one is reported")
     func narrowed() throws {
         let bench = GateBench(["a", "b", "c"].map(DispatcherSettings.init(id:)))
         bench.track(1, EventDraft(dispatchers: ["c", "a", "c"]))
@@ -52,7 +52,7 @@ struct AccountingTests {
         #expect(try bench.gate.route(narrowedTo: ["a", "b", "c"]) == bench.gate.route())
     }
 
-    @Test("P1: a dispatcher that fails never holds up another")
+    @Test("P1: a failing dispatcher never delays another")
     func independent() {
         let bench = GateBench(["good", "ill"].map(DispatcherSettings.init(id:)))
         bench["good"].reply = { _ in .delivered }

@@ -8,7 +8,8 @@ import Testing
 struct ClockJumpTests {
     private static let year: Int64 = 365 * 86_400_000
 
-    @Test("P7: nothing expires, fires early or is stranded", arguments: [year, -year])
+    @Test(
+        "P7: a jump neither expires events nor fires timers early nor leaves anything stuck", arguments: [year, -year])
     func jump(by milliseconds: Int64) throws {
         var limits = StoreLimits()
         limits.maxAge = .seconds(3600)
@@ -54,7 +55,7 @@ struct ClockJumpTests {
         #expect(ended == .timeout)
     }
 
-    @Test("P7: an event says when the wall clock had it received")
+    @Test("P7: an event has the wall time of its receipt")
     func told() {
         let bench = GateBench()
         bench.scheduler.wall = Timestamp(milliseconds: 0)
@@ -63,7 +64,7 @@ struct ClockJumpTests {
         #expect(body.contains(#""received_at":"1970-01-01T00:00:00.000Z""#))
     }
 
-    @Test("P7: ages go on over a restart")
+    @Test("P7: ages continue across a restart")
     func overRestart() throws {
         let bench = GateBench()
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
@@ -86,7 +87,7 @@ struct ClockJumpTests {
     }
 
     @Test(
-        "P7: a clock that was behind and is set right while it runs makes no later start expire anything",
+        "P7: correcting a slow clock at run time does not expire events at a later start",
         arguments: [false, true])
     func wasBehind(isRebooted: Bool) throws {
         var limits = StoreLimits()
@@ -105,7 +106,7 @@ struct ClockJumpTests {
         #expect(bench.counters[.expired] == 2)
     }
 
-    @Test("P7: a clock that is set right is noted within a minute also when nothing else happens")
+    @Test("P7: a corrected clock is recorded within a minute, even without other activity")
     func wasBehindAndIdle() throws {
         let bench = GateBench()
         held(bench)
@@ -117,7 +118,7 @@ struct ClockJumpTests {
         #expect(bench.counters[.expired] == 0 && bench.summary().oldest == .seconds(70))
     }
 
-    @Test("P7: a clock that was ahead strands no time to live", arguments: [false, true])
+    @Test("P7: a clock that was ahead does not prolong a time to live", arguments: [false, true])
     func wasAhead(isRebooted: Bool) throws {
         let bench = GateBench()
         held(bench)
@@ -132,7 +133,7 @@ struct ClockJumpTests {
         #expect(bench.counters[.expired] == 1)
     }
 
-    @Test("P7: a store that kept nothing of the clocks does not make ages go back behind its newest event")
+    @Test("P7: without stored clock data ages continue at least from the newest event")
     func nothingKept() throws {
         let bench = GateBench()
         held(bench)
@@ -166,7 +167,7 @@ struct ClockJumpTests {
         try bench.restart()
     }
 
-    @Test("P7: a boot with a clock from before the build, or behind, ages nothing, nor does the next good clock by it")
+    @Test("P7: a boot with a clock before the build or behind ages no event, nor does the later correction")
     func withoutBattery() throws {
         let bench = board(startingAt: ClockJumpTests.now)
         for number in 1...5 { bench.track(1, EventDraft(id: "\(number)")) }
@@ -182,7 +183,7 @@ struct ClockJumpTests {
         #expect(bench.track(EventDraft(id: "1")) == .duplicate(1))
     }
 
-    @Test("P7: a first boot in 1970 ages nothing when the clock is right for the first time", arguments: [false, true])
+    @Test("P7: after a first boot in 1970 the first correct clock ages no event", arguments: [false, true])
     func firstBootWithoutClock(isSetWhileRunning: Bool) throws {
         let bench = board(startingAt: Timestamp(milliseconds: 0))
         bench.track(1)
@@ -196,7 +197,7 @@ struct ClockJumpTests {
         #expect(bench.counters[.expired] == 0 && bench.summary().oldest == .seconds(isSetWhileRunning ? 160 : 60))
     }
 
-    @Test("P7: after a boot far in the future a clock that is right again takes nothing back and ages nothing")
+    @Test("P7: after a boot far in the future a correct clock neither rejuvenates nor ages events")
     func farAhead() throws {
         let bench = board(startingAt: ClockJumpTests.now)
         try boot(bench, at: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + ClockJumpTests.year))
@@ -211,7 +212,7 @@ struct ClockJumpTests {
         #expect(bench.counters[.expired] == 0 && bench.summary().oldest == .seconds(180))
     }
 
-    @Test("P7: time asleep counts as age, and nothing that comes after it is older for it")
+    @Test("P7: time asleep counts as age, but not for later events")
     func asleep() {
         let bench = GateBench()
         held(bench)

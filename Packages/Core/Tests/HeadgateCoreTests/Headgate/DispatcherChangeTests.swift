@@ -12,7 +12,7 @@ struct DispatcherChangeTests {
         bench.settle()
     }
 
-    @Test("S3: what is on its way ends with the sender that has it; nothing is lost or sent twice")
+    @Test("S3: batches in flight end with their old sender, and nothing is lost or sent twice")
     func senderIsReplaced() {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(5)
@@ -32,7 +32,7 @@ struct DispatcherChangeTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("S3: a failed batch of the old sender goes again by the new one, with its attempt charged")
+    @Test("S3: a failed batch of the old sender is retried by the new one, with its attempt charged")
     func retryByTheNewSender() {
         let bench = GateBench()
         bench.track(1)
@@ -55,7 +55,7 @@ struct DispatcherChangeTests {
         #expect(!bench.sender.isClosed)
     }
 
-    @Test("B23, D7: what a destination says to a batch under way does not end an operator's pause")
+    @Test("B23, D7: an answer to a batch in flight does not end an operator's pause")
     func pauseBeneathHold() {
         let bench = GateBench()
         bench.track(1)
@@ -70,7 +70,7 @@ struct DispatcherChangeTests {
         #expect(bench.sender.sent == [[1], [1]])
     }
 
-    @Test("D7: a change of its settings ends the hold after 401; an operator's pause stays")
+    @Test("D7: a change of settings ends the block after 401, but not an operator's pause")
     func changeEndsTheHold() {
         let bench = GateBench()
         bench.track(1)
@@ -85,7 +85,7 @@ struct DispatcherChangeTests {
         #expect(bench.summary().blockedBy == ["ManualBarrier:collect"])
     }
 
-    @Test("B23, D7: an operator's pause that comes on top of the hold after 401 stays when settings change")
+    @Test("B23, D7: an operator's pause added to the block after 401 survives a change of settings")
     func pausedOverTheHold() {
         let bench = GateBench()
         bench.track(1)
@@ -96,7 +96,7 @@ struct DispatcherChangeTests {
         #expect(bench.summary().blockedBy == ["ManualBarrier:collect"] && bench.sender.sent == [[1]])
     }
 
-    @Test("S3: of senders that were replaced each is closed when its own batches are done")
+    @Test("S3: each replaced sender is closed when its own batches have ended")
     func replacedTwice() {
         let bench = GateBench { $0.dispatchLimit = 1 }
         bench.track(2)
@@ -116,7 +116,7 @@ struct DispatcherChangeTests {
         #expect(senders[0].isClosed)
     }
 
-    @Test("Q3: a removed dispatcher finishes what is on its way, and its queue comes back with it")
+    @Test("Q3: a removed dispatcher finishes its batches in flight, and gets its queue back when restored")
     func removedAndBack() {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(5)
@@ -135,7 +135,7 @@ struct DispatcherChangeTests {
         #expect(bench.sender.sent == [[3, 4, 5]])
     }
 
-    @Test("Q3: one that comes back before it has left takes up what is on its way")
+    @Test("Q3: a dispatcher restored before its batches ended continues with them")
     func backBeforeItLeft() {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(3)
@@ -154,7 +154,7 @@ struct DispatcherChangeTests {
         #expect(old.isClosed)
     }
 
-    @Test("D11: a stop waits for what removed dispatchers and replaced senders have on their way")
+    @Test("D11: a stop waits for batches of removed dispatchers and replaced senders")
     func stopWaitsForLeaving() {
         let bench = GateBench()
         bench.track(1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Dispatchers that leave while something is on its way")
+@Suite("Removing dispatchers with batches in flight")
 struct LeavingTests {
     private func bench(_ limits: StoreLimits = StoreLimits()) -> GateBench {
         GateBench(limits: limits) {
@@ -17,7 +17,7 @@ struct LeavingTests {
         bench.settle()
     }
 
-    @Test("Q3: what is on its way finishes, and the rest comes back with the dispatcher")
+    @Test("Q3: batches in flight finish, and the rest comes back with the dispatcher")
     func finishes() throws {
         let bench = bench()
         bench.track(3)
@@ -34,7 +34,7 @@ struct LeavingTests {
         #expect(bench.sender.sent == [[3]])
     }
 
-    @Test("Q3: coming back before that is done never takes back what is settled")
+    @Test("Q3: restoring a dispatcher early never undoes settlements")
     func comesBackEarly() throws {
         let bench = bench()
         bench.track(3)
@@ -49,7 +49,7 @@ struct LeavingTests {
         #expect(bench.sender.sent == [[2], [3]])
     }
 
-    @Test("Q3: what was settled stays so when the process ends while it leaves, and when it has left")
+    @Test("Q3: settlements survive a crash during and after the removal")
     func survivesRestart() throws {
         let bench = bench()
         // The dispatcher `other`, which takes none of the events, keeps them in the store.
@@ -71,7 +71,8 @@ struct LeavingTests {
     }
 
     @Test(
-        "Q3: retention counts from the last removal, whether it had left in between or not", arguments: [false, true])
+        "Q3: retention counts from the last removal, whether the earlier one was complete or not",
+        arguments: [false, true])
     func removedAgain(hasLeft: Bool) {
         var limits = StoreLimits()
         limits.orphanRetention = .seconds(1000)
@@ -92,7 +93,7 @@ struct LeavingTests {
         #expect(bench.counters[.expired] == 3 && bench.gate.stored == .zero)
     }
 
-    @Test("Q3, F2: flushes do not wait for what waits at one that is removed, and say that it is left")
+    @Test("Q3, F2: flushes do not wait for events of a removed dispatcher, and report them as remaining")
     func flushEnds() {
         let bench = bench()
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
@@ -107,7 +108,7 @@ struct LeavingTests {
     }
 
     @Test(
-        "F2: a flush of several dispatchers goes on with the others when one is removed, and is not settled in the end")
+        "F2: a flush of several dispatchers continues with the others when one is removed, and ends unsettled")
     func flushGoesOn() {
         let bench = bench()
         bench.add(DispatcherSettings(id: "other"))
@@ -126,7 +127,7 @@ struct LeavingTests {
     }
 
     @Test(
-        "B23: a pause ends with its dispatcher: another of its name is not held, also after a restart",
+        "B23: a pause ends with its dispatcher, so that a new one with its name is not blocked, even after a restart",
         arguments: [false, true])
     func pauseEnds(hasLeft: Bool) throws {
         let bench = bench()
@@ -142,7 +143,7 @@ struct LeavingTests {
         #expect(!bench.summary().blockedBy.contains("ManualBarrier:collect"))
     }
 
-    @Test("B23: a dispatcher that the store gave up is another when it comes back, and not paused")
+    @Test("B23: a restored dispatcher whose queue was dropped is a new one, and not paused")
     func pauseOfForgotten() throws {
         var limits = StoreLimits()
         limits.orphanRetention = .seconds(1)
@@ -159,7 +160,7 @@ struct LeavingTests {
         #expect(bench.summary().isOpen)
     }
 
-    @Test("Q3: what is on its way is not given up, however short the retention, and is counted once")
+    @Test("Q3: batches in flight are not dropped however short the retention is, and are counted once")
     func staysInFlight() {
         var limits = StoreLimits()
         limits.orphanRetention = .zero
@@ -182,7 +183,7 @@ struct LeavingTests {
         #expect(bench.sender.sent == [[4], [5]])
     }
 
-    @Test("Q3, Q4: a queue is not given up while something for it is being stored: each event ends counted once")
+    @Test("Q3, Q4: a queue is not dropped while an event for it is being stored, and each event is counted once")
     func storedWhileForgotten() {
         var limits = StoreLimits()
         limits.orphanRetention = .zero
@@ -200,7 +201,7 @@ struct LeavingTests {
     }
 
     @Test(
-        "Q3, P1: who comes back before it can be written down that it was given up gets what comes then, also after a kill"
+        "Q3, P1: a dispatcher restored before its drop is written gets later events, even after a kill"
     )
     func backUnwritten() throws {
         var limits = StoreLimits()
@@ -218,7 +219,7 @@ struct LeavingTests {
         #expect(bench.sender.sent == [[1]])
     }
 
-    @Test("Q3, D10: a number is not given to another while the store may not know that its dispatcher is given up")
+    @Test("Q3, D10: a dispatcher number is not reused until the drop of its dispatcher is written")
     func numbers() {
         var limits = StoreLimits()
         limits.orphanRetention = .zero

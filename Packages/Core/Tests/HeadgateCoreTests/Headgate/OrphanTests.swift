@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Queues without a dispatcher")
+@Suite("Queues of removed dispatchers")
 struct OrphanTests {
     private func settings(_ id: String, formerly: String? = nil) -> DispatcherSettings {
         var settings = DispatcherSettings(id: id)
@@ -12,7 +12,7 @@ struct OrphanTests {
         return settings
     }
 
-    @Test("Q3: what is kept for a removed dispatcher is told, with its age and its end")
+    @Test("Q3: the queue of a removed dispatcher is reported, with its age and expiry")
     func told() throws {
         let bench = GateBench([settings("a"), settings("b")])
         bench.track(3)
@@ -33,7 +33,7 @@ struct OrphanTests {
         #expect(later.oldest == orphan.oldest.map { $0 + .seconds(60) } && later.until == orphan.until)
     }
 
-    @Test("Q3: a successor takes the queue over, and sends it; one with a queue of its own does not")
+    @Test("Q3: a successor takes over the queue and sends it, unless it has its own queue")
     func takenOver() throws {
         let bench = GateBench([settings("a"), settings("b")])
         _ = bench.gate.pause("a", reason: nil, isFlushable: false) { _ in }
@@ -53,7 +53,7 @@ struct OrphanTests {
         #expect(bench["a"].batches.isEmpty && bench.summary(of: "a").pending == 0)
     }
 
-    @Test("Q3: nothing is taken over while a batch of it is in flight")
+    @Test("Q3: a queue with a batch in flight cannot be taken over")
     func inFlight() {
         let bench = GateBench([settings("a")])
         bench.track(1)

@@ -70,7 +70,7 @@ struct StopMachineTests {
         }
     }
 
-    @Test("D11, F5: whatever hangs, each step is taken once, in order, and the end comes in time")
+    @Test("D11, F5: whatever hangs, each step happens once, in order, and the stop ends in time")
     func model() throws {
         for seed: UInt64 in 1...500 {
             var run = Run(seed: seed)
@@ -86,7 +86,7 @@ struct StopMachineTests {
         }
     }
 
-    @Test("D11: what is in flight is never left before its time, and told at the end where it was")
+    @Test("D11: batches in flight are never interrupted early, and the interrupted ones are reported")
     func left() throws {
         let start = Instant(nanoseconds: 0)
         var (stop, orders) = StopMachine.begin(at: start, within: .seconds(2), flushing: false)

@@ -12,7 +12,7 @@ struct StopTests {
         bench.settle()
     }
 
-    @Test("D11: with nothing to do it ends at once, with everything closed")
+    @Test("D11: a stop without work ends at once, with everything closed")
     func nothingToDo() {
         var isDone = false
         stop { isDone = true }
@@ -21,7 +21,7 @@ struct StopTests {
         #expect(bench.store.isClosed)
     }
 
-    @Test("D11: a stop while one is under way ends with it, and one afterwards at once")
+    @Test("D11: a second stop ends with the first one, and a later one at once")
     func again() {
         var ends: [Int] = []
         bench.track(1)
@@ -35,7 +35,7 @@ struct StopTests {
         #expect(ends == [1, 2, 3])
     }
 
-    @Test("D11: what is in flight finishes first")
+    @Test("D11: batches in flight finish first")
     func inFlightFinishes() throws {
         var isDone = false
         bench.track(1)
@@ -48,7 +48,7 @@ struct StopTests {
         #expect(bench.sender.sent.isEmpty)
     }
 
-    @Test("D11: without a flush no new batch is begun, and the rest stays stored")
+    @Test("D11: without a flush no new batch is sent, and the rest stays stored")
     func noNewBatch() throws {
         let bench = GateBench { $0.dispatchLimit = 1 }
         var isDone = false
@@ -62,7 +62,7 @@ struct StopTests {
         #expect(bench.sender.sent == [[2]])
     }
 
-    @Test("F5: it begins with a flush, which empties a flushable barrier")
+    @Test("F5: a stop begins with a flush, which passes a flushable barrier")
     func flushes() throws {
         try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
         bench.sender.reply = { _ in .delivered }
@@ -75,7 +75,7 @@ struct StopTests {
         #expect(bench.store.isClosed)
     }
 
-    @Test("F5: a flush that could only wait is given up", arguments: [true, false])
+    @Test("F5: a flush that could only wait is ended", arguments: [true, false])
     func stuckFlush(isBackoff: Bool) throws {
         bench.track(1)
         if isBackoff {
@@ -93,7 +93,7 @@ struct StopTests {
         #expect(bench.gate.stored.events == (isBackoff ? 2 : 1))
     }
 
-    @Test("D11: a destination that fails meanwhile does not hold it up")
+    @Test("D11: a failing destination does not delay the stop")
     func failsMeanwhile() {
         var isDone = false
         bench.track(1)
@@ -105,7 +105,7 @@ struct StopTests {
         #expect(bench.sender.sent.count == 1)
     }
 
-    @Test("D11: out of time, what is in flight is given up, charged nothing, and stays stored")
+    @Test("D11: after the timeout batches in flight are interrupted without charge, and stay stored")
     func outOfTime() throws {
         var isDone = false
         bench.track(1)
@@ -120,14 +120,15 @@ struct StopTests {
         #expect(bench.sender.sent == [[1]])
     }
 
-    @Test("D11: out of time, dispatchers give up in alphabetical order: the same history stops the same way")
+    @Test(
+        "D11: after the timeout dispatchers are interrupted in alphabetical order, so that histories are reproducible")
     func inOrder() {
         let ids = (1...8).map { "d\($0)" }
         let bench = GateBench(ids.reversed().map { DispatcherSettings(id: $0) })
         #expect(bench.gate.dispatchers.all.map(\.id) == ids)
     }
 
-    @Test("D11: after the store is closed nothing asks it any more")
+    @Test("D11: a closed store gets no more requests")
     func nothingAfterwards() throws {
         bench.track(40)
         bench.track(1, EventDraft(timeToLive: .seconds(5)))
@@ -142,7 +143,7 @@ struct StopTests {
         #expect(bench.counters[.expired] == 0)
     }
 
-    @Test("D11, Q8: a store that cannot write does not hold it up")
+    @Test("D11, Q8: a store that cannot write does not delay the stop")
     func storeFails() {
         bench.track(1)
         bench.store.memory.fault = .noRoom("full")
@@ -154,7 +155,7 @@ struct StopTests {
         #expect(isDone)
     }
 
-    @Test("D11: without dispatchers")
+    @Test("D11: a stop without dispatchers")
     func noDispatchers() {
         for flushing in [false, true] {
             let bench = GateBench([])
@@ -168,7 +169,7 @@ struct StopTests {
     // MARK: Bounds
 
     @Test(
-        "D11, F5: a client's flush may be called what it likes: the stop flushes all the same",
+        "D11, F5: the stop flushes whatever names clients' flushes have",
         arguments: ["headgate:shutdown", "flush-1", "flush-2"])
     func namedLikeTheStop(name: String) throws {
         try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
@@ -185,7 +186,7 @@ struct StopTests {
     }
 
     @Test(
-        "D11, F5: a client's flush that only waits does not hold up the stop",
+        "D11, F5: a client's flush that only waits does not delay the stop",
         arguments: ["headgate:shutdown", "flush-1"])
     func clientsFlushWaits(name: String) {
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
@@ -197,7 +198,7 @@ struct StopTests {
     }
 
     @Test(
-        "D11: a disk that hangs holds up the stop for no more than five seconds beyond its time",
+        "D11: a hanging disk delays the stop by at most five seconds beyond its timeout",
         arguments: [true, false], [0, 1, 2])
     func silentStore(flushing: Bool, before: Int) {
         // The store hangs from the start (0), after events were stored (1), or while an event in flight is being
@@ -214,7 +215,7 @@ struct StopTests {
         #expect(bench.scheduler.nextDeadline == nil || outcome != nil)
     }
 
-    @Test("D11: a flush under way ends with the stop, and says what it has done", arguments: [true, false])
+    @Test("D11: a running flush ends with the stop, and reports its counts", arguments: [true, false])
     func flushUnderWay(flushing: Bool) {
         var (answers, isDone) = ([FlushAnswer](), false)
         bench.track(1)
@@ -249,7 +250,7 @@ struct StopTests {
         #expect(isDone && answers.map(\.ended) == [.cancelled])
     }
 
-    @Test("D11: a sender that does not end what it was told to give up is left a second later, and the store is closed")
+    @Test("D11: a sender that does not end an interrupted batch is abandoned after a second, and the store is closed")
     func deafSender() throws {
         bench.sender.isDeaf = true
         bench.track(1)

@@ -4,8 +4,9 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("A state that nobody announces") struct PolledObservableTests {
-    @Test("B3: it is read at once and at each interval, told when it changes, and read no more once nobody observes it")
+@Suite("A polled state") struct PolledObservableTests {
+    @Test(
+        "B3: a polled state is read at once and at each interval, published on change, and not read without observers")
     func polled() {
         let scheduler = ManualScheduler()
         var (value, readings) = (1, 0)
@@ -29,7 +30,7 @@ import Testing
         #expect(readings == 4)
     }
 
-    @Test("B4: a scope is a string in settings, and the usual dispatcher has a name")
+    @Test("B4: a scope is a string in settings, and the default dispatcher has a name")
     func words() {
         let settings: DataObject = ["scopes": ["all", "archive"], "wrong": [1]]
         #expect(settings.get(key: "scopes", as: [BarrierScope].self) == [.all, .dispatcher(id: "archive")])

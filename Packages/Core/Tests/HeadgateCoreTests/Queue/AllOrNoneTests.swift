@@ -5,10 +5,10 @@ import Testing
 @testable import HeadgateCore
 
 /// Lists of events that are accepted as a whole or not at all, with limits within one byte or one event of their size.
-@Suite("Events that are accepted all or none")
+@Suite("Lists of events accepted as a whole")
 struct AllOrNoneTests {
     @Test(
-        "Q4, Q7: near the limits a list is stored whole or not at all, as a slow and obvious model says",
+        "Q4, Q7: near the limits a list is stored as a whole or not at all, as in a simple model",
         arguments: 1...20)
     func model(seed: UInt64) {
         var run = AllOrNoneRun(seed: seed)
@@ -22,7 +22,7 @@ struct AllOrNoneTests {
         #expect(run.accepted > 20 && run.refused > 20, "seed \(seed): the limits were not near")
     }
 
-    @Test("Q7: what is stored already needs no room, not even over the limits")
+    @Test("Q7: duplicates need no room, even over the limits")
     func repeats() throws {
         let bench = GateBench()
         let list = ["a", "b"].map { EventDraft(id: $0) }
@@ -39,7 +39,7 @@ struct AllOrNoneTests {
         #expect(bench.gate.stored.events == 2)
     }
 
-    @Test("Q7: an id that was refused with its list is new when it comes again")
+    @Test("Q7: an id that was refused with its list is new when it is sent again")
     func refusedIds() throws {
         let bench = GateBench()
         var limits = StoreLimits()

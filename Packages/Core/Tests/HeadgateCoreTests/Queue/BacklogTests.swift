@@ -18,7 +18,7 @@ struct BacklogTests {
         #expect(backlog.unsettled(of: 2) == Tally(events: 2, bytes: 20))
     }
 
-    @Test("Q3: what a forgotten dispatcher had not settled no longer counts")
+    @Test("Q3: unsettled events of a dropped dispatcher no longer count")
     func forgottenDispatcher() {
         var backlog = Backlog()
         backlog.add(Tally(events: 3, bytes: 30), route: 1, dispatchers: [1, 2])

@@ -3,9 +3,9 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Memory")
+@Suite("Bounds of memory")
 struct BoundedMemoryTests {
-    @Test("Q6: a dispatcher has a few batches in hand, however many events wait")
+    @Test("Q6: a dispatcher buffers a few batches, however many events are pending")
     func entriesAreBounded() throws {
         let bench = GateBench { $0.dispatchLimit = 10 }
         for _ in 0..<100 { bench.track(20) }
@@ -20,7 +20,7 @@ struct BoundedMemoryTests {
         #expect(dispatcher.queue.entries.map(\.sequenceNumber) == Array(11...21))
     }
 
-    @Test("Q6: of large events a dispatcher has no more in hand than its batches may hold, and some MiB")
+    @Test("Q6: a dispatcher buffers large events up to the size of its batches and some MiB")
     func largeEntriesAreBounded() throws {
         let bench = GateBench { ($0.dispatchLimit, $0.byteLimit, $0.inFlight) = (1_000, 100_000, 2) }
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
@@ -38,7 +38,7 @@ struct BoundedMemoryTests {
         #expect(4 << 20...5 << 20 ~= inHand())
     }
 
-    @Test("Q6: the newest events are kept in memory up to a bound, and no event behind the last chunk is missed")
+    @Test("Q6: the newest events are kept in memory up to a bound, and no event after the last chunk is missed")
     func recentIsBounded() {
         var recent = RecentChunks(mostBytes: 1000, lastSequenceNumber: 0)
         for number in 1...10 {
@@ -52,7 +52,7 @@ struct BoundedMemoryTests {
         #expect(recent.chunk(after: 9)?.lastSequenceNumber == 10)
     }
 
-    @Test("Q6: the bound holds however many events have come and gone")
+    @Test("Q6: the bound holds for any number of events over time")
     func recentStaysBounded() {
         var recent = RecentChunks(mostBytes: 1000, lastSequenceNumber: 0)
         for number in 1...500 as ClosedRange<SequenceNumber> {
@@ -64,7 +64,7 @@ struct BoundedMemoryTests {
         }
     }
 
-    @Test("Q6: room that was taken for events that did not come counts towards the bound")
+    @Test("Q6: reserved memory counts towards the bound, even if unused")
     func recentCountsRoom() {
         var recent = RecentChunks(mostBytes: 1000, lastSequenceNumber: 0)
         for number in 1...2 as ClosedRange<SequenceNumber> {
@@ -77,7 +77,7 @@ struct BoundedMemoryTests {
         #expect(recent.chunk(after: 1)?.lastSequenceNumber == 2)
     }
 
-    @Test("Q6: what no longer fits in memory is read from the store")
+    @Test("Q6: events that no longer fit in memory are read from the store")
     func readsFromStore() {
         let bench = GateBench(reply: { _ in .delivered })
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
@@ -89,7 +89,7 @@ struct BoundedMemoryTests {
         #expect(bench.store.readCount > 0)
     }
 
-    @Test("Q6: an append does not touch dispatchers that the event is not for")
+    @Test("Q6: an append does not evaluate dispatchers that the event does not go to")
     func othersAreLeftAlone() throws {
         let ids = (0..<50).map { "d\($0)" }
         let bench = GateBench(ids.map(DispatcherSettings.init(id:)))
@@ -104,7 +104,7 @@ struct BoundedMemoryTests {
         #expect(bench.store.readCount == looked)
     }
 
-    @Test("Q6: a dispatcher that is seldom meant reads its events from memory, whatever went by meanwhile")
+    @Test("Q6: a dispatcher with rare events reads them from memory, whatever was stored in between")
     func seldomMeant() {
         let bench = GateBench(["busy", "idle"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
         bench.track(1, EventDraft(dispatchers: ["idle"]))
@@ -114,7 +114,7 @@ struct BoundedMemoryTests {
         #expect(bench.store.readCount == 0)
     }
 
-    @Test("Q6: an event is read by those it is for, whatever lies between")
+    @Test("Q6: an event is read by its dispatchers, whatever events lie in between")
     func manyRoutes() {
         let bench = GateBench(["a", "b", "c"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
         for number in 0..<60 {
@@ -126,7 +126,7 @@ struct BoundedMemoryTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q6: a group has a bound, at which senders are asked to wait")
+    @Test("Q6: a group is bounded, and clients wait when it is full")
     func groupIsBounded() {
         let bench = GateBench()
         let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 100_000))"}"#)
@@ -141,7 +141,7 @@ struct BoundedMemoryTests {
     }
 
     @Test(
-        "X3: of those who wait for room in a group as many go on as there is room for, in the order in which they came")
+        "X3: of the clients waiting for room in a group as many continue as there is room for, in order of arrival")
     func sendersGoOn() {
         let bench = GateBench()
         let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 100_000))"}"#)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Ids that come again")
+@Suite("Duplicate ids")
 struct DedupeTests {
     let bench = GateBench()
 
@@ -13,7 +13,7 @@ struct DedupeTests {
         return bench.track(EventDraft(id: id, namespace: namespace))
     }
 
-    @Test("Q7: same id is stored once, and answered with the first one's place")
+    @Test("Q7: an id is stored once, and a duplicate is answered with the first sequence number")
     func duplicate() {
         #expect(track("a") == .stored(1))
         #expect(track("b") == .stored(2))
@@ -21,7 +21,7 @@ struct DedupeTests {
         #expect(bench.gate.stored.events == 2)
     }
 
-    @Test("Q7: also in the same group")
+    @Test("Q7: a duplicate in the same group is recognised")
     func sameGroup() {
         bench.track(EventDraft(id: "a"))
         #expect(bench.track(EventDraft(id: "a")) == .duplicate(1))
@@ -29,7 +29,7 @@ struct DedupeTests {
         #expect(bench.gate.stored.events == 1)
     }
 
-    @Test("Q7: namespaces do not know each other's ids")
+    @Test("Q7: ids in different namespaces are independent")
     func namespaces() {
         #expect(track("a", of: "uid:1") == .stored(1))
         #expect(track("a", of: "uid:2") == .stored(2))
@@ -39,13 +39,13 @@ struct DedupeTests {
         #expect(track("c", of: "ab\u{0}\u{0}") == .stored(6))
     }
 
-    @Test("Q7: ids that the service made are not looked at")
+    @Test("Q7: ids created by the service are not compared")
     func madeIds() {
         bench.track(2)
         #expect(bench.gate.stored.events == 2)
     }
 
-    @Test("Q7: across a restart")
+    @Test("Q7: duplicates are recognised across a restart")
     func acrossRestart() throws {
         _ = track("a", of: "ns")
         _ = track("ü\u{1F600}", of: "ns")
@@ -55,7 +55,7 @@ struct DedupeTests {
         #expect(track("a", of: "other") == .stored(3))
     }
 
-    @Test("Q7, Q11: ids as older versions kept them are known as well")
+    @Test("Q7, Q11: ids stored by older versions are recognised")
     func olderForm() throws {
         _ = track("x")
         var bytes: [UInt8] = []
@@ -78,7 +78,7 @@ struct DedupeTests {
         }
     }
 
-    @Test("Q7: also when the event itself is long delivered")
+    @Test("Q7: a duplicate of a delivered event is recognised")
     func afterDelivery() throws {
         bench.sender.reply = { _ in .delivered }
         _ = track("a")
@@ -87,7 +87,7 @@ struct DedupeTests {
         #expect(track("a") == .duplicate(1))
     }
 
-    @Test("Q7: the window ends when it says, to the millisecond, and a repeat does not renew an id")
+    @Test("Q7: the window ends to the millisecond, and a repeat does not extend it")
     func window() throws {
         _ = track("a")
         bench.advance(by: .seconds(40_000))
@@ -98,7 +98,7 @@ struct DedupeTests {
         #expect(track("a") == .stored(2))
     }
 
-    @Test("Q7: the window ends when it says also for what a slow store has long held up")
+    @Test("Q7: the window ends on time even for events delayed by a slow store")
     func windowOfAHeldGroup() throws {
         bench.store.holdsAppends = true
         _ = track("first")
@@ -113,7 +113,7 @@ struct DedupeTests {
         #expect(track("a") == .stored(3))
     }
 
-    @Test("Q7: what is there already needs no room, and a refused id is not remembered")
+    @Test("Q7: a duplicate needs no room, and a refused id is not remembered")
     func full() {
         bench.changeLimits { $0.maxEvents = 1 }
         #expect(track("a") == .stored(1))
@@ -121,7 +121,7 @@ struct DedupeTests {
         #expect(track("a") == .duplicate(1))
     }
 
-    @Test("Q7: dedupe_ids bounds what is remembered, also when it changes while it runs")
+    @Test("Q7: dedupe_ids limits the remembered ids, even if it changes at run time")
     func number() {
         bench.changeLimits { $0.dedupeIDs = 10 }
         for number in 1...30 { #expect(track("\(number)") == .stored(SequenceNumber(number))) }
@@ -138,7 +138,7 @@ struct DedupeTests {
         #expect(bench.gate.events.remembered.ids == 0)
     }
 
-    @Test("Q7: another length of the window counts at once, for what came before as well")
+    @Test("Q7: a new length of the window applies at once, even to earlier ids")
     func otherLength() {
         #expect(track("a") == .stored(1))
         bench.advance(by: .seconds(60))
@@ -148,7 +148,7 @@ struct DedupeTests {
         #expect(track("a") == .stored(2))
     }
 
-    @Test("Q7: the store is told what it may forget as ids come in, so that it holds little more than is remembered")
+    @Test("Q7: the store drops forgotten ids as new ones arrive, so that it holds little more than is remembered")
     func storeForgets() throws {
         bench.changeLimits { $0.dedupeIDs = 160 }
         for number in 1...1000 { _ = track("\(number)") }
@@ -160,7 +160,7 @@ struct DedupeTests {
         #expect(track("840") == .stored(1001))
     }
 
-    @Test("Q7: a start with more ids than are to be remembered takes the newest")
+    @Test("Q7: a start with too many ids keeps the newest")
     func startWithMany() throws {
         for number in 1...100 { _ = track("\(number)") }
         bench.limits.dedupeIDs = 20
@@ -170,7 +170,7 @@ struct DedupeTests {
         #expect(track("80") == .stored(101))
     }
 
-    @Test("Q7: status tells how many ids are remembered, and since when by the wall clock")
+    @Test("Q7: status shows the number of remembered ids, and the wall time of the oldest")
     func told() {
         #expect(bench.gate.events.remembered == (0, nil))
         _ = track("a")
@@ -185,7 +185,7 @@ struct DedupeTests {
         #expect(bench.gate.events.remembered == (0, nil))
     }
 
-    @Test("Q7: the window goes on over a restart")
+    @Test("Q7: the window continues across a restart")
     func windowOverRestart() throws {
         _ = track("a")
         bench.advance(by: .seconds(80_000))
@@ -215,7 +215,7 @@ struct DedupeTests {
         #expect(track("b") == .stored(4))
     }
 
-    @Test("Q7, Q4: an id that was refused may come again")
+    @Test("Q7, Q4: a refused id may be sent again")
     func refusedId() {
         bench.changeLimits { $0.maxEvents = 1 }
         #expect(track("a") == .stored(1))
@@ -224,7 +224,7 @@ struct DedupeTests {
         #expect(track("b") == .stored(2))
     }
 
-    @Test("Q7: a long id or namespace does no harm, and is known again after a restart")
+    @Test("Q7: a long id or namespace is recognised after a restart")
     func longId() throws {
         let long = String(repeating: "x", count: 70_000)
         #expect(track(long, of: long) == .stored(1))

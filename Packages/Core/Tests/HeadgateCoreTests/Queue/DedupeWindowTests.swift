@@ -5,7 +5,7 @@ import Testing
 @Suite("The window of ids")
 struct DedupeWindowTests {
     @Test(
-        "Q7: whatever comes, repeats, fails, grows old or is limited anew, the window says what a slow one says",
+        "Q7: under random operations the window agrees with a simple model",
         arguments: 1...20 as ClosedRange<UInt64>)
     func model(seed: UInt64) {
         var random = SeededRandom(seed: seed)
@@ -53,7 +53,7 @@ struct DedupeWindowTests {
         }
     }
 
-    @Test("Q7: ids that a smaller number leaves no room for are forgotten, and told so, as those are that make room")
+    @Test("Q7: a smaller capacity forgets the oldest ids, and reports them like ids dropped for room")
     func smaller() {
         var window = DedupeWindow(capacity: 10, length: 100)
         for id in 1...12 { window.insert(SlowWindow.fingerprint(id), sequenceNumber: SequenceNumber(id), stamp: 0) }
@@ -64,7 +64,7 @@ struct DedupeWindowTests {
         #expect(window.forgotten == 8 && window.forgottenThrough == 8)
     }
 
-    @Test("Q7: a stamp behind the one before counts as that one: nothing is forgotten early")
+    @Test("Q7: a stamp earlier than the previous one counts as that one, so that no id is forgotten early")
     func backwards() {
         var window = DedupeWindow(capacity: 10, length: 100)
         window.insert(SlowWindow.fingerprint(1), sequenceNumber: 1, stamp: 1_000)
@@ -74,7 +74,7 @@ struct DedupeWindowTests {
         #expect(window.remembered(at: 1_099) == (2, 1_000))
     }
 
-    @Test("Q7: many ids that grow old at once are let go of bit by bit, and none of them is found meanwhile")
+    @Test("Q7: many expired ids are removed in small steps, and none of them is found meanwhile")
     func bitByBit() {
         var window = DedupeWindow(capacity: 1_000, length: 100)
         for id in 1...1_000 {

@@ -2,9 +2,9 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("What there is of some dispatchers")
+@Suite("A table by dispatcher number")
 struct DispatcherTableTests {
-    @Test("It has what a dictionary has, in the order of the numbers")
+    @Test("The table agrees with a dictionary, in the order of the numbers")
     func isDictionary() {
         var (table, model) = (DispatcherTable<Int>(), [DispatcherNumber: Int]())
         var random = SeededRandom(seed: 1)

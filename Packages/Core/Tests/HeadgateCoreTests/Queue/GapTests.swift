@@ -12,7 +12,7 @@ struct GapTests {
         }
     }
 
-    @Test("Q2: what was settled out of order is not sent again after a restart, and the rest is")
+    @Test("Q2: events settled out of order are not sent again after a restart, and the others are")
     func restart() throws {
         let bench = bench(inFlight: 2)
         bench.track(8)
@@ -32,7 +32,7 @@ struct GapTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q2: an event that waits to be sent again is a gap, and so is one that waits for its key")
+    @Test("Q2: an event waiting for a retry is a gap, and so is one waiting for its key")
     func retriedAndHeldByKey() throws {
         let bench = bench(inFlight: 3, limit: 1)
         for key in ["a", "b", "a", "c"] { bench.track(EventDraft(key: key)) }
@@ -51,7 +51,7 @@ struct GapTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q2, Q3: gaps outlive restart after restart, while the oldest event never gets through")
+    @Test("Q2, Q3: gaps survive repeated restarts while the oldest event is never delivered")
     func manyRestarts() throws {
         let bench = bench(inFlight: 2, limit: 1)
         bench.track(12)
@@ -73,7 +73,7 @@ struct GapTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q2, Q3: a removed dispatcher comes back with its gaps")
+    @Test("Q2, Q3: a restored dispatcher has its gaps")
     func removed() throws {
         let bench = bench(inFlight: 2)
         bench.track(6)
@@ -88,7 +88,7 @@ struct GapTests {
         #expect(bench.sender.sent == [[1, 2], [5, 6]])
     }
 
-    @Test("Q4, D12: drop_oldest gives up the oldest that waits, between events in flight and gaps, each counted once")
+    @Test("Q4, D12: drop_oldest evicts the oldest pending event, between events in flight and gaps, counted once")
     func dropOldest() throws {
         var limits = StoreLimits()
         limits.maxEvents = 8
@@ -115,7 +115,7 @@ struct GapTests {
         #expect(bench.counters[.evicted] == 0 && bench.counters[.quarantined] == 0)
     }
 
-    @Test("Q2: ranges touch, overlap and reach over the position, and come out apart")
+    @Test("Q2: ranges that touch, overlap or cross the position are normalised")
     func normalForm() {
         let settled = Settled(through: 10, and: [20...22, 5...11, 23...25, 24...30, 40...40, 1...3])
         #expect(settled.position == 11)
@@ -126,7 +126,7 @@ struct GapTests {
         #expect((1...50).filter(settled.contains) == Array(1...11) + Array(20...30) + [40])
     }
 
-    @Test("Q2: how much of a stretch is settled")
+    @Test("Q2: the settled part of a range is counted")
     func overlap() {
         let settled = Settled(through: 10, and: [20...30, 40...40])
         #expect(settled.overlap(with: 11...19) == .none)
@@ -139,7 +139,7 @@ struct GapTests {
         #expect(settled.overlap(with: 12...90) == .part)
     }
 
-    @Test("Q2, Q6: there are no more ranges than events in hand")
+    @Test("Q2, Q6: there are at most as many ranges as buffered events")
     func bounded() throws {
         let bench = bench(inFlight: 4, limit: 3)
         for number in 0..<200 { bench.track(1, EventDraft(key: "k\(number % 3)")) }

@@ -4,9 +4,9 @@ import Testing
 @testable import HeadgateCore
 
 /// The bytes that Core writes for stores to keep. Another version, or another machine, must read them the same way.
-@Suite("Golden bytes")
+@Suite("Stored encodings")
 struct GoldenBytesTests {
-    @Test("Q11: a record's header is its numbers, little-endian, one behind the other")
+    @Test("Q11: a record's header is a sequence of little-endian integers")
     func header() {
         let header = RecordHeader(
             length: 0x0102_0304, route: 0x0506_0708, sequenceNumber: 0x1112_1314_1516_1718,
@@ -24,7 +24,7 @@ struct GoldenBytesTests {
         #expect(read == header)
     }
 
-    @Test("Q7, Q11: remembered ids: number, stamp and fingerprint, 32 bytes each")
+    @Test("Q7, Q11: a remembered id is 32 bytes: number, stamp and fingerprint")
     func recentIDs() throws {
         var writer = RecentIDsWriter()
         let nothing = writer.take(lastSequenceNumber: 1)
@@ -42,7 +42,7 @@ struct GoldenBytesTests {
         #expect(visited == [258, 259])
     }
 
-    @Test("Q7: an id is hashed by SipHash-2-4-128, as its authors' examples have it")
+    @Test("Q7: an id is hashed by SipHash-2-4-128, as in its authors' examples")
     func sipHash() {
         let key: (UInt64, UInt64) = (0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908)
         let examples: [(Int, [UInt8])] = [
@@ -56,7 +56,7 @@ struct GoldenBytesTests {
         }
     }
 
-    @Test("Q7, Q11: the key is kept as 16 bytes, and an id has the same fingerprint in every version")
+    @Test("Q7, Q11: the key is stored as 16 bytes, and an id has the same fingerprint in every version")
     func key() throws {
         let key = try #require(DedupeKey(kept: Array(0..<16)))
         #expect(key.kept == Array(0..<16))
@@ -68,7 +68,7 @@ struct GoldenBytesTests {
         #expect(DedupeKey() != DedupeKey())
     }
 
-    @Test("P7, Q11: where the age scale stood is kept as these bytes; others are not taken for it")
+    @Test("P7, Q11: the age scale is stored in this encoding, and other bytes are rejected")
     func clockPair() {
         let clocks = ClockReading(
             now: Instant(nanoseconds: 0), wall: Timestamp(milliseconds: -2), sinceBoot: 0x0102, boot: "ab")

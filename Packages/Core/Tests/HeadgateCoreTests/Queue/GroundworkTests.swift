@@ -4,11 +4,11 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("What stored events rely on")
+@Suite("Prerequisites of stored events")
 struct GroundworkTests {
     let bench = GateBench()
 
-    @Test("P1, Q3: events of a dispatcher that could not be written down by itself are still its own after a restart")
+    @Test("P1, Q3: events keep their dispatcher after a restart, even if it could not be written separately")
     func dispatcher() throws {
         bench.store.writeFault = .noRoom("full")
         let settings = DispatcherSettings(id: "late")
@@ -22,7 +22,7 @@ struct GroundworkTests {
         #expect(bench["late"].sent == [[1]])
     }
 
-    @Test("P1, Q3: what is stored for a dispatcher that was given up and is back is its own after a restart")
+    @Test("P1, Q3: events of a dropped and restored dispatcher are its own after a restart")
     func givenUpAndBack() throws {
         let late = DispatcherSettings(id: "late")
         bench.limits.orphanRetention = .zero
@@ -42,7 +42,7 @@ struct GroundworkTests {
         #expect(bench["late"].sent == [[1]])
     }
 
-    @Test("Q3: what a dispatcher had settled before it was given up does not come back with it")
+    @Test("Q3: settlements from before the drop do not apply to a restored dispatcher")
     func settledBefore() throws {
         let late = DispatcherSettings(id: "late")
         bench.limits.orphanRetention = .zero
@@ -60,7 +60,7 @@ struct GroundworkTests {
         #expect(try bench.store.open().dispatchers.first { $0.id == "late" }?.position == 2)
     }
 
-    @Test("Q6: the number of a dispatcher that was given up is remembered until that is written down, and no longer")
+    @Test("Q6: the number of a dropped dispatcher is remembered until the drop is written, and no longer")
     func forgotten() throws {
         bench.limits.orphanRetention = .zero
         try bench.restart()
@@ -80,7 +80,7 @@ struct GroundworkTests {
         #expect(bench.gate.dispatchers.known.forgotten.count == 3)
     }
 
-    @Test("Q3: retention counts from the last removal, also where only events tell that it was back")
+    @Test("Q3: retention counts from the last removal, even if only events recorded the return")
     func back() throws {
         bench.limits.orphanRetention = .seconds(1_000)
         try bench.restart()
@@ -100,7 +100,7 @@ struct GroundworkTests {
         #expect(bench.counters[.expired] == 1)
     }
 
-    @Test("Q3: that it is gone again is kept with the next group")
+    @Test("Q3: a repeated removal is stored with the next group")
     func goneAgain() throws {
         bench.store.writeFault = .noRoom("full")
         bench.add(DispatcherSettings(id: "late"))
@@ -111,7 +111,7 @@ struct GroundworkTests {
         #expect(try bench.store.open().dispatchers.first { $0.id == "late" } == known)
     }
 
-    @Test("Q7: an id is known after a restart also where the key that it is hashed with could not be written by itself")
+    @Test("Q7: an id is recognised after a restart even if the hash key could not be written separately")
     func key() throws {
         let store = FaultyStore(scheduler: bench.scheduler)
         store.writeFault = .noRoom("full")
@@ -124,7 +124,7 @@ struct GroundworkTests {
         #expect(admit("a", to: second) == .duplicate(1))
     }
 
-    @Test("P1, Q3: where a group fails, the routes of all groups behind it go to the store with the next one")
+    @Test("P1, Q3: after a failed group the routes of all later groups are stored with the next one")
     func routesOfDoomedGroups() throws {
         let ids = ["a", "b", "c"]
         let bench = GateBench(ids.map(DispatcherSettings.init(id:)))
@@ -142,7 +142,7 @@ struct GroundworkTests {
         #expect(ids.map { bench[$0].sent.joined().count } == [1, 1, 1])
     }
 
-    @Test("P1: it goes with each group until one is stored, and with none after that")
+    @Test("P1: prerequisites accompany each group until one is stored")
     func untilStored() throws {
         let queue = EventQueue(
             scheduler: bench.scheduler, store: bench.store, limits: StoreLimits(), state: StoredState())

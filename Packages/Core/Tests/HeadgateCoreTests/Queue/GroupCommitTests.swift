@@ -8,7 +8,7 @@ struct GroupCommitTests {
 
     private var faults: [StoreFault?] { bench.acknowledgements.map(\.fault) }
 
-    @Test("Q5: what is offered in one turn is one group")
+    @Test("Q5: events offered in one turn form one group")
     func oneGroup() {
         bench.track(50)
         #expect(bench.store.memory.groupCount == 1)
@@ -23,7 +23,7 @@ struct GroupCommitTests {
         #expect(bench.scheduler.now == ManualScheduler().now)
     }
 
-    @Test("Q5: what comes while a group is committed goes to the store behind it, and is answered behind it")
+    @Test("Q5: events offered during a commit are stored and answered after it")
     func goesBehind() {
         bench.store.holdsAppends = true
         for count in 1...3 { bench.track(count) }
@@ -34,7 +34,7 @@ struct GroupCommitTests {
         #expect(bench.acknowledgements.map(\.admission) == (1...6).map { .stored($0) })
     }
 
-    @Test("Q5: with many groups on their way the next is gathered, and goes once one is stored")
+    @Test("Q5: with many groups in flight the next one is collected, and sent when one is stored")
     func gathersMeanwhile() {
         bench.store.holdsAppends = true
         for _ in 1...70 { bench.track(1) }
@@ -47,7 +47,7 @@ struct GroupCommitTests {
         #expect(bench.acknowledgements.map(\.admission) == (1...70).map { .stored($0) })
     }
 
-    @Test("Q5: very much does not wait for it either, though others are on their way")
+    @Test("Q5: a very large group is sent at once, even with others in flight")
     func veryMuch() {
         bench.store.holdsAppends = true
         bench.track(1_600, EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 1_000))"}"#))
@@ -57,14 +57,14 @@ struct GroupCommitTests {
         #expect(faults == Array(repeating: nil, count: 1_600))
     }
 
-    @Test("Q5: much does not wait for the end of its turn where the store has nothing to do")
+    @Test("Q5: with an idle store a large group is sent before the end of the turn")
     func muchGoesAtOnce() {
         bench.track(100, EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 1_000))"}"#))
         #expect(bench.store.memory.groupCount == 2)
         #expect(faults == Array(repeating: nil, count: 100))
     }
 
-    @Test("P1: nothing is acknowledged, or sent, before it is stored")
+    @Test("P1: no event is acknowledged or sent before it is stored")
     func acknowledgedAfterwards() {
         bench.store.holdsAppends = true
         bench.track(1)
@@ -76,7 +76,7 @@ struct GroupCommitTests {
         #expect(bench.sender.sent == [[1]])
     }
 
-    @Test("Q5: a failed commit refuses all of its group, and all that came before that was known")
+    @Test("Q5: a failed commit refuses its group, and all groups offered before the failure was known")
     func failedCommit() {
         bench.store.memory.fault = .noRoom("full")
         bench.store.holdsAppends = true
@@ -90,7 +90,7 @@ struct GroupCommitTests {
         #expect(bench.sender.sent.isEmpty)
     }
 
-    @Test("Q8: what comes once a failure is known is stored, though what was on its way is refused")
+    @Test("Q8: events offered after a known failure are stored, although groups in flight are refused")
     func afterFailure() {
         bench.store.memory.fault = .noRoom("full")
         bench.store.holdsAppends = true
@@ -105,7 +105,7 @@ struct GroupCommitTests {
         #expect(bench.gate.stored.events == 1)
     }
 
-    @Test("Q7, Q8: an id that was refused with a group, or behind one, is new when it comes again")
+    @Test("Q7, Q8: an id refused with a group, or after one, is new when it is sent again")
     func idsBehindFailure() {
         bench.store.memory.fault = .noRoom("full")
         bench.store.holdsAppends = true
@@ -119,7 +119,7 @@ struct GroupCommitTests {
         #expect(bench.gate.stored.events == 2)
     }
 
-    @Test("Q8: room that comes back is used")
+    @Test("Q8: freed room is used")
     func roomAgain() {
         bench.store.memory.fault = .noRoom("full")
         bench.track(1)
@@ -129,7 +129,7 @@ struct GroupCommitTests {
         #expect(bench.sender.sent == [[2]])
     }
 
-    @Test("Q8: a route that was first used in a failed group still gets written down")
+    @Test("Q8: a route first used in a failed group is stored later")
     func routeOfFailedGroup() throws {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
         bench.store.memory.fault = .failed("broken")
@@ -141,7 +141,7 @@ struct GroupCommitTests {
         #expect(bench["archive"].sent.isEmpty)
     }
 
-    @Test("Q5: those who wait are told without an event to wait for")
+    @Test("Q5: a waiter without an event is notified")
     func nothingToCommit() {
         var told = 0
         bench.gate.events.whenCommitted { told += $0 == nil ? 1 : 100 }
@@ -151,7 +151,7 @@ struct GroupCommitTests {
         #expect(bench.store.memory.groupCount == 0)
     }
 
-    @Test("Q8: delivery goes on while nothing can be written, and is written down once it can")
+    @Test("Q8: delivery continues while the store cannot write, and is stored later")
     func deliveryGoesOn() throws {
         bench.track(2)
         bench.store.memory.fault = .noRoom("full")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Events in hand")
+@Suite("The buffer of events")
 struct HandTests {
     /// A simple model of ``Hand`` that searches its lists for each question.
     private struct Model {
@@ -57,7 +57,7 @@ struct HandTests {
         return numbers
     }
 
-    @Test("Q2, Q4, Q6: whatever comes, goes and comes back, it is what a list of all would say")
+    @Test("Q2, Q4, Q6: under random operations the buffer agrees with a simple list")
     func model() throws {
         for seed: UInt64 in 1...12 {
             var random = SeededRandom(seed: seed)
@@ -127,7 +127,7 @@ struct HandTests {
         try #require(Array(copy.due(at: stamp, maxAge: maxAge)) == due, place)
     }
 
-    @Test("Q6: a set of places finds the next one as a list would", arguments: [1, 64, 5000, 300_000])
+    @Test("Q6: a set of indices finds the next one as a list would", arguments: [1, 64, 5000, 300_000])
     func places(size: Int) {
         var random = SeededRandom(seed: UInt64(size))
         var (places, model) = (PlaceSet(), Set<Int>())
@@ -147,7 +147,7 @@ struct HandTests {
     }
 
     @Test(
-        "Q6: an answer costs what its batch holds, whatever else is in hand",
+        "Q6: the cost of an answer depends on its batch, not on other buffered events",
         arguments: [(10, nil as String?), (1000, nil), (1000, "hot")])
     func cost(batches: Int, key: String?) throws {
         let bench = GateBench {

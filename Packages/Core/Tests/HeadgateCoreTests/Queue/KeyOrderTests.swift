@@ -22,7 +22,7 @@ struct KeyOrderTests {
         #expect(bench.sender.sent == [[1, 2], [3, 4], [5]])
     }
 
-    @Test("Q2: a failed batch goes again before what came behind it")
+    @Test("Q2: a failed batch is retried before later events")
     func retriedFirst() {
         let bench = bench(inFlight: 1)
         bench.track(4)
@@ -32,7 +32,7 @@ struct KeyOrderTests {
         #expect(bench.sender.sent == [[1, 2], [1, 2], [3, 4]])
     }
 
-    @Test("Q2: several batches may be in flight, as many as in_flight says")
+    @Test("Q2: up to in_flight batches may be in flight")
     func severalInFlight() {
         let bench = bench(inFlight: 3)
         bench.track(9)
@@ -44,7 +44,7 @@ struct KeyOrderTests {
         #expect(bench.sender.outstanding.count == 3)
     }
 
-    @Test("Q2, P6: a key is what it says, however it is spelled; halves of pairs are keys of their own")
+    @Test("Q2, P6: a key is compared without its escapes, and unpaired surrogates are different keys")
     func spelledOtherwise() {
         let bench = bench(inFlight: 9, limit: 1)
         let spellings = [#""a""#, #""\u0061""#, #""\ud800""#, #""\udc00""#, #""\ufffd""#, #""\uD800""#]
@@ -59,7 +59,7 @@ struct KeyOrderTests {
         #expect(bench.sender.sent.last == [6])
     }
 
-    @Test("Q2: an event waits for an unfinished older one with its key; others pass")
+    @Test("Q2: an event waits for an unsettled older one with its key, and others pass")
     func keyWaits() {
         let bench = bench(inFlight: 3, limit: 1)
         for key in ["a", "a", "b", nil, "a"] { bench.track(EventDraft(key: key)) }
@@ -76,7 +76,7 @@ struct KeyOrderTests {
         #expect(bench.sender.sent.last == [5])
     }
 
-    @Test("Q2: it also waits while the older one waits to be sent again")
+    @Test("Q2: an event also waits while the older one waits for a retry")
     func keyWaitsForRetry() {
         let bench = bench(inFlight: 2, limit: 1)
         for key in ["a", "b", "a"] { bench.track(EventDraft(key: key)) }
@@ -100,7 +100,7 @@ struct KeyOrderTests {
         #expect(bench.sender.sent == [[1, 2, 3], [5]])
     }
 
-    @Test("Q2: with one batch in flight keys hold nothing back")
+    @Test("Q2: with one batch in flight keys have no effect")
     func keysWithOneInFlight() {
         let bench = bench(inFlight: 1)
         for key in ["a", "a", "b"] { bench.track(EventDraft(key: key)) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A store that loses events or fails")
 struct LostEventsTests {
-    @Test("Q8: events that are gone are counted as quarantined, and the rest goes on")
+    @Test("Q8: missing events are counted as quarantined, and the others are delivered")
     func quarantined() throws {
         let bench = GateBench()
         bench.track(3)
@@ -22,7 +22,7 @@ struct LostEventsTests {
         #expect(bench.sender.sent.last == [6])
     }
 
-    @Test("Q8: when all is gone nothing is stuck")
+    @Test("Q8: if all events are lost nothing is stuck")
     func allGone() throws {
         let bench = GateBench()
         bench.track(3)
@@ -32,7 +32,7 @@ struct LostEventsTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q8: where a damaged store has counted too few, what comes later goes out all the same")
+    @Test("Q8: later events are delivered even if a damaged store has counted too few")
     func countedTooFew() throws {
         let bench = GateBench()
         bench.track(3)
@@ -50,7 +50,7 @@ struct LostEventsTests {
         #expect(bench.counters[.delivered] == 5 && bench.counters[.quarantined] == 0)
     }
 
-    @Test("Q8: the same where the sweeper settles more than was counted")
+    @Test("Q8: later events are delivered even if the sweeper settles more than was counted")
     func expiredUncounted() throws {
         let bench = GateBench(reply: { _ in .delivered })
         let hold = { (bench: GateBench) in _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in } }
@@ -68,7 +68,7 @@ struct LostEventsTests {
         #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
     }
 
-    @Test("Q8: a record that is none ends its chunk, and the next chunk is read")
+    @Test("Q8: an invalid record ends its chunk, and the next chunk is read")
     func damagedRecord() throws {
         let bench = GateBench()
         bench.track(2)
@@ -86,7 +86,7 @@ struct LostEventsTests {
         }
     }
 
-    @Test("Q8: a store that cannot read now is asked again after a wait, and the cause is told")
+    @Test("Q8: a failed read is repeated after a wait, and its cause is shown")
     func readFault() throws {
         let bench = GateBench()
         bench.track(1)

@@ -2,9 +2,9 @@ import HeadgateCore
 import HeadgateCoreTesting
 import Testing
 
-@Suite("The store in memory: what every store has to do")
+@Suite("Conformance of the store in memory")
 struct MemoryStoreConformanceTests {
-    @Test("Q1: it does what every store has to", arguments: EventStoreConformance.checks)
+    @Test("Q1: the store passes every conformance check", arguments: EventStoreConformance.checks)
     func conforms(_ check: EventStoreConformance.Check) throws {
         let scheduler = ManualScheduler()
         // A closed memory store keeps its contents, and can be opened again.

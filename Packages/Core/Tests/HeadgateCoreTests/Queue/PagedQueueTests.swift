@@ -5,7 +5,7 @@ import Testing
 @Suite("A queue in pages")
 struct PagedQueueTests {
     @Test(
-        "Q7: whatever comes and goes at its ends, it holds what an array does, each element at the place that it got",
+        "Q7: under random operations the queue agrees with an array, and elements keep their positions",
         arguments: 1...20 as ClosedRange<UInt64>)
     func model(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -28,7 +28,7 @@ struct PeekTests {
         bench.gate.registerScopedBarrier(SwitchBarrier(.closed), id: "hold", scopes: [.all])
     }
 
-    @Test("The next events come in order, and stay where they are")
+    @Test("The next events are listed in order, and stay in the queue")
     func order() throws {
         let bench = GateBench()
         hold(bench)
@@ -39,7 +39,7 @@ struct PeekTests {
         #expect(!bench.gate.peek(at: "nowhere", limit: 1) { _ in })
     }
 
-    @Test("What is on its way is not shown, what failed is shown with its next attempt")
+    @Test("Events in flight are not listed, and failed events are listed with their next attempt")
     func attempts() throws {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(4)
@@ -51,7 +51,7 @@ struct PeekTests {
         #expect(events.compactMap { DocumentReader.read($0)?.get(key: "attempt") } == [2, 2, 1, 1])
     }
 
-    @Test("Only a dispatcher's own events are shown")
+    @Test("Only a dispatcher's own events are listed")
     func routes() throws {
         let bench = GateBench([DispatcherSettings(id: "a"), DispatcherSettings(id: "b")])
         hold(bench)
@@ -60,7 +60,7 @@ struct PeekTests {
         #expect(try peek(bench, "b", limit: 3) == [1, 2, 4])
     }
 
-    @Test("Q6: what lies in the store is read from there, and no more is shown than is good to hold")
+    @Test("Q6: stored events are read in bounded pages")
     func fromStore() throws {
         let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "b")])
         #expect(try peek(bench).isEmpty)
@@ -78,7 +78,7 @@ struct PeekTests {
         #expect(throws: StoreFault.self) { try peek(bench, limit: 20) }
     }
 
-    @Test("X2: a page ends before it is too large, and the next goes on behind it")
+    @Test("X2: a page is limited in size, and the next one continues after it")
     func pages() throws {
         let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "b")])
         hold(bench)
@@ -98,7 +98,7 @@ struct PeekTests {
         #expect(try self.page(bench, after: .max, limit: 2) == QueuePage())
     }
 
-    @Test("X2: an event that is larger than a page comes alone")
+    @Test("X2: an event larger than a page is listed alone")
     func largerThanPage() throws {
         let bench = GateBench()
         hold(bench)
@@ -115,7 +115,7 @@ struct PeekTests {
         #expect(shown == [[1], [2], [3], [4]])
     }
 
-    @Test("Pages go on behind what is in hand, over what others have settled")
+    @Test("Pages continue after the buffered events, across events that others have settled")
     func pagesOverOthers() throws {
         let bench = GateBench(["a", "b"].map(DispatcherSettings.init(id:)))
         bench.gate.registerScopedBarrier(SwitchBarrier(.closed), id: "hold", scopes: [.dispatcher(id: "a")])

@@ -20,7 +20,7 @@ struct PurgeTests {
         return barrier
     }
 
-    @Test("P1: all that waits goes and is counted, what comes later is sent")
+    @Test("P1: all pending events are purged and counted, and later ones are sent")
     func all() {
         let bench = GateBench()
         let barrier = closed(bench)
@@ -34,7 +34,7 @@ struct PurgeTests {
         #expect(bench.sender.sent == [[1_001]])
     }
 
-    @Test("Only what comes before a number goes")
+    @Test("Only events before a number are purged")
     func before() {
         let bench = GateBench()
         let barrier = closed(bench)
@@ -48,7 +48,7 @@ struct PurgeTests {
         #expect(bench.sender.sent == [[11]])
     }
 
-    @Test("What is on its way stays, also when it comes back")
+    @Test("Events in flight stay, even if they are retried")
     func inFlight() {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(5)
@@ -62,7 +62,7 @@ struct PurgeTests {
         #expect(bench.sender.delivered == [1, 2] && bench.gate.stored == .zero)
     }
 
-    @Test("Others get what one is purged of")
+    @Test("Other dispatchers get the purged events")
     func others() {
         let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "archive")])
         let barrier = closed(bench)
@@ -76,7 +76,7 @@ struct PurgeTests {
         #expect(!bench.gate.purge("nowhere") { _ in })
     }
 
-    @Test("F2: a flush that covers what is purged ends, and tells it as failed")
+    @Test("F2: a flush ends when its events are purged, and counts them as failed")
     func flush() {
         let bench = GateBench()
         let barrier = SwitchBarrier(.closed, isFlushable: false)
@@ -101,7 +101,7 @@ struct PurgeTests {
         #expect(bench.sender.sent == [Array(41...50)])
     }
 
-    @Test("Q3: what is purged behind something on its way does not come back with it after a restart")
+    @Test("Q3: events purged after an event in flight do not return after a restart")
     func restartWhileSending() throws {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(600)
@@ -113,7 +113,7 @@ struct PurgeTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q6: a queue that lies in the store is read through, a handful in memory at a time")
+    @Test("Q6: a stored queue is purged in small steps, with few events in memory")
     func fromStore() throws {
         let bench = GateBench()
         _ = closed(bench)
@@ -128,7 +128,7 @@ struct PurgeTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("What was offered in the same turn goes as well; what is offered behind it does not")
+    @Test("Events offered before the purge in the same turn are purged, and later ones are not")
     func offered() {
         let bench = GateBench()
         let barrier = closed(bench)
@@ -143,7 +143,7 @@ struct PurgeTests {
         #expect(bench.sender.sent == [[2]])
     }
 
-    @Test("D11: the purge of a dispatcher that is removed meanwhile ends, and says that it is not complete")
+    @Test("D11: the purge of a dispatcher removed meanwhile ends as incomplete")
     func removed() {
         let bench = GateBench()
         _ = closed(bench)
@@ -155,7 +155,7 @@ struct PurgeTests {
         #expect(result == .failure(.dispatcherRemoved(purged: 0)))
     }
 
-    @Test("Q8: a purge that waits for a store that cannot read ends with the dispatcher")
+    @Test("Q8: a purge that waits for a failing store ends with the dispatcher")
     func removedWhileReading() throws {
         let bench = GateBench()
         bench.track(3)

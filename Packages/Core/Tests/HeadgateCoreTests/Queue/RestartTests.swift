@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Restart")
 struct RestartTests {
-    @Test("Q3: gives back everything not settled, in order, charging no attempt")
+    @Test("Q3: a restart restores all unsettled events in order, without charged attempts")
     func givesBack() throws {
         let bench = GateBench { $0.dispatchLimit = 2 }
         for _ in 0..<5 { bench.track(1) }
@@ -24,7 +24,7 @@ struct RestartTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q3, D5: waits do not outlive it")
+    @Test("Q3, D5: backoffs end with a restart")
     func waitsEnd() throws {
         let bench = GateBench()
         bench.track(1)
@@ -34,7 +34,7 @@ struct RestartTests {
         #expect(bench.sender.sent == [[1]])
     }
 
-    @Test("Q3: sequence numbers go on where they were, also when all is delivered")
+    @Test("Q3: sequence numbers continue, even if everything was delivered")
     func numbersGoOn() throws {
         let bench = GateBench(reply: { _ in .delivered })
         bench.track(3)
@@ -42,7 +42,7 @@ struct RestartTests {
         #expect(bench.track(EventDraft()) == .stored(4))
     }
 
-    @Test("Q3: each dispatcher goes on where it was")
+    @Test("Q3: each dispatcher continues at its position")
     func eachItsOwn() throws {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
         bench.track(2)
@@ -72,7 +72,7 @@ struct RestartTests {
         return limits
     }()
 
-    @Test("Q3: a removed dispatcher's queue is kept, and comes back with it")
+    @Test("Q3: a removed dispatcher's queue is kept and restored with it")
     func removedComesBack() throws {
         let both = [DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")]
         let bench = GateBench(both, limits: Self.briefly)
@@ -95,7 +95,7 @@ struct RestartTests {
         #expect(bench.counters[.expired] == 0)
     }
 
-    @Test("Q3: it is kept for orphan_retention from its removal, then expires and is counted")
+    @Test("Q3: the queue is kept for orphan_retention from the removal, then expires and is counted")
     func retentionEnds() throws {
         let both = [DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")]
         let bench = GateBench(both, limits: Self.briefly)
@@ -117,7 +117,7 @@ struct RestartTests {
         #expect(bench["archive"].sent == [[3]])
     }
 
-    @Test("Q3: a place in the numbering that is free again does not inherit a queue")
+    @Test("Q3: a reused dispatcher number does not inherit a queue")
     func numberIsReused() throws {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
         bench.track(2)
@@ -131,7 +131,7 @@ struct RestartTests {
         #expect(bench["other"].sent == [[3]])
     }
 
-    @Test("Q3, Q5: what was not stored when the process ended was never acknowledged")
+    @Test("Q3, Q5: events not stored when the process ended were never acknowledged")
     func unstored() throws {
         let bench = GateBench()
         bench.track(EventDraft())

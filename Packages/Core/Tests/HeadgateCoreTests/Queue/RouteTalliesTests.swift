@@ -6,7 +6,7 @@ import Testing
 /// Compares ``RouteTallies`` with a plain dictionary.
 @Suite("Events by route")
 struct RouteTalliesTests {
-    @Test("Q4: each route has what was added and not taken away, in whatever order", arguments: Seeds.first(50))
+    @Test("Q4: tallies per route are correct for additions and removals in any order", arguments: Seeds.first(50))
     func model(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var (tallies, model) = (RouteTallies(), [RouteNumber: Tally]())
@@ -35,7 +35,7 @@ struct RouteTalliesTests {
         #expect((tallies.only != nil) == (model.count == 1))
     }
 
-    @Test("Equal is what holds the same, in whatever order it came", arguments: Seeds.first(50))
+    @Test("Tallies with equal contents are equal, in any order of additions", arguments: Seeds.first(50))
     func equality(seed: Seed) {
         var random = SeededRandom(seed: seed)
         let entries = (0..<6).map { _ in (RouteNumber.random(in: 0...2, using: &random), Tally.sample(&random)) }
@@ -47,7 +47,7 @@ struct RouteTalliesTests {
         #expect(one != one - [route: one[route] ?? .zero])
     }
 
-    @Test("Q8: what is missed is what was held and not found, route by route", arguments: Seeds.first(50))
+    @Test("Q8: missing events are computed per route", arguments: Seeds.first(50))
     func difference(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var (held, found, missed) = (RouteTallies(), RouteTallies(), RouteTallies())

@@ -25,7 +25,7 @@ struct RouteTests {
         return barrier
     }
 
-    @Test("X2: events to ever other sets of dispatchers leave nothing behind once they are delivered")
+    @Test("X2: routes are dropped when all their events are delivered")
     func deliveredSetsAreForgotten() throws {
         let bench = bench()
         for bits in 1..<5_000 {
@@ -39,7 +39,7 @@ struct RouteTests {
         #expect(bench["d0"].delivered.count == 2_500)
     }
 
-    @Test("X2: there are no more sets than `most` at once; what goes to known ones is taken, and delivery makes room")
+    @Test("X2: at most `most` routes exist at once, known ones are accepted, and delivery makes room")
     func bounded() throws {
         let bench = bench()
         bench.gate.events.routes.most = 100
@@ -62,7 +62,7 @@ struct RouteTests {
         #expect(bench.track(EventDraft(dispatchers: set(300))) != nil)
     }
 
-    @Test("X2: sets by load rules are bounded as well")
+    @Test("X2: routes from load rules are bounded as well")
     func byLoadRules() throws {
         let bench = GateBench(
             Self.ids.enumerated().map { place, id in
@@ -93,7 +93,7 @@ struct RouteTests {
         #expect(try bench.gate.route(narrowedTo: set(0x155)) != nil)
     }
 
-    @Test("Q3: what is forgotten is no event's that waits: all go where they should, also after a restart")
+    @Test("Q3: routes of pending events are kept: events go to their dispatchers, even after a restart")
     func waitingSetsStay() throws {
         let bench = bench()
         let barrier = hold(bench)
@@ -118,7 +118,7 @@ struct RouteTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q3, Q8: a route that is new in the third of three groups that fail comes with the next group that needs it")
+    @Test("Q3, Q8: a route that is new in the third of three failed groups is stored with the next group that needs it")
     func newInAGroupThatFails() throws {
         let bench = bench()
         bench.settle()
@@ -139,7 +139,7 @@ struct RouteTests {
         #expect(["d1", "d2", "d3"].map { bench[$0].delivered.count } == [1, 1, 1])
     }
 
-    @Test("No number is given twice, over restarts either; past the greatest they begin anew")
+    @Test("No route number is used twice, even across restarts, and numbers wrap around")
     func numbers() throws {
         var table = RouteTable()
         let first = table.number(of: [1])
@@ -155,7 +155,9 @@ struct RouteTests {
         #expect(last.dispatchers(of: RouteTable.nobody) == [])
     }
 
-    @Test("What the store has not been told of, it needs not forget; what it could not keep comes with the next group")
+    @Test(
+        "Routes unknown to the store are not dropped there, and routes that it could not store come with the next group"
+    )
     func unsaved() {
         var table = RouteTable()
         _ = (table.number(of: [1]), table.number(of: [2]))

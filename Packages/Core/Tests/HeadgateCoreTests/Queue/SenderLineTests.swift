@@ -3,9 +3,9 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Those who wait for room in a group")
+@Suite("Waiting for room in a group")
 struct SenderLineTests {
-    @Test("whatever comes and goes, they are taken in the order in which they came", arguments: Seeds.first(10))
+    @Test("waiters continue in order of arrival, whatever waiters come and go", arguments: Seeds.first(10))
     func anyHistory(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var (line, model): (SenderLine, [Int]) = (SenderLine(), [])

@@ -3,9 +3,9 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Events by number")
+@Suite("Sets of sequence numbers")
 struct SequenceSetTests {
-    @Test("Ascending numbers are in, all others are not", arguments: Seeds.first(50))
+    @Test("A set contains the added ascending numbers, and no others", arguments: Seeds.first(50))
     func contains(seed: Seed) {
         var random = SeededRandom(seed: seed)
         let numbers = (1...200 as ClosedRange<SequenceNumber>).filter { _ in !random.oneIn(Int(seed.number % 7) + 2) }
@@ -14,7 +14,7 @@ struct SequenceSetTests {
         #expect(set.count == numbers.count && set.isEmpty == numbers.isEmpty)
     }
 
-    @Test("What is equal was put in alike, one by one or at once")
+    @Test("Sets are equal whether numbers are added one by one or at once")
     func equality() {
         var set = SequenceSet()
         for number in [3, 4, 9] as [SequenceNumber] { set.append(number) }
@@ -23,7 +23,7 @@ struct SequenceSetTests {
         #expect(!SequenceSet().contains(0))
     }
 
-    @Test("D13: what is written once for many is what each says", arguments: Seeds.first(50))
+    @Test("D13: a value stored once for a range applies to each number", arguments: Seeds.first(50))
     func annotations(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var held = HeldMarks()

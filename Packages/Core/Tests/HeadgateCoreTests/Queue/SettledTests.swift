@@ -3,9 +3,9 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("What a dispatcher has settled")
+@Suite("A dispatcher's settlements")
 struct SettledTests {
-    @Test("Q2: without some events, and as far as one, it is what a set of its events is", arguments: Seeds.first(60))
+    @Test("Q2: settlements agree with a plain set of sequence numbers", arguments: Seeds.first(60))
     func parts(seed: Seed) {
         var random = SeededRandom(seed: seed)
         let position = SequenceNumber(Int.random(in: 0...20, using: &random))

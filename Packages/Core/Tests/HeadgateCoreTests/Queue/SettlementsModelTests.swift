@@ -7,10 +7,10 @@ import Testing
 
 /// Dispatchers settle events, some as dead letters, in a store whose free space varies. At any time, an event that the
 /// store has as settled has ended, and a dead one has its dead letter (decision 52).
-@Suite("Settlements before a store that has little room")
+@Suite("Settlements in a store with little room")
 struct SettlementsModelTests {
     @Test(
-        "Q8, D10: whatever is written first where there is no room for all, no event is settled without its letter, and with room all is written",
+        "Q8, D10: with little room no dead event is settled without its dead letter, and with room everything is written",
         arguments: Seeds.first(60))
     func anyHistory(seed: Seed) {
         let history = History(seed)
@@ -18,7 +18,7 @@ struct SettlementsModelTests {
         history.end()
     }
 
-    @Test("Q8, D10: where there is no room for a dead letter, what else is settled is written all the same")
+    @Test("Q8, D10: without room for a dead letter other settlements are written")
     func wordsFirst() {
         let history = History(Seed(1))
         history.store.room = 100
@@ -34,7 +34,7 @@ struct SettlementsModelTests {
         #expect(history.store.letters == [LetterName(dispatcher: 1, number: 4)])
     }
 
-    @Test("Q8: what waits and was said already is not said over and over")
+    @Test("Q8: settlements already written are not written repeatedly while dead letters wait")
     func saidOnce() {
         let history = History(Seed(1))
         history.store.room = 100
@@ -43,7 +43,7 @@ struct SettlementsModelTests {
         #expect(history.store.writes == 1)
     }
 
-    @Test("Q8: of more dead letters than there is room for words about, what comes behind them waits")
+    @Test("Q8: with more gaps than can be described, later settlements wait")
     func manyHoles() {
         let history = History(Seed(1))
         history.store.room = 100

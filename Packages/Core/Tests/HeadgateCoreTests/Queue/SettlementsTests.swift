@@ -74,7 +74,7 @@ struct SettlementsTests {
                 firstFailedAt: moment, diedAt: moment, record: []))
     }
 
-    @Test("Q6: the settlements of a turn are one write, what each dispatcher settled last")
+    @Test("Q6: the settlements of a turn are one write with the last state of each dispatcher")
     func oneWrite() {
         settlements.settled(1) { Settled(through: 3) }
         settlements.settled(1) { Settled(through: 7) }
@@ -83,7 +83,7 @@ struct SettlementsTests {
         #expect(store.writes == [[.keep("a", [1]), .settled(1, Settled(through: 7))]])
     }
 
-    @Test("Q8: what could not be written is written later, in order, with what came meanwhile")
+    @Test("Q8: a failed write is repeated later, in order, together with newer changes")
     func writtenLater() throws {
         store.fault = .noRoom("full")
         settlements.add(.keep("a", [1]))
@@ -103,7 +103,7 @@ struct SettlementsTests {
         #expect(written.count == 4 && store.writes.count == 1)
     }
 
-    @Test("Q8: what came while a write was on its way that then fails is newer than what was in it, and stays so")
+    @Test("Q8: changes made during a failed write keep precedence over its contents")
     func newerWins() throws {
         store.fault = .noRoom("full")
         let (old, new) = (Settled(through: 3), Settled(through: 5))
@@ -131,7 +131,7 @@ struct SettlementsTests {
             ])
     }
 
-    @Test("Q8, Q10: what nobody needs any more is told again after a fault, of events once")
+    @Test("Q8, Q10: after a failure trims and dropped routes are written again")
     func forgottenLater() {
         let host = ForgettingHost()
         settlements.host = host
@@ -149,7 +149,7 @@ struct SettlementsTests {
             ])
     }
 
-    @Test("Q8: of what is kept under a name only the last waits for a store that fails")
+    @Test("Q8: while the store fails only the last value of a name is pending")
     func keptOnce() throws {
         store.fault = .noRoom("full")
         for value in 1...100 as ClosedRange<UInt8> {
@@ -163,7 +163,7 @@ struct SettlementsTests {
             try #require(store.writes.first) == [.keep("other 1", nil), .keep("clock", [100]), .keep("other 0", nil)])
     }
 
-    @Test("Q8: of a dispatcher that comes and goes only what holds in the end waits for a store that fails")
+    @Test("Q8: while the store fails only the final state of a dispatcher is pending")
     func comesAndGoes() throws {
         store.fault = .noRoom("full")
         let moved = Settled(through: 1)
@@ -187,7 +187,7 @@ struct SettlementsTests {
         #expect(settlements.unwrittenForgets.isEmpty)
     }
 
-    @Test("D11: once the store is closed nothing is tried any more, and who waits is told so")
+    @Test("D11: after the store is closed nothing is written, and waiters are notified")
     func closed() {
         store.fault = .failed("broken")
         settlements.add(.keep("a", [1]))
@@ -203,7 +203,7 @@ struct SettlementsTests {
         #expect(answers == [.failed("the event store is closed")])
     }
 
-    @Test("D11: closed while a write is on its way that then fails, it is not tried again")
+    @Test("D11: a write that fails after the close is not repeated")
     func closedMeanwhile() {
         store.fault = .failed("broken")
         settlements.add(.keep("a", [1]))
@@ -212,7 +212,7 @@ struct SettlementsTests {
         #expect(store.attempts == 1 && scheduler.nextDeadline == nil)
     }
 
-    @Test("Q8, D10: of what waits for a store that fails only the last of its kind is kept, but every dead letter")
+    @Test("Q8, D10: while the store fails only the last change of each kind is pending, but every dead letter")
     func condensed() {
         store.fault = .noRoom("full")
         settlements.add(.keep("pause", [1]))
@@ -232,7 +232,7 @@ struct SettlementsTests {
         #expect(written.contains(.forgetIDs(through: 20)))
     }
 
-    @Test("Q8: those who wait are told of a fault, and not asked to wait for ever")
+    @Test("Q8: waiters are notified of a failure")
     func told() {
         var answers: [StoreFault?] = []
         settlements.whenWritten { answers.append($0) }

@@ -11,7 +11,7 @@ struct StoreLimitTests {
         return limits
     }
 
-    @Test("Q4: reject refuses the first event over max_events, and takes the next once there is room")
+    @Test("Q4: reject refuses the first event over max_events, and accepts events again when there is room")
     func rejectAtExactEvent() {
         let bench = GateBench(limits: limits { $0.maxEvents = 3 }) { $0.dispatchLimit = 2 }
         let admissions = (0..<4).map { _ in bench.track(EventDraft()) }
@@ -24,7 +24,7 @@ struct StoreLimitTests {
         #expect(bench.track(EventDraft()) == .queueFull)
     }
 
-    @Test("Q4: what is being committed counts as well as what is stored and what is offered")
+    @Test("Q4: offered, committing and stored events count towards the limit")
     func committingCounts() {
         let bench = GateBench(limits: limits { $0.maxEvents = 3 })
         bench.track(1)
@@ -45,7 +45,7 @@ struct StoreLimitTests {
         #expect(bench.track(EventDraft()) == .stored(2))
     }
 
-    @Test("Q4: max_bytes is kept to the byte, bytes as stored JSON")
+    @Test("Q4: max_bytes is exact, measured as stored JSON")
     func rejectAtExactByte() {
         let draft = EventDraft("näme", id: "id-1", key: "k", data: #"{"a":[1.50,"\u00e9"]}"#)
         let bench = GateBench()
@@ -62,7 +62,7 @@ struct StoreLimitTests {
         #expect(small.track(draft) == .tooLarge)
     }
 
-    @Test("Q4: what is stored is counted in bytes of JSON exactly")
+    @Test("Q4: stored events are counted exactly in bytes of JSON")
     func countedBytes() {
         let bench = GateBench()
         bench.track(1, EventDraft("n", id: "i", data: #"{"a":1}"#))
@@ -72,7 +72,7 @@ struct StoreLimitTests {
         #expect(bench.gate.stored.events == 1)
     }
 
-    @Test("Q4: drop_oldest gives up the oldest, exactly as many as there are too many, and counts them")
+    @Test("Q4: drop_oldest evicts exactly the surplus of oldest events, and counts them")
     func dropOldest() {
         let bench = GateBench(
             limits: limits {
@@ -105,7 +105,7 @@ struct StoreLimitTests {
         #expect(bench.counters[.evicted] == 1)
     }
 
-    @Test("Q4: one dispatcher's full queue costs the others nothing")
+    @Test("Q4: one dispatcher's full queue does not affect the others")
     func othersAreSpared() {
         let bench = GateBench(
             [DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")],
@@ -121,7 +121,7 @@ struct StoreLimitTests {
         #expect(bench.summary().pending == 2)
     }
 
-    @Test("Q4, D12: limits that shrank are enforced before the next batch goes, also over a restart")
+    @Test("Q4, D12: lowered limits are enforced before the next batch, even across a restart")
     func shrunkLimits() throws {
         let bench = GateBench(limits: limits { $0.overflow = .dropOldest })
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
@@ -132,7 +132,7 @@ struct StoreLimitTests {
         #expect(bench.counters[.evicted] == 6)
     }
 
-    @Test("Q4: drop_oldest waits until it knows which is the oldest")
+    @Test("Q4: drop_oldest waits until the oldest event is known")
     func oldestIsStillRead() throws {
         let both = [DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")]
         let bench = GateBench(both, limits: limits { $0.overflow = .dropOldest })
@@ -150,7 +150,7 @@ struct StoreLimitTests {
         #expect(bench.summary(of: "archive").counters[.evicted] == 0)
     }
 
-    @Test("Q4, Q3: a removed dispatcher's queue makes room before events of others go that are younger")
+    @Test("Q4, Q3: a removed dispatcher's queue is dropped before younger events of others are evicted")
     func orphanMakesRoom() throws {
         let both = [DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")]
         let bench = GateBench(
@@ -170,7 +170,7 @@ struct StoreLimitTests {
     }
 
     @Test(
-        "Q4: what waits ends by the sooner of max_age and its own time to live, to the millisecond, held or not",
+        "Q4: a pending event expires at the earlier of max_age and its time to live, to the millisecond",
         arguments: [(5, nil as Int?, 5), (5, 3, 3), (5, 5, 5), (5, 8, 5)])
     func soonerOfBoth(maxAge: Int, timeToLive: Int?, end: Int) {
         let bench = GateBench(limits: limits { $0.maxAge = .seconds(maxAge) })
@@ -184,7 +184,7 @@ struct StoreLimitTests {
         #expect(bench.sender.sent.isEmpty)
     }
 
-    @Test("Q4: a batch that comes back is looked at by both ages", arguments: [(5, 60), (60, 5)])
+    @Test("Q4: a returned batch is checked for both limits of age", arguments: [(5, 60), (60, 5)])
     func comesBackTooOld(maxAge: Int, timeToLive: Int) {
         let bench = GateBench(limits: limits { $0.maxAge = .seconds(maxAge) })
         bench.track(2, EventDraft(timeToLive: .seconds(timeToLive)))
@@ -195,7 +195,7 @@ struct StoreLimitTests {
         #expect(bench.summary().counters[.expired] == 2 && bench.gate.stored == .zero)
     }
 
-    @Test("Q4: max_age expires what waits, on time, and counts it")
+    @Test("Q4: max_age expires pending events on time, and counts them")
     func maxAge() {
         let bench = GateBench(limits: limits { $0.maxAge = .seconds(10) })
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
@@ -212,7 +212,7 @@ struct StoreLimitTests {
         #expect(bench.summary().counters[.expired] == 3)
     }
 
-    @Test("Q4: ttl_ms counts from receipt, and expires an event that waits behind another")
+    @Test("Q4: ttl_ms counts from receipt, and expires an event behind another")
     func timeToLive() {
         let bench = GateBench { $0.dispatchLimit = 1 }
         bench.track(1)
@@ -231,7 +231,7 @@ struct StoreLimitTests {
         #expect(bench.counters[.expired] == 1)
     }
 
-    @Test("Q4: what is in flight does not expire")
+    @Test("Q4: events in flight do not expire")
     func inFlightDoesNotExpire() {
         let bench = GateBench()
         bench.track(1, EventDraft(timeToLive: .seconds(1)))
@@ -242,7 +242,7 @@ struct StoreLimitTests {
         #expect(bench.counters[.delivered] == 1)
     }
 
-    @Test("Q4, D12: a failed event that is too old meanwhile is not sent again")
+    @Test("Q4, D12: a failed event that has expired meanwhile is not retried")
     func expiredAfterFailure() {
         let bench = GateBench()
         bench.track(1, EventDraft(timeToLive: .seconds(1)))

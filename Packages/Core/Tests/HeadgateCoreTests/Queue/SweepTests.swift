@@ -16,7 +16,7 @@ struct SweepTests {
         bench.settle()
     }
 
-    @Test("Q4, Q6: times to live end anywhere in a backlog that is held, counted once, and no list of them grows")
+    @Test("Q4, Q6: events expire anywhere in a blocked backlog, counted once, with bounded memory")
     func deepInBacklog() throws {
         let bench = GateBench(reply: { _ in .delivered })
         hold(bench)
@@ -39,7 +39,7 @@ struct SweepTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q4: events that come while the sweeper is on its way, and times to live that end later, are found in time")
+    @Test("Q4: the sweeper finds events that arrive during a pass, and those that expire later, in time")
     func passAfterPass() {
         let bench = GateBench(reply: { _ in .delivered })
         hold(bench)
@@ -59,7 +59,7 @@ struct SweepTests {
         #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
     }
 
-    @Test("Q4: numbers without events are passed over in a few steps")
+    @Test("Q4: gaps in the numbers are skipped in a few steps")
     func sparse() {
         var sweep = Sweep()
         sweep.begin(AgeLimit(receivedBy: 5, endedBy: 5), behind: 0, through: 1 << 45)
@@ -77,7 +77,7 @@ struct SweepTests {
         #expect(sweep.next?.through == 4 * Sweep.step, "where something was found, the steps are short again")
     }
 
-    @Test("Q4: each dispatcher's count is its own, and what is in flight does not expire")
+    @Test("Q4: expired events are counted per dispatcher, and events in flight do not expire")
     func eachItsOwn() {
         let bench = GateBench(["archive", "collect"].map(DispatcherSettings.init(id:)))
         hold(bench)
@@ -95,7 +95,7 @@ struct SweepTests {
         #expect(bench.gate.stored.events == 1)
     }
 
-    @Test("F2: a flush ends when the last that it covers has expired deep in the backlog")
+    @Test("F2: a flush ends when its last event has expired deep in the backlog")
     func flushEnds() {
         let bench = GateBench { $0.dispatchLimit = 1 }
         bench.track(1)
@@ -114,7 +114,7 @@ struct SweepTests {
         #expect(answer?.dispatchers["collect"] == FlushAnswer.Part(sent: 2, failed: 3, left: 0, blockedBy: []))
     }
 
-    @Test("Q2, Q4: with several batches in flight what expired behind them is passed over, over a restart as well")
+    @Test("Q2, Q4: with several batches in flight events that expired behind them are skipped, even across a restart")
     func withGaps() throws {
         let bench = GateBench {
             $0.inFlight = 2
@@ -140,7 +140,7 @@ struct SweepTests {
         #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
     }
 
-    @Test("Q3, Q4: the queue of a removed dispatcher grows old as well, and comes back with the rest")
+    @Test("Q3, Q4: events of a removed dispatcher expire too, and the others are restored")
     func orphan() throws {
         let both = ["archive", "collect"].map(DispatcherSettings.init(id:))
         let bench = GateBench(both)
@@ -159,7 +159,7 @@ struct SweepTests {
         #expect(bench.counters[.quarantined] == 0)
     }
 
-    @Test("Q4: what the sweeper has given up stays so, though max_age is raised")
+    @Test("Q4: events expired by the sweeper stay expired if max_age is raised")
     func raisedAge() {
         var limits = StoreLimits()
         limits.maxAge = .seconds(100)
@@ -179,7 +179,7 @@ struct SweepTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q4: where nobody has it in hand, the sooner of max_age and a time to live counts, whatever its group holds")
+    @Test("Q4: an unbuffered event expires at the earlier of max_age and its time to live, whatever its group contains")
     func soonerOfBoth() {
         var limits = StoreLimits()
         limits.maxAge = .seconds(100)
@@ -200,7 +200,7 @@ struct SweepTests {
         #expect(bench.counters[.expired] == 4 && bench.gate.stored == .zero)
     }
 
-    @Test("Q8: a store that cannot read is asked again, and nothing is missed")
+    @Test("Q8: after a failed read the sweeper asks again, and misses no event")
     func readFault() {
         let bench = GateBench()
         hold(bench)
@@ -214,7 +214,7 @@ struct SweepTests {
         #expect(bench.summary().counters[.expired] == 3)
     }
 
-    @Test("Q4, Q8: behind a disk that took its time the sweeper rests for five minutes at most")
+    @Test("Q4, Q8: after slow reads the sweeper pauses for at most five minutes")
     func hangingDisk() {
         let bench = GateBench(["archive", "collect"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
         hold(bench, "archive")
@@ -229,7 +229,7 @@ struct SweepTests {
         #expect(bench.counters[.expired] == 3)
     }
 
-    @Test("Q6: a pass takes steps of a bounded length, and looks again only at what has become too old since")
+    @Test("Q6: a pass has bounded steps, and later passes read only newly expired events")
     func steps() {
         var sweep = Sweep()
         let first = AgeLimit(receivedBy: 10, endedBy: 20)
@@ -251,7 +251,7 @@ struct SweepTests {
         #expect(sweep.next == nil)
     }
 
-    @Test("Q3: a gate that is always busy forgets an orphan in time all the same")
+    @Test("Q3: a busy gate drops the queue of a removed dispatcher in time")
     func busy() {
         let both = ["archive", "collect"].map(DispatcherSettings.init(id:))
         var limits = StoreLimits()

@@ -77,7 +77,8 @@ struct ConditionTests {
         Row(.isNotEmpty, nil, ["abc", "ABC", "digit", "[1]", "{1}"]),
     ]
 
-    @Test("S5: an operator is true of the values that it says, and false of a missing or wrong one", arguments: rows)
+    @Test(
+        "S5: each operator is true for the listed values, and false for missing values or wrong types", arguments: rows)
     func table(row: Row) throws {
         for name in Self.names {
             let condition = try Condition(
@@ -90,12 +91,12 @@ struct ConditionTests {
         try ReadyCondition(condition, patterns: LiteralPatterns()).holds(for: event)
     }
 
-    @Test("S5: every operator has its rows")
+    @Test("S5: the table has rows for every operator")
     func allOperators() {
         #expect(Set(Self.rows.map(\.operator)) == Set(Condition.Operator.allCases))
     }
 
-    @Test("S5: a value of the wrong type makes no condition", arguments: Condition.Operator.allCases)
+    @Test("S5: a condition with a value of the wrong type is rejected", arguments: Condition.Operator.allCases)
     func wrongValues(operator: Condition.Operator) throws {
         let isAllowed: (DataItem) -> Bool = { value in
             switch (`operator`, value) {
@@ -116,7 +117,7 @@ struct ConditionTests {
         #expect(((try? Condition(`operator`, path: "data.x")) != nil) == !`operator`.takesValue)
     }
 
-    @Test("S5: paths lead to the name, the context and into the data; a name of its own is in the data")
+    @Test("S5: paths lead to the name, the context and the data, and other names are in the data")
     func paths() throws {
         func isEqual(_ path: EventPath, _ target: String) throws -> Bool {
             try holds(.equals(ignoreCase: false, variable: path, target: target))
@@ -134,7 +135,7 @@ struct ConditionTests {
         #expect(Self.event.value(at: "seq") == nil)
     }
 
-    @Test("S5: case is ignored beyond ASCII, and bytes count otherwise")
+    @Test("S5: ignoring case includes non-ASCII letters, and otherwise bytes are compared")
     func text() throws {
         let event = EventDocument(members: ["data": ["x": "ΟΔΟΣ Straße É"]])
         func contains(_ target: String, ignoreCase: Bool) throws -> Bool {
@@ -146,7 +147,7 @@ struct ConditionTests {
         #expect(try !contains("E\u{301}", ignoreCase: false))
     }
 
-    @Test("The makers give the conditions that they are named for")
+    @Test("The factory functions create the conditions that they are named after")
     func makers() throws {
         let expected: [(Condition, Condition)] = try [
             (
@@ -167,7 +168,7 @@ struct ConditionTests {
         for (made, plain) in expected { #expect(made == plain) }
     }
 
-    @Test("S5: a regular expression is compiled with the condition's regard to case, and refused then")
+    @Test("S5: a regular expression is compiled, and rejected, with the condition's case sensitivity")
     func patterns() throws {
         let condition = Condition.regularExpression(ignoreCase: true, variable: "abc", target: "B")
         #expect(condition.pattern == "B")

@@ -5,7 +5,7 @@ import Testing
 @Suite("Paths")
 struct EventPathTests {
     @Test(
-        "S5: a path is split at its dots, but for those that are escaped",
+        "S5: a path is split at its unescaped dots",
         arguments: [
             ("event", .event, []), ("data", .data, []), ("data.user.id", .data, ["user", "id"]),
             ("context.uid", .context, ["uid"]), ("received_at", .receivedAt, []), ("seq", .sequenceNumber, []),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Routes by rules")
+@Suite("Routing by load rules")
 struct LoadRoutingTests {
     private func rule(_ name: String) -> Rule {
         .just(.equals(ignoreCase: false, variable: "event", target: name))
@@ -32,7 +32,7 @@ struct LoadRoutingTests {
         return Set(bench.gate.dispatchers.present.filter { numbers.contains($0.number) }.map(\.id))
     }
 
-    @Test("P3: a dispatcher gets the events for which its rule is true, and all without a rule")
+    @Test("P3: a dispatcher gets the events that its rule matches, or all without a rule")
     func routes() throws {
         let bench = try bench()
         #expect(bench.gate.hasLoadRules)
@@ -41,7 +41,7 @@ struct LoadRoutingTests {
         #expect(try wanting(bench, "visit", plan: "pro") == ["all"])
     }
 
-    @Test("P3: rules narrow what an event's `dispatchers` has narrowed; nobody is left: unrouted")
+    @Test("P3: rules further narrow an event's `dispatchers`, and an event without dispatchers is unrouted")
     func narrowed() throws {
         let bench = try bench()
         #expect(try wanting(bench, "order", plan: "pro", narrowedTo: ["premium"]) == ["premium"])
@@ -51,7 +51,7 @@ struct LoadRoutingTests {
         #expect(route == RouteTable.nobody)
     }
 
-    @Test("P3: a rule that is set anew counts for the next event")
+    @Test("P3: a changed rule applies to the next event")
     func changes() throws {
         let bench = try bench()
         try bench.gate.setLoadRule(rule("visit"), forId: "is_order")
@@ -61,7 +61,7 @@ struct LoadRoutingTests {
         #expect(try wanting(bench, "visit", plan: "pro") == ["all"])
     }
 
-    @Test("S5: a rule that would close a circle is refused and changes nothing; one that names what is to come is not")
+    @Test("S5: a rule that would close a cycle is rejected without effect, but may reference a later rule")
     func refusals() throws {
         let bench = try bench()
         try bench.gate.setLoadRule(.reference("later"), forId: "is_order")
@@ -76,7 +76,7 @@ struct LoadRoutingTests {
     private static let isOrder = Rule.just(.regularExpression(ignoreCase: false, variable: "event", target: "rde"))
     private static let makesNoSense = Rule.just(.regularExpression(ignoreCase: false, variable: "event", target: "("))
 
-    @Test("S5: a rule may have a regular expression; one that makes no sense is refused and changes nothing")
+    @Test("S5: a rule may have a regular expression, and an invalid one is rejected without effect")
     func patterns() throws {
         let bench = try bench()
         try bench.gate.setLoadRule(Self.isOrder, forId: "is_order")
@@ -89,7 +89,7 @@ struct LoadRoutingTests {
         #expect(try wanting(bench, "visit", plan: "pro") == ["all"])
     }
 
-    @Test("S5: where there is no library of regular expressions, a rule that has one is a fault that says so")
+    @Test("S5: without a library of regular expressions a rule with one is rejected with that reason")
     func noPatterns() throws {
         let scheduler = ManualScheduler()
         let gate = Headgate(
@@ -107,7 +107,7 @@ struct LoadRoutingTests {
         }
     }
 
-    @Test("P3: without rules nothing is asked")
+    @Test("P3: without rules no rule is evaluated")
     func idle() {
         #expect(!GateBench().gate.hasLoadRules)
     }

@@ -12,7 +12,7 @@ struct LoadRulesTests {
     /// A rule that cannot be evaluated, since its variable is missing.
     static let blind = Rule.just(.equals(ignoreCase: false, variable: "data.none", target: "x"))
 
-    @Test("S5: and, or and not are plain logic, also around what cannot be evaluated")
+    @Test("S5: and, or and not follow plain logic, even with conditions that cannot be evaluated")
     func logic() throws {
         let (yes, no, blind) = (Self.yes, Self.no, Self.blind)
         let notBlind = try Rule.just(Condition(.notEquals, path: "data.none", value: "x"))
@@ -27,7 +27,7 @@ struct LoadRulesTests {
         }
     }
 
-    @Test("S5: a rule may name others")
+    @Test("S5: a rule may reference others")
     func references() throws {
         let rules = LoadRules([
             "a": .not(.reference("b")), "b": .and([.reference("c"), .reference("c")]), "c": Self.no,
@@ -37,7 +37,7 @@ struct LoadRulesTests {
         #expect(try !resolver.resolve(.or([.reference("b"), .reference("c")])).holds(for: Self.event))
     }
 
-    @Test("S5: unknown ids and circles are found")
+    @Test("S5: unknown ids and cycles are found")
     func faults() {
         let rules = LoadRules([
             "a": .and([Self.yes, .reference("b")]), "b": .not(.reference("c")), "c": .or([.reference("a")]),
@@ -51,7 +51,7 @@ struct LoadRulesTests {
         #expect(RuleResolver(rules).fault(in: .and([.reference("fine"), .reference("fine")])) == nil)
     }
 
-    @Test("S5: an unknown id hides no other fault")
+    @Test("S5: an unknown id does not hide other errors")
     func faultsBehindUnknown() {
         let rules = LoadRules(["a": .and([.reference("nobody"), .reference("a")])])
         let patterns = LiteralPatterns()
@@ -62,7 +62,7 @@ struct LoadRulesTests {
                 == .pattern(PatternFault("missing )")))
     }
 
-    @Test("S5: a regular expression is asked by what compiled it, once for all the rules that have it")
+    @Test("S5: a regular expression is compiled once for all rules that use it")
     func patterns() throws {
         let isOrder = Rule.just(.regularExpression(ignoreCase: false, variable: "event", target: "rde"))
         let isAnyCase = Rule.just(.regularExpression(ignoreCase: true, variable: "event", target: "RDE"))
@@ -75,7 +75,7 @@ struct LoadRulesTests {
         #expect(library.count == 2)
     }
 
-    @Test("S5: rules that grow beyond bounds by naming each other are refused in good time")
+    @Test("S5: rules that become too large by references are rejected quickly")
     func bounds() {
         var doubling = LoadRules(["r0": Self.yes])
         for step in 1...40 {

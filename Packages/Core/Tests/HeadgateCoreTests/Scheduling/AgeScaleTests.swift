@@ -4,10 +4,10 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("The age scale over restarts and reboots")
+@Suite("The age scale across restarts and reboots")
 struct AgeScaleTests {
     @Test(
-        "P7: whatever the clocks do, while it runs and while it does not, ages go on with the time that passes",
+        "P7: ages follow true time whatever the clocks do, across stops and reboots",
         arguments: 1...10 as ClosedRange<UInt64>)
     func model(seed: UInt64) throws {
         let run = ClockRun(seed: seed)

@@ -6,7 +6,7 @@ import Testing
 struct RepeatingTimerTests {
     let scheduler = ManualScheduler()
 
-    @Test("It calls after each interval until it is suspended, and begins anew when resumed")
+    @Test("The timer fires after each interval until it is suspended, and restarts when resumed")
     func repeats() {
         var calls = 0
         let timer = RepeatingTimer(timeInterval: 1.5, queue: SchedulerQueue(scheduler)) { calls += 1 }
@@ -26,7 +26,7 @@ struct RepeatingTimerTests {
         #expect(calls == 4)
     }
 
-    @Test("One that never repeats calls once, and again only when it is resumed")
+    @Test("A timer that does not repeat fires once, and again only when resumed")
     func once() {
         var calls = 0
         let timer = RepeatingTimer(timeInterval: 1, repeating: .never, queue: SchedulerQueue(scheduler)) { calls += 1 }
@@ -38,7 +38,7 @@ struct RepeatingTimerTests {
         #expect(calls == 2)
     }
 
-    @Test("Its handler may suspend it")
+    @Test("The handler may suspend the timer")
     func suspendsItself() {
         var calls = 0
         var timer: RepeatingTimer?
@@ -51,7 +51,7 @@ struct RepeatingTimerTests {
         #expect(calls == 1)
     }
 
-    @Test("It does nothing once nobody holds it")
+    @Test("A released timer does not fire")
     func released() {
         var calls = 0
         var timer: RepeatingTimer? = RepeatingTimer(timeInterval: 1, queue: SchedulerQueue(scheduler)) { calls += 1 }
@@ -62,7 +62,7 @@ struct RepeatingTimerTests {
         #expect(scheduler.nextDeadline == nil)
     }
 
-    @Test("Times that are none are the shortest there is", arguments: [0, -1, Double.nan, -Double.infinity])
+    @Test("Zero and negative intervals count as the shortest one", arguments: [0, -1, Double.nan, -Double.infinity])
     func shortest(seconds: Double) {
         var calls = 0
         let timer = RepeatingTimer(timeInterval: seconds, queue: SchedulerQueue(scheduler)) { calls += 1 }
@@ -71,7 +71,7 @@ struct RepeatingTimerTests {
         #expect(calls == 5)
     }
 
-    @Test("A time too long to say is only long")
+    @Test("An interval that is too long to represent counts as a long one")
     func longest() {
         let timer = RepeatingTimer(timeInterval: .infinity, queue: SchedulerQueue(scheduler)) {}
         timer.resume()

@@ -11,7 +11,7 @@ struct SchedulerQueueTests {
     }
 
     @Test(
-        "B11: what is ensured on the scheduler runs now when the caller is on it, else in the scheduler's turn, in order"
+        "B11: `ensure` runs work at once on the scheduler, and otherwise in the scheduler's turn, in order"
     )
     func ensured() {
         let scheduler = ManualScheduler()

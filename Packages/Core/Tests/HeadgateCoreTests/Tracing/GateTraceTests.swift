@@ -29,7 +29,7 @@ import Testing
         bench.settle()
     }
 
-    @Test("O2: what waits says behind how many, and held by which barriers")
+    @Test("O2: a pending event shows its position and the barriers that hold it")
     func pending() {
         let bench = GateBench()
         pause(bench)
@@ -43,7 +43,7 @@ import Testing
         #expect(event.sequenceNumber == 4 && event.name == "order" && event.receivedAt == bench.scheduler.wall)
     }
 
-    @Test("O2: what is on its way says since when; once it is delivered, when, and after how many attempts")
+    @Test("O2: an event in flight shows its start, and a delivered one its time and attempts")
     func delivered() {
         let bench = GateBench()
         track(1...1, in: bench)
@@ -65,7 +65,8 @@ import Testing
                     lastError: "HTTP 503"))
     }
 
-    @Test("O2: what died has its letter, also after a restart; a requeued one is another event of the id")
+    @Test(
+        "O2: a dead event shows its dead letter, even after a restart, and a requeued one is another event with the id")
     func dead() throws {
         let bench = GateBench()
         track(1...2, in: bench)
@@ -85,7 +86,7 @@ import Testing
         #expect(events.last?.dispatchers.map(\.state) == [.inFlight])
     }
 
-    @Test("O2: what was kept too long, had to make room, or was purged says so, read or not")
+    @Test("O2: an expired, evicted or purged event shows that, whether it was read or not")
     func otherEnds() {
         var limits = StoreLimits()
         limits.maxEvents = 3
@@ -103,7 +104,7 @@ import Testing
         #expect(way("4", of: bench)?.state == .purged && way("5", of: bench)?.state == .pending)
     }
 
-    @Test("O2: after a restart what waits is found, by its place or by a look at all that waits")
+    @Test("O2: after a restart a pending event is found, by its number or by a scan")
     func restarted() throws {
         let bench = GateBench()
         pause(bench)
@@ -119,7 +120,7 @@ import Testing
         #expect(made[0].dispatchers.map(\.ahead) == [3])
     }
 
-    @Test("O2: of what was settled before a restart nothing is known, and nothing is told")
+    @Test("O2: events settled before a restart are unknown")
     func forgotten() throws {
         let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "slow")])
         track(1...1, in: bench)
@@ -134,7 +135,7 @@ import Testing
         #expect(trace("1", of: bench).isEmpty && trace("nothing", of: bench).isEmpty)
     }
 
-    @Test("O2: with trace.remember 0, or behind it, what waits is found all the same", arguments: [0, 2])
+    @Test("O2: a pending event is found with trace.remember 0, and beyond that limit", arguments: [0, 2])
     func unremembered(_ remembered: Int) {
         let bench = GateBench()
         bench.gate.trace.remembered = remembered
@@ -148,7 +149,7 @@ import Testing
         #expect(trace("5", in: nil, of: bench).map(\.sequenceNumber) == [5])
     }
 
-    @Test("O2: a backlog deeper than what is in hand is counted by the store")
+    @Test("O2: the position in a backlog beyond the buffer is counted by the store")
     func deep() {
         let bench = GateBench { $0.dispatchLimit = 1 }
         pause(bench)
@@ -157,7 +158,7 @@ import Testing
         #expect(way("1500", of: bench)?.ahead == 1_499)
     }
 
-    @Test("O2: one id in two namespaces is two events; each asks for its own, and * for both")
+    @Test("O2: one id in two namespaces is two events, and the namespace * finds both")
     func namespaces() {
         let bench = GateBench()
         pause(bench)
@@ -170,7 +171,7 @@ import Testing
         #expect(trace("a", in: nil, of: bench).map(\.sequenceNumber) == [1, 2])
     }
 
-    @Test("O2: a removed dispatcher's event waits, held by nobody, until that is back")
+    @Test("O2: an event of a removed dispatcher is pending without barriers")
     func removed() {
         let bench = GateBench()
         pause(bench)
@@ -181,7 +182,7 @@ import Testing
         #expect(way("3", of: bench) == TracedWay(dispatcher: "collect", state: .pending, attempts: 0, ahead: 2))
     }
 
-    @Test("O2: each event of a batch that its destination tells apart has its own end, and its own failure")
+    @Test("O2: with outcomes per event each event of a batch has its own outcome and failure")
     func apart() {
         let bench = GateBench()
         track(1...3, in: bench)
@@ -192,7 +193,7 @@ import Testing
         #expect(way("3", of: bench)?.state == .pending && way("3", of: bench)?.lastError == "later")
     }
 
-    @Test("O2: what an earlier daemon received and this one settled is known; the next one has forgotten it")
+    @Test("O2: events received by an earlier daemon and settled by this one are known until the next restart")
     func acrossDaemons() throws {
         let bench = GateBench { $0.dispatchLimit = 3 }
         pause(bench)
@@ -224,7 +225,7 @@ import Testing
         #expect(trace("1", of: bench).isEmpty)
     }
 
-    @Test("O2: the events of an earlier daemon are remembered as many as trace.remember says, the newest")
+    @Test("O2: the newest trace.remember events of an earlier daemon are remembered")
     func earlierBounded() throws {
         let bench = GateBench(reply: { _ in .delivered })
         pause(bench)
@@ -288,7 +289,7 @@ import Testing
         #expect(trace.namespace(trace.number(ofNamespace: namespace)) == namespace)
     }
 
-    @Test("O2: all who wait are answered by one scan, and what nobody waits for is not looked for")
+    @Test("O2: waiting queries share one scan, which ends without queries")
     func oneScan() {
         let bench = GateBench()
         pause(bench)
@@ -315,7 +316,7 @@ import Testing
         #expect(bench.store.readCount == before)
     }
 
-    @Test("O2: events of several dispatchers, each with its own place, are counted by one scan a dispatcher")
+    @Test("O2: positions at several dispatchers are counted by one scan per dispatcher")
     func countedTogether() {
         let bench = GateBench(
             ["archive", "collect"].map { id in
@@ -335,7 +336,7 @@ import Testing
         #expect(ahead == [700: [699, 699], 800: [799, 799], 900: [899, 899]])
     }
 
-    @Test("O2: a store that cannot read says so, and the next query is answered")
+    @Test("O2: a failing store fails the query, and the next query is answered")
     func faulty() {
         let bench = GateBench()
         pause(bench)

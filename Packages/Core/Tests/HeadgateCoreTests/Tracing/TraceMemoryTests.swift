@@ -38,7 +38,7 @@ import Testing
         memory.settled(settled, by: dispatcher, as: end, at: wall(moment), cause: cause)
     }
 
-    @Test("O2: an id is found whatever its spelling, with name, receipt, route and namespace")
+    @Test("O2: an id is found whatever its escapes, with name, receipt, route and namespace")
     func found() {
         var memory = TraceMemory(capacity: 8, seed: 1)
         store([#""a""#, #""b\u0062\"""#], from: 5, in: &memory)
@@ -50,14 +50,14 @@ import Testing
         #expect(memory.oldest == 5)
     }
 
-    @Test("O2: of two events of one id both are found")
+    @Test("O2: two events with one id are both found")
     func twice() {
         var memory = TraceMemory(capacity: 8, seed: 1)
         store([#""a""#, #""b""#, #""a""#], from: 1, in: &memory)
         #expect(memory.events(of: "a").map(\.sequenceNumber) == [1, 3])
     }
 
-    @Test("O2: what ended together is one line, with when, how often sent, and what failed")
+    @Test("O2: events that ended together share one row, with time, attempts and failure")
     func outcomes() {
         var memory = TraceMemory(capacity: 100, seed: 1)
         store((1...9).map { #""\#($0)""# }, from: 1, in: &memory)
@@ -72,7 +72,7 @@ import Testing
         #expect(memory.outcome(of: 4, for: 7) == nil)
     }
 
-    @Test("O2: with trace.remember 0 nothing is remembered, and with fewer than before the newest are")
+    @Test("O2: with trace.remember 0 nothing is remembered, and with a smaller value the newest are kept")
     func capacity() {
         var memory = TraceMemory(capacity: 0, seed: 1)
         store([#""a""#], from: 1, in: &memory)
@@ -96,7 +96,7 @@ import Testing
         mutating func trim() { events.removeFirst(max(0, events.count - capacity)) }
     }
 
-    @Test("O2: random histories are remembered as by a slow and obvious memory", arguments: Seeds.first(30))
+    @Test("O2: random histories agree with a simple model", arguments: Seeds.first(30))
     func model(_ seed: Seed) {
         var chance = SeededRandom(seed: seed)
         var model = Model(capacity: Int.random(in: 1...40, using: &chance))
@@ -163,8 +163,8 @@ import Testing
     }
 }
 
-@Suite("What a trace is made of") struct TracePartsTests {
-    @Test("O2: lines about events that are remembered no more are dropped, however many come")
+@Suite("Parts of a trace") struct TracePartsTests {
+    @Test("O2: rows of forgotten events are dropped")
     func bounded() {
         var log = SettlementLog()
         for number in 1...100_000 as ClosedRange<SequenceNumber> {
@@ -175,7 +175,7 @@ import Testing
         #expect(log.line(of: 99_999)?.at == 99_999)
     }
 
-    @Test("O2: a batch that fails again and again has its last failure, and old failures go when there are many")
+    @Test("O2: a batch that fails repeatedly has its last failure, and old failures are dropped when there are many")
     func failures() {
         var log = FailureLog()
         for cause in 1...3 as ClosedRange<UInt32> { log.append(1...25, cause) }
@@ -184,7 +184,7 @@ import Testing
         #expect(log.cause(of: 25) == 0 && log.cause(of: 2_100) == 7)
     }
 
-    @Test("O2: words in use keep their numbers, and words of long ago are forgotten, never confused")
+    @Test("O2: interned texts in use keep their numbers, and unused ones are dropped without confusion")
     func words() {
         var words = TraceWords(most: 4, hash: TraceHash(seed: 3))
         let numbers = (0..<30).map { words.number(of: "w\($0)") }
@@ -197,7 +197,7 @@ import Testing
         #expect(words.number(of: "w29") == numbers[29])
     }
 
-    @Test("O2: a survey finds an id whatever its spelling, and counts what is before an event")
+    @Test("O2: a scan finds an id whatever its escapes, and counts the events before it")
     func survey() {
         let chunk = TraceChunks.of([#""a""#, #""\u0061""#, #""b""#], from: 4)
         var search = EventSurvey(for: [Array("a".utf8), Array("none".utf8)], after: 3, through: 6)

@@ -23,7 +23,7 @@ struct EditingTransformerTests {
         .rename(pairs.map { EventEdit.Renaming(from: $0.0, to: $0.1) })
     }
 
-    @Test("P4: names are changed all at once, and what is not there is passed over")
+    @Test("P4: renames are applied at once, and missing members are skipped")
     func renames() throws {
         let swap = rename(("a", "b"), ("b", "a"), ("c", "d"))
         #expect(try edited(#"{"a":1,"b":2,"x":3}"#, swap) == #"{"a":2,"b":1,"x":3}"#)
@@ -33,7 +33,7 @@ struct EditingTransformerTests {
         #expect(try edited(#"{"a":{"b":1,"c":2}}"#, rename(("a", "x"), ("a.b", "y"))) == #"{"x":{"c":2},"y":1}"#)
     }
 
-    @Test("P4: all paths of a transformation mean the event as it came: elements of arrays, too")
+    @Test("P4: all paths of a transformation refer to the original event, including array elements")
     func arrays() throws {
         let letters = #"{"l":["A","B","C","D"]}"#
         #expect(try edited(letters, .remove("l.0"), .remove("l.1")) == #"{"l":["C","D"]}"#)
@@ -45,14 +45,14 @@ struct EditingTransformerTests {
                 == ##"{"l":[7,"#C"],"first":"A"}"##)
     }
 
-    @Test("P4: a string's own bytes are hashed, and the JSON of anything else")
+    @Test("P4: strings are hashed by their bytes, and other values by their JSON")
     func hashes() throws {
         let data = #"{"s":"é\"","n":1.50,"o":{"b":[1,null], "a":"x"},"z":null}"#
         let hashed = try edited(data, .hash("s"), .hash("n"), .hash("o"), .hash("z"), .hash("none"))
         #expect(hashed == ##"{"s":"#é\"","n":"#1.50","o":"#{\"b\":[1,null],\"a\":\"x\"}","z":"#null"}"##)
     }
 
-    @Test("P4: edits are done by kind, and what was renamed or set may be hashed and removed")
+    @Test("P4: edits are applied by kind, and renamed or set members may be hashed and removed")
     func order() throws {
         #expect(
             try edited(
@@ -60,7 +60,7 @@ struct EditingTransformerTests {
                 rename(("mail", "user.mail"))) == ##"{"x":1,"user":{"mail":"#m"}}"##)
     }
 
-    @Test("P4: what is to be hashed or removed is, wherever it is moved, and once")
+    @Test("P4: a moved member is hashed or removed once, at its new path")
     func moved() throws {
         let data = #"{"a":"m","b":{"c":"n","d":"o"}}"#
         #expect(try edited(data, rename(("a", "x")), .hash("a")) == ##"{"b":{"c":"n","d":"o"},"x":"#m"}"##)
@@ -71,7 +71,7 @@ struct EditingTransformerTests {
         #expect(try edited(data, rename(("b.c", "c")), .remove("b")) == #"{"a":"m","c":"n"}"#)
     }
 
-    @Test("P4: an edit that cannot be done leaves the others, and what is to go goes")
+    @Test("P4: a failed edit does not prevent the others, and members to remove are removed")
     func faults() throws {
         let json = #"{"event":"order","context":{},"data":{"a":1,"b":2,"mail":"m","ip":"1.2.3.4"}}"#
         let result = try edit(
@@ -88,7 +88,7 @@ struct EditingTransformerTests {
         #expect(back.faults == [.noWay] && back.event["b"] == 2 && back.event["ip"] == nil)
     }
 
-    @Test("P4: results are held to the limits of events that come in")
+    @Test("P4: transformed events must satisfy the limits of incoming events")
     func limits() throws {
         let long = String(repeating: "k", count: 1025)
         let json = #"{"event":"order","context":{},"data":{"a":"\#(long)","b":{"c":[1]},"d":"ok"}}"#
@@ -102,7 +102,7 @@ struct EditingTransformerTests {
         #expect(set.faults == [.tooLarge] && set.event["a"] == nil && set.event["x"] == nil)
     }
 
-    @Test("P6: what is not touched keeps its bytes: half surrogates, members that come twice, spelling and numbers")
+    @Test("P6: untouched parts keep their bytes: unpaired surrogates, duplicate members, escapes and numbers")
     func untouchedBytes() throws {
         let data =
             #"{"half":"\ud83d","n":1.50e+3,"twice":1,"twice":2,"\u0061b":"\u0041","deep":{"x":"\udc00","y":[1.0,{}]},"go":1}"#
@@ -115,7 +115,7 @@ struct EditingTransformerTests {
                 == #"{"a":["\udbff"],"b":{},"c":"\ud800"}"#)
     }
 
-    @Test("P6: of members that come twice none is left where one is set, hashed or removed, also by another spelling")
+    @Test("P6: setting, hashing or removing a member affects all duplicates, even with other escapes")
     func doubledMembers() throws {
         let data = #"{"a":1,"b":0,"\u0061":2,"o":{"x":1},"o":{"x":2}}"#
         #expect(try edited(data, .set("a", 3)) == #"{"a":3,"b":0,"o":{"x":1},"o":{"x":2}}"#)
@@ -125,13 +125,13 @@ struct EditingTransformerTests {
         #expect(try edited(data, .remove("o.x"), .remove("a")) == #"{"b":0,"o":{},"o":{}}"#)
     }
 
-    @Test("P6: names are told apart by their bytes")
+    @Test("P6: names are compared by their bytes")
     func names() throws {
         let data = "{\"caf\u{E9}\":1,\"cafe\u{301}\":2}"
         #expect(try edited(data, .remove("caf\u{E9}")) == "{\"cafe\u{301}\":2}")
     }
 
-    @Test("P4: called by itself it throws the first fault")
+    @Test("P4: used directly, the transformer throws the first error")
     func throwing() {
         let transformer = EditingTransformer([.set("a.b", 1)]) { _ in "" }
         let event = EventDocument(members: ["event": "order", "context": [:], "data": ["a": 1]])

@@ -27,7 +27,7 @@ struct EventDocumentTests {
         #expect(event.key == nil && event.isSound)
     }
 
-    @Test("P4: a value is put where its path leads, through objects that are made, and into arrays")
+    @Test("P4: a value is set at its path, creating objects, and in arrays")
     func sets() throws {
         var event = event
         try event.set("x", at: "data.a.b.c")
@@ -43,7 +43,7 @@ struct EventDocumentTests {
     }
 
     @Test(
-        "P4: a path through what is no object leads nowhere",
+        "P4: a path through a value that is not an object has no target",
         arguments: ["plan.x", "items.2", "items.x", "items.-1.a", "z.x", "event.x", "user.id.x"] as [EventPath])
     func noWay(path: EventPath) {
         var event = event
@@ -52,7 +52,7 @@ struct EventDocumentTests {
     }
 
     @Test(
-        "P4: id, number and times stay what they are",
+        "P4: id, sequence number and times cannot be changed",
         arguments: ["id", "seq", "time", "received_at", "attempt", "id.x"])
     func protected(path: String) {
         var event = event
@@ -62,7 +62,7 @@ struct EventDocumentTests {
         #expect(!event.isTouched)
     }
 
-    @Test("P4: what is taken away is given back; what is not there changes nothing")
+    @Test("P4: removing returns the value, and removing a missing value has no effect")
     func removes() throws {
         var event = event
         for path in ["data.none", "user.none.x", "plan.x", "items.5", "key", "items.1.x"] as [EventPath] {
@@ -90,7 +90,7 @@ struct EventDocumentTests {
         #expect(event.isSound)
     }
 
-    @Test("P6: what a program leaves as it was keeps its bytes")
+    @Test("P6: unchanged values keep their bytes")
     func assignments() throws {
         let data = #"{"half":"\ud83d","n":1.50,"twice":1,"twice":2,"list":["\u0041",{"x":1,"y":"\udc00"},3],"go":1}"#
         let json = #"{"id":"\ud800","event":"\u0061","time":"t","context":{},"data":\#(data)}"#

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Transformations on the way")
+@Suite("Transformations in a gate")
 struct TransformationTests {
     /// A transformer that calls a closure of the test.
     private struct Scripted: Transformer {
@@ -54,7 +54,7 @@ struct TransformationTests {
         try #require(sent(bench, id).first).get(key: "data", as: DataObject.self)?.get(key: "way")
     }
 
-    @Test("P4: a dispatcher's events take its own transformations and those for all, in their order")
+    @Test("P4: a dispatcher's events pass its own transformations and those for all, in order")
     func scopesAndOrder() throws {
         let bench = bench("a", "b")
         try add(adding("1"), "last", to: bench, [.allDispatchers], order: 9)
@@ -69,7 +69,7 @@ struct TransformationTests {
     }
 
     @Test(
-        "P4: the order by default is the place in the list, from 0, among given orders; of equal orders the list decides"
+        "P4: the default order is the index in the list, and equal orders follow the list"
     )
     func orderByPlace() throws {
         let bench = bench("a")
@@ -87,7 +87,7 @@ struct TransformationTests {
         #expect(try way(bench, "a") == "gbcedfih")
     }
 
-    @Test("P4: transformations before the store are those of `afterCollectors`")
+    @Test("P4: transformations with the scope `afterCollectors` run before the store")
     func afterCollectors() throws {
         let bench = bench("a")
         try add(adding("1"), "late", to: bench, [.allDispatchers])
@@ -99,7 +99,7 @@ struct TransformationTests {
         #expect(result.event?.data == ["way": "2"] && result.isChanged && result.failures.isEmpty)
     }
 
-    @Test("P4: nil drops the event for that dispatcher only, and those behind it go on")
+    @Test("P4: nil drops the event for that dispatcher only, and later events continue")
     func drops() throws {
         let bench = bench("a", "b") { $0.dispatchLimit = 2 }
         let odd = Scripted { event, _ in (event.sequenceNumber ?? 0) % 5 == 0 ? event : nil }
@@ -114,7 +114,7 @@ struct TransformationTests {
         #expect(bench.gate.stored.events == 0)
     }
 
-    @Test("P4: a flush ends though events are dropped, and counts them neither as sent nor as failed")
+    @Test("P4: a flush ends even if events are dropped, and counts them neither as sent nor as failed")
     func flush() throws {
         let bench = bench("a")
         bench["a"].reply = { _ in .delivered }
@@ -131,7 +131,7 @@ struct TransformationTests {
                 == FlushAnswer(ended: .settled, dispatchers: ["a": .init(sent: 2, failed: 0, left: 0, blockedBy: [])]))
     }
 
-    @Test("P4: one that throws, or gives back what is no event, leaves the event to the next as it was, and is counted")
+    @Test("P4: a transformation that throws or returns an invalid event is counted, and leaves the event unchanged")
     func throwing() throws {
         let bench = bench("a")
         try add(adding("1"), "1", to: bench, [.allDispatchers])
@@ -148,7 +148,7 @@ struct TransformationTests {
         #expect(bench.counters[.transformationErrors] == 2)
     }
 
-    @Test("P4: `when` says which events are touched, before the transformations in front of it or after them")
+    @Test("P4: `when` selects events, evaluated before or after the earlier transformations")
     func when() throws {
         let bench = bench("a")
         let isX = Rule.just(.equals(ignoreCase: false, variable: "event", target: "x"))
@@ -166,7 +166,7 @@ struct TransformationTests {
         #expect(try way(bench, "a") == "2")
     }
 
-    @Test("P6: an event that nothing touches is sent byte for byte as it is stored")
+    @Test("P6: an event without transformations is sent byte for byte as stored")
     func untouched() throws {
         let bench = bench("a")
         try add(EditingTransformer([.remove("none")]) { _ in "" }, "edit", to: bench, [.allDispatchers])
@@ -176,7 +176,7 @@ struct TransformationTests {
         #expect(body.hasSuffix(#""data":"# + data + "}]"))
     }
 
-    @Test("D1: the limit of bytes is held by what is sent")
+    @Test("D1: byte_limit applies to the transformed events")
     func byteLimit() throws {
         let bench = bench("a") { $0.byteLimit = 1000 }
         let growing = Scripted { event, _ in
@@ -192,7 +192,7 @@ struct TransformationTests {
         #expect(bench["a"].batches.map { $0.body.count > 1000 } == [false, false, false, true])
     }
 
-    @Test("D10: a dead letter holds the event as it lay in the queue, and a requeued one is transformed once")
+    @Test("D10: a dead letter has the event as it was in the queue, and a requeued one is transformed once")
     func deadLetter() throws {
         let bench = bench("a")
         try add(adding("x"), "add", to: bench, [.allDispatchers])
@@ -208,7 +208,7 @@ struct TransformationTests {
             bench["a"].batches.map { String(decoding: $0.body, as: UTF8.self).contains(#""way":"x""#) } == [true, true])
     }
 
-    @Test("P4: with `on_error: drop` an event whose transformation failed is a dead letter; the others go on")
+    @Test("P4: with `on_error: drop` a failed transformation dead-letters the event, and the others continue")
     func dropsOnError() throws {
         let bench = bench("a") { $0.dispatchLimit = 2 }
         bench["a"].reply = { _ in .delivered }
@@ -232,7 +232,7 @@ struct TransformationTests {
         withExtendedLifetime(subscription) {}
     }
 
-    @Test("P4: without it the event goes on, and what was to be removed is not in it")
+    @Test("P4: by default the event continues without the members to remove")
     func goesOnWithoutError() throws {
         let bench = bench("a")
         try add(
@@ -243,7 +243,7 @@ struct TransformationTests {
         #expect(bench.counters[.transformationErrors] == 1)
     }
 
-    @Test("P4: an event that failed before it was stored is marked, and a dead letter for each of its dispatchers")
+    @Test("P4: an event whose transformation failed before the store is dead-lettered for each of its dispatchers")
     func dropsBeforeTheStore() throws {
         let bench = bench("a", "b")
         for id in ["a", "b"] { bench[id].reply = { _ in .delivered } }
@@ -264,7 +264,7 @@ struct TransformationTests {
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.transformation, .transformation])
     }
 
-    @Test("P4: the dispatcher and what was added to a held event are shown")
+    @Test("P4: a transformation gets the dispatcher and the annotation of a held event")
     func sees() throws {
         let bench = bench("a")
         let barrier = SwitchBarrier(.closed)
@@ -283,7 +283,7 @@ struct TransformationTests {
         #expect(try sent(bench, "a").first?.get(key: "data") == ["dispatcher": "a", "was": "true"] as DataObject)
     }
 
-    @Test("P4: a transformation is replaced in its place, and taken away")
+    @Test("P4: a transformation can be replaced at its position, and removed")
     func replacing() throws {
         let bench = bench("a")
         bench["a"].reply = { _ in .delivered }
@@ -302,7 +302,7 @@ struct TransformationTests {
     }
 
     @Test(
-        "P4: scopes are read as they are written", arguments: ["afterCollectors", "allDispatchers", "dispatcher:a:b"])
+        "P4: scopes survive writing and reading", arguments: ["afterCollectors", "allDispatchers", "dispatcher:a:b"])
     func scopes(text: String) {
         #expect(TransformationScope(rawValue: text)?.rawValue == text)
         #expect(["", "all", "dispatcher:", "aftercollectors"].allSatisfy { TransformationScope(rawValue: $0) == nil })

@@ -4,9 +4,9 @@ import HeadgateSeeds
 import Testing
 
 /// Compares ``DataCoder`` with Foundation's coders on random values.
-@Suite("Values of a program's own types, as Foundation codes them")
+@Suite("Coding of custom types compared with Foundation")
 struct DataCoderModelTests {
-    @Test("P6: what is encoded is what Foundation encodes, and each reads the other's", arguments: Seeds.first(50))
+    @Test("P6: the encoding equals Foundation's, and each decodes the other's", arguments: Seeds.first(50))
     func model(seed: Seed) throws {
         var chance = SeededRandom(seed: seed)
         let value = Drawn.draw(&chance, depth: 3)
@@ -23,7 +23,7 @@ struct DataCoderModelTests {
         }
     }
 
-    @Test("What is broken in one place is refused where Foundation refuses it", arguments: Seeds.first(150))
+    @Test("A damaged value is rejected at the same path as by Foundation", arguments: Seeds.first(150))
     func broken(seed: Seed) throws {
         var chance = SeededRandom(seed: seed)
         let (coder, _, decoder) = coders(.asGiven)

@@ -2,7 +2,7 @@ import Foundation
 import HeadgateData
 import Testing
 
-@Suite("Values of a program's own types")
+@Suite("Coding of custom types")
 struct DataCoderTests {
     struct Signup: Codable, Equatable {
         var plan: String
@@ -10,7 +10,7 @@ struct DataCoderTests {
         var coupon: String?
     }
 
-    @Test("P6: a value's properties become members in their order, and those become the value again")
+    @Test("P6: properties are encoded as members in order, and decoded again")
     func signup() throws {
         let data = try DataCoder().encodeObject(Signup(plan: "free", seats: 3))
         #expect(DataItem.object(data).json == #"{"plan":"free","seats":3}"#)
@@ -44,7 +44,7 @@ struct DataCoderTests {
     }
 
     @Test(
-        "P6: a decimal number is read with all its digits or not at all",
+        "P6: a Decimal is decoded with all digits or not at all",
         arguments: [
             "0", "-0.00", "5e2", "1e-30", "9.99", "100000", "340282366920938463463374607431768211455", "1.5e127",
         ])
@@ -54,7 +54,7 @@ struct DataCoderTests {
     }
 
     @Test(
-        "What does not fit is not decoded",
+        "A number that does not fit its type is not decoded",
         arguments: [
             ("1.5", "Int"), ("128", "Int8"), ("-1", "UInt"), ("1e400", "Double"), ("1e39", "Float"),
             ("340282366920938463463374607431768211456", "Decimal"), ("1e128", "Decimal"), ("1e-129", "Decimal"),
@@ -73,7 +73,7 @@ struct DataCoderTests {
         _ = try DataCoder().decode(type, from: item)
     }
 
-    @Test("JSON has no number for these", arguments: [Double.nan, .infinity, -.infinity])
+    @Test("Infinity and NaN are not encoded", arguments: [Double.nan, .infinity, -.infinity])
     func infinite(value: Double) {
         expectRefusal(at: "a.Index 1") { try DataCoder().encode(["a": [0, value]]) }
         expectRefusal(at: "a.Index 0") { try DataCoder().encode(["a": [Float(value)]]) }
@@ -88,7 +88,7 @@ struct DataCoderTests {
     }
 
     @Test(
-        "A moment is told in the form that is asked for",
+        "A date is encoded in the selected format",
         arguments: [
             (
                 DataCoder.DateForm.rfc3339,
@@ -108,14 +108,14 @@ struct DataCoderTests {
     }
 
     @Test(
-        "A moment is told to the nearest millisecond",
+        "A date is encoded to the nearest millisecond",
         arguments: [(0.1234, ".123Z"), (0.1236, ".124Z"), (-0.1, ".900Z")])
     func rounding(seconds: Double, told: String) throws {
         let item = try DataCoder().encode([Date(timeIntervalSince1970: seconds)])
         #expect(item.elements.first?.get(as: String.self)?.hasSuffix(told) == true)
     }
 
-    @Test("What is no moment is refused")
+    @Test("An invalid date is rejected")
     func noMoments() {
         let outside = Timestamp(milliseconds: Timestamp.expressible.upperBound.milliseconds + 1)
         expectRefusal(at: "at") { try DataCoder().encode(["at": outside]) }
@@ -187,7 +187,7 @@ struct DataCoderTests {
         var labels: [String: Int]
     }
 
-    @Test("Names are as the coder says on both ways, and the keys of dictionaries stay")
+    @Test("Key naming applies to encoding and decoding, but not to dictionary keys")
     func naming() throws {
         let visit = Visit(
             pageURL: "/", cameFrom: .searchEngine(siteName: "s", nil), labels: ["twoWords": 2, "One": 1, "is_snake": 3])
@@ -218,7 +218,7 @@ struct DataCoderTests {
         }
     }
 
-    @Test("What is nested too deep is refused, however it is nested")
+    @Test("Nesting that is too deep is rejected, in any form")
     func depth() throws {
         expectRefusal(at: "Index 0.Index 0.Index 0") { try DataCoder(maxDepth: 3).encode(Endless()) }
         let levels = [3: "[[[]]]", 4: nil]
@@ -253,7 +253,7 @@ struct DataCoderTests {
         func encode(to encoder: any Encoder) throws { throw Refusing() }
     }
 
-    @Test("What a type throws is thrown on")
+    @Test("Errors of a type are rethrown")
     func throwing() {
         #expect(throws: Refusing()) { try DataCoder().encode(["a": Refusing()]) }
         #expect(throws: Refusing()) { try DataCoder().decode([Refusing].self, from: [1]) }
@@ -264,7 +264,7 @@ struct DataCoderTests {
         func encode(to encoder: any Encoder) throws { try encode(encoder) }
     }
 
-    @Test("A type that encodes two values in one place is refused, and stops nothing")
+    @Test("A type that encodes two values at one path is rejected without a crash")
     func twice() {
         let mistakes: [@Sendable (any Encoder) throws -> Void] = [
             { encoder in
@@ -288,7 +288,7 @@ struct DataCoderTests {
 
     // MARK: Faults of data
 
-    @Test("What is missing, of another kind or null is told with its path")
+    @Test("Missing members, wrong types and nulls are reported with their path")
     func faults() {
         let coder = DataCoder()
         expectFault("", .keyNotFound) { try coder.decode(Signup.self, from: ["plan": "a"]) }
@@ -302,7 +302,7 @@ struct DataCoderTests {
         expectFault("Index 0", .typeMismatch) { try coder.decode([Bool].self, from: [1]) }
     }
 
-    @Test("Members that the type does not have are passed over, null is none")
+    @Test("Unknown members are ignored, and null counts as missing")
     func passedOver() throws {
         let item: DataItem = ["more": [1], "plan": "a", "seats": 7.0, "coupon": nil]
         #expect(try DataCoder().decode(from: item) == Signup(plan: "a", seats: 7))

@@ -29,7 +29,7 @@ struct EncoderContractTests {
         }
     }
 
-    @Test("What a superclass has is under super")
+    @Test("A superclass is encoded under super")
     func superclass() throws {
         let item = try DataCoder().encode(Derived())
         #expect(item.json == #"{"label":"b","super":{"id":1}}"#)
@@ -65,7 +65,7 @@ struct EncoderContractTests {
         }
     }
 
-    @Test("Nested containers are filled in any order, and an encoder's container can be asked for again")
+    @Test("Nested containers may be filled in any order, and a container may be requested again")
     func everything() throws {
         #expect(
             try DataCoder().encode(["x": Everything()]).json
@@ -97,7 +97,7 @@ struct EncoderContractTests {
         }
     }
 
-    @Test("An element that cannot be decoded as one thing can be decoded as another, and behind the last there is none")
+    @Test("After a failed decode an element can be decoded as another type, and none follows the last")
     func elements() throws {
         let item: DataItem = [nil, 7, ["a": 1, "b": 2], ["inner"], "last"]
         #expect(
@@ -124,7 +124,7 @@ struct EncoderContractTests {
         }
     }
 
-    @Test("Types are told what the coder is to tell them")
+    @Test("The coder's userInfo is available to types")
     func userInfo() throws {
         let key = try #require(Telling.key)
         let coder = DataCoder(userInfo: [key: "this"])
@@ -139,7 +139,7 @@ struct EncoderContractTests {
         var number: DataNumber
     }
 
-    @Test("P6: JSON values within a value pass as they are, and other coders take them, too")
+    @Test("P6: JSON values inside a value are kept unchanged, also with other coders")
     func pass() throws {
         let free = Free(
             any: ["b": [nil, 1.0], "a": true], object: ["z": 1, "aB": [:]], number: DataNumber(unchecked: "1.50e3"))
@@ -150,7 +150,7 @@ struct EncoderContractTests {
         #expect(other.object == free.object && other.any == ["b": [nil, 1], "a": true] && other.number.int == 1_500)
     }
 
-    @Test("Moments within other coders are RFC 3339, and numbers beyond a Double are refused there")
+    @Test("With other coders timestamps are RFC 3339, and numbers beyond a Double are rejected")
     func otherCoders() throws {
         let moment = Timestamp(milliseconds: 1_795_167_715_123)
         let json = try JSONEncoder().encode([moment])

@@ -17,7 +17,7 @@ struct ApplicationStatusBarrierTests {
         bench.settle()
     }
 
-    @Test("B26: it is closed while every client that announced a status is in the background")
+    @Test("B26: the barrier is closed while every client that announced a status is in the background")
     func background() throws {
         try add()
         #expect(bench.summary().isOpen)
@@ -35,7 +35,7 @@ struct ApplicationStatusBarrierTests {
         #expect(bench.summary().isOpen)
     }
 
-    @Test("B26: a flush goes through")
+    @Test("B26: a flush passes the barrier")
     func flushable() throws {
         try add()
         announce(.background, by: 1)
@@ -46,7 +46,7 @@ struct ApplicationStatusBarrierTests {
         #expect(bench.sender.sent == [[1]])
     }
 
-    @Test("B26, B7: block_in_background is true unless said otherwise, and may change")
+    @Test("B26, B7: block_in_background is true by default, and may change")
     func configuration() throws {
         try add([:])
         announce(.background, by: 1)

@@ -12,7 +12,7 @@ struct ConnectivityBarrierTests {
     }
 
     @Test(
-        "B20: the way is open with a network connection; with wifi_only on Wi-Fi and Ethernet only",
+        "B20: the barrier is open with a network connection, and with wifi_only on Wi-Fi and Ethernet only",
         arguments: [
             (NetworkState.disconnected, BarrierState.closed, BarrierState.closed),
             (.connected(.ethernet), .open, .open),
@@ -28,7 +28,7 @@ struct ConnectivityBarrierTests {
         #expect(barriers.map { $0.reason(for: "collect") == nil } == [usually, usually, wifiOnly].map { $0 == .open })
     }
 
-    @Test("B20: it is flushable exactly while some connection exists, so that a flush overrides wifi_only")
+    @Test("B20: the barrier is flushable while any connection exists, so that a flush overrides wifi_only")
     func flushability() throws {
         let watch = BarrierWatch(try barrier(["wifi_only": true]))
         #expect(watch.isFlushable == false)
@@ -39,7 +39,7 @@ struct ConnectivityBarrierTests {
         #expect(watch.isFlushable == false)
     }
 
-    @Test("B20: it reopens by itself")
+    @Test("B20: the barrier reopens by itself")
     func reopens() throws {
         let watch = BarrierWatch(try barrier())
         for state: NetworkState in [.connected(.wifi), .disconnected, .connected(.cellular)] {
@@ -48,7 +48,7 @@ struct ConnectivityBarrierTests {
         #expect(watch.states == [.open, .closed, .open])
     }
 
-    @Test("B7: wifi_only changes at once; a wrong one changes nothing")
+    @Test("B7: a change of wifi_only applies at once, and an invalid one has no effect")
     func configuration() throws {
         let barrier = try barrier()
         let watch = BarrierWatch(barrier)
@@ -77,7 +77,7 @@ struct ConnectivityInTheGateTests {
         return bench
     }
 
-    @Test("B20: one is there by default, before the dispatchers that reach the network")
+    @Test("B20: by default the barrier is before all dispatchers that use the network")
     func byDefault() throws {
         let bench = bench()
         let barrier = try #require(bench.barrier("ConnectivityBarrier"))
@@ -89,7 +89,7 @@ struct ConnectivityInTheGateTests {
         #expect(self.bench(watchesNetwork: false).barrier("ConnectivityBarrier") == nil)
     }
 
-    @Test("B3, B21: while the network is unknown, also again, it waits, and no flush goes through")
+    @Test("B3, B21: while the network state is unknown the barrier is waiting, and no flush passes")
     func unknown() throws {
         let bench = bench()
         let states = { bench.barrier("ConnectivityBarrier")?.states.map(\.state) }
@@ -105,7 +105,7 @@ struct ConnectivityInTheGateTests {
         #expect(bench.summary(of: "collect").pending == 1)
     }
 
-    @Test("B5: its settings' scopes and configuration win, and none switch it off")
+    @Test("B5: scopes and configuration in the settings have precedence, and empty scopes disable the barrier")
     func settings() throws {
         let bench = bench()
         bench.gate.network.value = .connected(.cellular)
@@ -118,7 +118,7 @@ struct ConnectivityInTheGateTests {
         #expect(bench.summary(of: "archive").isOpen)
     }
 
-    @Test("B7: when its settings are gone it is as it was by default")
+    @Test("B7: without its settings the barrier returns to its defaults")
     func reset() throws {
         let bench = bench()
         bench.gate.network.value = .connected(.cellular)
@@ -131,7 +131,7 @@ struct ConnectivityInTheGateTests {
         #expect(bench.summary(of: "collect").isOpen)
     }
 
-    @Test("B20: dispatchers that come later are in its default scopes")
+    @Test("B20: later dispatchers are in the barrier's default scopes")
     func laterDispatcher() throws {
         let bench = bench()
         bench.gate.addDispatcher(
@@ -141,7 +141,7 @@ struct ConnectivityInTheGateTests {
         #expect(barrier.scopes == [.dispatcher(id: "collect"), .dispatcher(id: "later")])
     }
 
-    @Test("D13: what it held says so, with the kind of connection it goes out on")
+    @Test("D13: held events are annotated, with the kind of connection at the time of sending")
     func annotation() throws {
         let bench = GateBench([])
         bench.gate.watchNetwork()

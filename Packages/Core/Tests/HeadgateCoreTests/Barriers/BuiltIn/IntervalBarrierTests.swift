@@ -10,7 +10,7 @@ struct IntervalBarrierTests {
         try Barriers.interval().create(context: bench.context, configuration: configuration)
     }
 
-    @Test("B25: it opens for open_ms every interval_ms, the first time after one")
+    @Test("B25: the barrier opens for open_ms every interval_ms, first after one interval")
     func cycle() throws {
         let watch = BarrierWatch(try barrier(["interval_ms": 100, "open_ms": 30]))
         var openings: [Int] = []
@@ -21,7 +21,7 @@ struct IntervalBarrierTests {
         #expect(openings == Array(100..<130) + Array(200..<230) + Array(300..<330))
     }
 
-    @Test("B25: it is flushable, and stays open for a second unless said otherwise")
+    @Test("B25: the barrier is flushable, and stays open for one second by default")
     func defaults() throws {
         let watch = BarrierWatch(try barrier(["interval_ms": 5000]))
         #expect(watch.isFlushable == true)
@@ -42,7 +42,7 @@ struct IntervalBarrierTests {
         #expect(watch.state == .open)
     }
 
-    @Test("B7: settings that change often do not keep it closed")
+    @Test("B7: frequent changes of its settings do not keep the barrier closed")
     func updates() throws {
         let barrier = try barrier(["interval_ms": 100, "open_ms": 30])
         let watch = BarrierWatch(barrier)
@@ -53,13 +53,13 @@ struct IntervalBarrierTests {
         #expect(watch.states == [.closed, .open, .closed, .open, .closed, .open])
     }
 
-    @Test("B7: without a configuration it holds nothing")
+    @Test("B7: without a configuration the barrier is open")
     func empty() throws {
         #expect(BarrierWatch(try barrier([:])).state == .open)
     }
 
     @Test(
-        "B25: what makes no sense is a fault",
+        "B25: invalid settings are rejected",
         arguments: [
             (["interval_ms": 0], "interval_ms"), (["interval_ms": "1"], "interval_ms"),
             (["open_ms": 5], "interval_ms"), (["interval_ms": 1000], "interval_ms"),

@@ -11,7 +11,7 @@ struct RateBarrierTests {
         try Barriers.rate().create(context: bench.context, configuration: configuration)
     }
 
-    @Test("B27: the way closes when no whole token is left, and opens when one is back")
+    @Test("B27: the barrier closes without a whole token, and opens when one is available")
     func tokens() throws {
         let watch = BarrierWatch(try barrier(["per_second": 10, "burst": 3]))
         bench.queues.take(2)
@@ -24,7 +24,7 @@ struct RateBarrierTests {
         #expect(watch.state == .open)
     }
 
-    @Test("B27: a pause brings back no more than burst")
+    @Test("B27: an idle time refills at most burst tokens")
     func burst() throws {
         let watch = BarrierWatch(try barrier(["per_second": 10, "burst": 3]))
         bench.queues.take(3)
@@ -33,7 +33,7 @@ struct RateBarrierTests {
         #expect(watch.state == .closed)
     }
 
-    @Test("B27: a batch that takes more than there is has its debt waited for")
+    @Test("B27: a batch larger than the available tokens creates a debt, which must be refilled first")
     func debt() throws {
         let watch = BarrierWatch(try barrier(["per_second": 10, "burst": 3]))
         bench.queues.take(25)
@@ -43,7 +43,7 @@ struct RateBarrierTests {
         #expect(watch.state == .open)
     }
 
-    @Test("B27: in the long run the rate holds, also one that does not divide a second", arguments: [0.5, 3, 7, 1000])
+    @Test("B27: the long-term rate is exact, even if it does not divide a second", arguments: [0.5, 3, 7, 1000])
     func longRun(rate: Double) throws {
         let watch = BarrierWatch(try barrier(["per_second": .number(DataNumber(rate)), "burst": 1]))
         var taken = 0
@@ -59,7 +59,7 @@ struct RateBarrierTests {
         #expect(abs(seconds - Double(taken - 1) / rate) < 0.000_001)
     }
 
-    @Test("B27: each dispatcher has a bucket of its own, which it keeps")
+    @Test("B27: each dispatcher has its own bucket, and keeps it")
     func buckets() throws {
         let barrier = try barrier(["per_second": 1, "burst": 1])
         let archive = BarrierWatch(barrier, for: "archive")
@@ -71,7 +71,7 @@ struct RateBarrierTests {
         #expect(BarrierWatch(barrier).state == .closed)
     }
 
-    @Test("B27: it is not flushable unless it is told to be")
+    @Test("B27: the barrier is not flushable by default")
     func flushability() throws {
         let barrier = try barrier(["per_second": 1])
         let watch = BarrierWatch(barrier)
@@ -80,7 +80,7 @@ struct RateBarrierTests {
         #expect(watch.isFlushable == true)
     }
 
-    @Test("B7: another rate counts for what is owed already")
+    @Test("B7: a new rate applies to an existing debt")
     func updates() throws {
         let barrier = try barrier(["per_second": 1, "burst": 1])
         let watch = BarrierWatch(barrier)
@@ -98,14 +98,14 @@ struct RateBarrierTests {
     }
 
     @Test(
-        "B27: without a burst it is a second's worth, at least one",
+        "B27: the default burst is the rate of one second, at least one token",
         arguments: [(0.1, 1), (1, 1), (2.5, 3), (100, 100)])
     func defaultBurst(rate: Double, burst: Int) throws {
         #expect(try RateSettings(["per_second": .number(DataNumber(rate))]).burst == burst)
     }
 
     @Test(
-        "B27: what makes no sense is a fault",
+        "B27: invalid settings are rejected",
         arguments: [
             (["per_second": 0], "per_second"), (["per_second": -1], "per_second"), (["per_second": "9"], "per_second"),
             (["per_second": 1e300], "per_second"), (["per_second": 1, "burst": 0], "burst"),
@@ -116,7 +116,7 @@ struct RateBarrierTests {
         #expect(fault?.key == key)
     }
 
-    @Test("B27: what came back until the rate changed came at the old rate, what is missing comes at the new one")
+    @Test("B27: tokens before a change are refilled at the old rate, and later ones at the new rate")
     func otherRate() throws {
         let barrier = try barrier(["per_second": 1, "burst": 1])
         let watch = BarrierWatch(barrier)
@@ -138,7 +138,7 @@ struct RateBarrierTests {
         #expect(watch.state == .open)
     }
 
-    @Test("B27: a larger bucket has what was missing still missing, and a smaller one holds less")
+    @Test("B27: a larger bucket keeps its deficit, and a smaller one holds less")
     func otherBurst() throws {
         let barrier = try barrier(["per_second": 1, "burst": 2])
         let watch = BarrierWatch(barrier)
@@ -164,7 +164,7 @@ struct RateBarrierTests {
         #expect(watch.state == .closed)
     }
 
-    @Test("B27: before a dispatcher, it lets go what its tokens allow, by whole batches")
+    @Test("B27: a dispatcher behind the barrier sends whole batches as its tokens allow")
     func inTheGate() throws {
         let bench = GateBench { $0.dispatchLimit = 2 }
         try bench.gate.addBarrier(

@@ -32,14 +32,14 @@ struct ScheduleBarrierTests {
         return changes
     }
 
-    @Test("B24: it is open inside the window, the end exclusive, by the machine's clock")
+    @Test("B24: the barrier is open within the window, excluding its end, by the machine's clock")
     func window() throws {
         let changes = try changes(
             ["start_hour": 9, "end_hour": 17], from: "2026-03-02T00:00:00Z", to: "2026-03-03T12:00:00Z")
         #expect(changes == ["+2026-03-02T09:00", "-2026-03-02T17:00", "+2026-03-03T09:00"])
     }
 
-    @Test("B24: it opens and closes at the very millisecond")
+    @Test("B24: the barrier opens and closes at the exact millisecond")
     func exact() throws {
         bench.setWall("2026-03-02T08:59:12.345Z")
         let watch = BarrierWatch(try barrier(["start_hour": 9, "end_hour": 17]))
@@ -53,7 +53,7 @@ struct ScheduleBarrierTests {
         #expect(watch.state == .closed)
     }
 
-    @Test("B24: 24 ends the day, and no hours at all are the whole day")
+    @Test("B24: hour 24 is the end of the day, and a window without hours is the whole day")
     func wholeDay() throws {
         let evening = try changes(["start_hour": 20], from: "2026-03-02T00:00:00Z", to: "2026-03-03T12:00:00Z")
         #expect(evening == ["+2026-03-02T20:00", "-2026-03-03T00:00"])
@@ -61,7 +61,7 @@ struct ScheduleBarrierTests {
         #expect(BarrierWatch(try barrier([:])).state == .open)
     }
 
-    @Test("B24: a window across midnight belongs to the day on which it begins")
+    @Test("B24: a window across midnight belongs to the day on which it starts")
     func acrossMidnight() throws {
         // The 6th is a Friday.
         let changes = try changes(
@@ -74,7 +74,7 @@ struct ScheduleBarrierTests {
         #expect(toMidnight == ["+2026-03-06T22:00", "-2026-03-07T00:00"])
     }
 
-    @Test("B24: on other days it stays closed")
+    @Test("B24: on other days the barrier stays closed")
     func days() throws {
         let changes = try changes(
             ["start_hour": 9, "end_hour": 17, "days": ["mon", "wed"]], from: "2026-03-02T00:00:00Z",
@@ -82,7 +82,7 @@ struct ScheduleBarrierTests {
         #expect(changes == ["+2026-03-02T09:00", "-2026-03-02T17:00", "+2026-03-04T09:00", "-2026-03-04T17:00"])
     }
 
-    @Test("B24: daylight-saving time begins: the hour that is skipped is not there to be open in")
+    @Test("B24: when daylight saving starts, a window within the skipped hour does not open")
     func spring() throws {
         // In Berlin clocks go forward from 2:00 to 3:00 on 2026-03-29, at 1:00 UTC.
         let window: DataObject = ["start_hour": 9, "end_hour": 17, "time_zone": "Europe/Berlin"]
@@ -102,7 +102,7 @@ struct ScheduleBarrierTests {
             ])
     }
 
-    @Test("B24: daylight-saving time ends: the hour that comes twice is open twice")
+    @Test("B24: when daylight saving ends, a window within the repeated hour opens twice")
     func autumn() throws {
         // In Berlin clocks go back from 3:00 to 2:00 on 2026-10-25, at 1:00 UTC.
         let hour: DataObject = ["start_hour": 2, "end_hour": 3, "time_zone": "Europe/Berlin"]
@@ -117,7 +117,7 @@ struct ScheduleBarrierTests {
             ])
     }
 
-    @Test("B24: a zone half an hour off, whose clocks move by half an hour")
+    @Test("B24: a zone with a half-hour offset and half-hour clock changes")
     func halfHours() throws {
         // On Lord Howe Island clocks go forward from 2:00 to 2:30 on 2026-10-04, at 15:30 UTC the day before.
         let window: DataObject = ["start_hour": 1, "end_hour": 3, "time_zone": "Australia/Lord_Howe"]
@@ -128,7 +128,7 @@ struct ScheduleBarrierTests {
             ])
     }
 
-    @Test("P7: a jump of the wall clock is noticed within a minute, and strands nothing")
+    @Test("P7: a jump of the wall clock is noticed within a minute, and leaves no event stuck")
     func jumps() throws {
         let watch = BarrierWatch(try barrier(["start_hour": 9, "end_hour": 17]))
         #expect(watch.state == .open)
@@ -142,7 +142,7 @@ struct ScheduleBarrierTests {
         #expect(watch.state == .closed)
     }
 
-    @Test("B24: it is not flushable unless it is told to be")
+    @Test("B24: the barrier is not flushable by default")
     func flushability() throws {
         let barrier = try barrier(["start_hour": 9, "end_hour": 10])
         let watch = BarrierWatch(barrier)
@@ -151,7 +151,7 @@ struct ScheduleBarrierTests {
         #expect(watch.isFlushable == true)
     }
 
-    @Test("B7, B10: other hours count at once, and a closed one says when it opens")
+    @Test("B7, B10: changed hours apply at once, and a closed barrier shows its next opening")
     func updates() throws {
         let barrier = try barrier(["start_hour": 9, "end_hour": 17])
         let watch = BarrierWatch(barrier)
@@ -167,7 +167,7 @@ struct ScheduleBarrierTests {
         #expect(watch.state == .open)
     }
 
-    @Test("B24: an hour that the clocks skip all week is no opening to be waited for")
+    @Test("B24: a window that only exists in a skipped hour has no next opening")
     func noOpening() throws {
         bench.setWall("2026-03-28T12:00:00Z")
         let barrier = try barrier(["start_hour": 2, "end_hour": 3, "days": ["sun"], "time_zone": "Europe/Berlin"])
@@ -175,7 +175,7 @@ struct ScheduleBarrierTests {
     }
 
     @Test(
-        "B24, S2: what makes no sense is a fault",
+        "B24, S2: invalid settings are rejected",
         arguments: [
             (["start_hour": 24], "start_hour"), (["start_hour": -1], "start_hour"), (["end_hour": 25], "end_hour"),
             (["start_hour": 9.5], "start_hour"), (["start_hour": 9, "end_hour": 9], "end_hour"),

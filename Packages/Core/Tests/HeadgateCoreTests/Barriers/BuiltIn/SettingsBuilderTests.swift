@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Builders of barrier settings")
 struct SettingsBuilderTests {
-    @Test("S4: entries are built as settings have them")
+    @Test("S4: builders create entries as in settings files")
     func entries() {
         #expect(BatchingBarrierSettingsBuilder().build() == ["barrier_id": "BatchingBarrier"])
         #expect(
@@ -26,7 +26,7 @@ struct SettingsBuilderTests {
                 ])
     }
 
-    @Test("B22: what a builder writes is what the barrier reads")
+    @Test("B22: the barrier reads what the builder writes")
     func readBack() throws {
         let entry = BatchingBarrierSettingsBuilder().setBatchSize(7).setMaxWait(.milliseconds(250)).build()
         let settings = try BatchingSettings(try #require(entry.get(key: "configuration", as: DataObject.self)))

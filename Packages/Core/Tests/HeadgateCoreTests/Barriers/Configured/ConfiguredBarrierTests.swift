@@ -17,7 +17,7 @@ struct ConfiguredBarrierTests {
         try bench.gate.addBarrier(id: id, kind: "ToldBarrier", scopes: scopes, configuration: configuration)
     }
 
-    @Test("B5: scopes come from the settings, else from the factory's default, else they are all")
+    @Test("B5: scopes come from the settings, or from the factory's default, or are all")
     func scopes() throws {
         try add("named", scopes: [.dispatcher(id: "collect")])
         try add("all")
@@ -29,7 +29,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.barrier("UnscopedBarrier")?.scopes == [.all])
     }
 
-    @Test("There may be several of one kind under different names")
+    @Test("Several barriers of one kind may have different names")
     func several() throws {
         try add("one", scopes: [.dispatcher(id: "collect")], told: ["state": "closed"])
         try add("two", scopes: [.dispatcher(id: "archive")])
@@ -38,7 +38,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.barrier("two")?.identity == BarrierIdentity(id: "two", kind: "ToldBarrier"))
     }
 
-    @Test("B7: a change reaches the barrier, which stays the same; its scopes change with it")
+    @Test("B7: a change updates the existing barrier and its scopes")
     func updates() throws {
         try add()
         try bench.gate.updateBarrier(
@@ -51,7 +51,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.barrier("told")?.configuration == ["state": "closed", "again": true])
     }
 
-    @Test("B7: when its settings are gone it gets an empty configuration and its default scopes")
+    @Test("B7: without its settings a barrier gets an empty configuration and its default scopes")
     func reset() throws {
         try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
         try bench.gate.resetBarrier(id: "told")
@@ -62,7 +62,7 @@ struct ConfiguredBarrierTests {
         try bench.gate.resetBarrier(id: "unknown")
     }
 
-    @Test("B7: when its settings are gone it gets its default scopes also if it refuses the empty configuration")
+    @Test("B7: without its settings a barrier gets its default scopes even if it rejects the empty configuration")
     func resetRefused() throws {
         try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
         try #require(factory.made.first).refusesAll = true
@@ -71,7 +71,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.summary(of: "collect").blockedBy == ["told"])
     }
 
-    @Test("B7: a configuration that it refuses leaves the old one working, and is reported")
+    @Test("B7: a rejected configuration is reported, and the old one stays in force")
     func refused() throws {
         var reported: [String] = []
         let failures = bench.gate.barrierFailures.subscribe { reported.append("\($0.barrier.id): \($0.error)") }
@@ -97,7 +97,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.barrier("told")?.scopes == [.dispatcher(id: "archive")])
     }
 
-    @Test("S2: a barrier cannot be made of a configuration that it refuses, nor of an unknown kind")
+    @Test("S2: a barrier cannot be created with a rejected configuration or an unknown kind")
     func notMade() {
         #expect(throws: BarrierConfigurationFault(key: "refuse", message: "is refused")) {
             try add(told: ["refuse": true])
@@ -112,7 +112,7 @@ struct ConfiguredBarrierTests {
     }
 
     @Test(
-        "B9: a barrier that cannot be made for another reason has the state on_error, until it can",
+        "B9: a barrier whose creation fails for another reason has the state on_error until it succeeds",
         arguments: [BarrierState.open, .closed])
     func brokenFactory(state: BarrierState) throws {
         try bench.gate.addBarrier(
@@ -126,7 +126,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.gate.barrierSummaries.count { $0.identity.id == "told" } == 1)
     }
 
-    @Test("B9: one whose code throws at new settings keeps its state, and is counted")
+    @Test("B9: a barrier that throws on new settings keeps its state, and the error is counted")
     func failingUpdate() throws {
         try add(told: ["state": "closed"])
         #expect(throws: ToldBarrier.Failure.self) {
@@ -136,7 +136,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.counters[.barrierErrors] == 1)
     }
 
-    @Test("A name that goes to another kind gets another barrier")
+    @Test("A name with another kind gets another barrier")
     func replaced() throws {
         try add(told: ["state": "closed"])
         try bench.gate.addBarrier(id: "told", kind: "BatchingBarrier", scopes: [.all], configuration: ["batch_size": 1])
@@ -145,7 +145,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.summary(of: "archive").blockedBy == ["told"], "an empty batch waits")
     }
 
-    @Test("B8: a configured barrier is neither unregistered nor moved as one without settings")
+    @Test("B8: a configured barrier can be neither unregistered nor given other scopes by code")
     func registrar() throws {
         try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
         let barrier = try #require(factory.made.first)
@@ -155,7 +155,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.summary(of: "archive").blockedBy == ["told"])
     }
 
-    @Test("B8: barriers registered without a name have that of their type, with a number where it is taken")
+    @Test("B8: barriers registered without a name get that of their type, with a number if it is taken")
     func names() {
         let barriers = (0..<3).map { _ in SwitchBarrier(.open) }
         for barrier in barriers + barriers { bench.gate.registerScopedBarrier(barrier, scopes: [.all]) }
@@ -163,7 +163,7 @@ struct ConfiguredBarrierTests {
         #expect(names == ["SwitchBarrier", "SwitchBarrier-2", "SwitchBarrier-3"])
     }
 
-    @Test("A factory added by a program makes a barrier with its default scopes, which settings then configure")
+    @Test("A factory added by a program creates a barrier with its default scopes, which settings can configure")
     func addedFactory() throws {
         factory.scopes = [.dispatcher(id: "archive")]
         try bench.gate.addBarrier(factory)
@@ -174,7 +174,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.summary(of: "archive").blockedBy == ["ToldBarrier"])
     }
 
-    @Test("B10: the built-in barriers have their words")
+    @Test("B10: the built-in barriers have display names")
     func words() throws {
         let kinds = [
             "ScheduleBarrier", "IntervalBarrier", "ApplicationStatusBarrier", "RateBarrier", "ConnectivityBarrier",

@@ -42,7 +42,7 @@ struct UncertainBarrierTests {
 
     private var state: BarrierState?? { bench.barrier("find")?.states.first?.state }
 
-    @Test("B3: while it does not know, it waits and is not flushable")
+    @Test("B3: a barrier with an unknown state is waiting and not flushable")
     func unknown() throws {
         try add(stateOnError: .open)
         for finding: BarrierFinding in [.unknown, .state(.open), .unknown] { barrier.finding.value = finding }
@@ -57,7 +57,7 @@ struct UncertainBarrierTests {
     }
 
     @Test(
-        "B9: one that fails is reported and counted, and has the state on_error until it recovers",
+        "B9: a failing barrier is reported and counted, and has the state on_error until it recovers",
         arguments: [BarrierState.open, .closed])
     func failed(stateOnError: BarrierState) throws {
         var reported: [String] = []
@@ -74,7 +74,7 @@ struct UncertainBarrierTests {
         #expect(bench.barrier("find")?.reason == nil)
     }
 
-    @Test("B8, B9: another registration brings another state on_error, also for a barrier that fails already")
+    @Test("B8, B9: a new registration changes on_error, even for a barrier that is failing")
     func otherStateOnError() throws {
         try add(stateOnError: .open)
         try bench.gate.updateBarrier(
@@ -99,7 +99,7 @@ struct UncertainBarrierTests {
         #expect(state == .open, "it does not fail any more")
     }
 
-    @Test("B3, B9: what it failed of before a dispatcher went is no news of one that comes")
+    @Test("B3, B9: a failure for a removed dispatcher is not reported for a new one")
     func forgottenFailure() {
         let barrier = OnceFailingBarrier()
         bench.gate.registerScopedBarrier(barrier, id: "find", scopes: [.dispatcher(id: "collect")])
@@ -123,14 +123,14 @@ struct UncertainBarrierTests {
         }
     }
 
-    @Test("B9: a barrier without settings is open when it fails")
+    @Test("B9: a failing barrier without settings is open")
     func unconfigured() {
         bench.gate.registerScopedBarrier(barrier, id: "find", scopes: [.all])
         barrier.finding.value = .failed(Failure())
         #expect(bench.barrier("find")?.states.map(\.state) == [.open, .open])
     }
 
-    @Test("As any other barrier, it tells the states that it found")
+    @Test("An uncertain barrier publishes the states that it finds")
     func states() {
         var states: [BarrierState] = []
         let subscription = barrier.onState(for: "collect").subscribe { states.append($0) }
