@@ -17,6 +17,7 @@ import node
 import pages
 import php
 import python
+import ruby
 import swift
 from method import Document
 
@@ -43,6 +44,7 @@ FILES = [
     ("Packages/Client/Node/lib/client.js", node),
     ("Packages/Client/Go/client.go", go),
     ("Packages/Client/PHP/Headgate.php", php),
+    ("Packages/Client/Ruby/lib/headgate.rb", ruby),
     ("Packages/Client/C/headgate.h", c),
     ("Packages/Client/C/headgate.c", c),
     ("Tests/Clients/Programs/client.c", c),
