@@ -3,6 +3,10 @@
 
 # The Ruby client as a program, by the verbs of Docs/Clients.md.
 
+# Ruby calls this function last: the others come before, in the reverse order.
+LATE = []
+at_exit { LATE.each(&:call) }
+
 require_relative "../../../Packages/Client/Ruby/lib/headgate"
 
 # Reads JSON as the client does: Ruby's parser refuses half a surrogate pair.
@@ -82,12 +86,21 @@ end
 
 # Tracks events without waiting for anything, then ends the program in one way.
 def end_by(client, how, count, name)
-  events(count, name).each { |one| client.track_soon(one[:event], one[:data]) }
+  if how == "late"
+    client.track(name)
+    LATE << -> { begin_all(client, count, name) }
+    return
+  end
+  begin_all(client, count, name)
   case how
   when "close" then client.close
   when "exit" then exit(0)
   when "throw" then raise "as was asked"
   end
+end
+
+def begin_all(client, count, name)
+  events(count, name).each { |one| client.track_soon(one[:event], one[:data]) }
 end
 
 # Tracks an event before, in, and after a child process.

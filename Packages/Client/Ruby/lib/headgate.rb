@@ -422,12 +422,20 @@ module Headgate
       left = 0
       thread = synchronized do
         left = @calls.each_value.count(&:soon?)
-        end_for_good unless @phase == :closed
+        end_for_good(moment) unless @phase == :closed
         @thread
       end
       thread&.join(2 * LAST_WRITE) unless thread == Thread.current
       @hooks.wait([Clock.until(moment) || LAST_WRITE, 0.02].max)
       left
+    end
+
+    # Waits at the end of the program, at most until the moment. Returns the number of events that are not acknowledged. Events that are
+    # tracked later still go.
+    def settle(moment)
+      drained?(moment)
+      @hooks.wait([Clock.until(moment) || LAST_WRITE, 0.02].max)
+      synchronized { @calls.each_value.count(&:soon?) }
     end
 
     # Closes the child's copies of what belongs to the parent process. Nothing is written.
@@ -484,9 +492,9 @@ module Headgate
       @wake_in.write_nonblock("!", exception: false)
     end
 
-    def end_for_good
+    def end_for_good(moment)
       @phase = :closed
-      @until = Clock.now + LAST_WRITE
+      @until = Clock.now + (Clock.until(moment)&.zero? ? 0.02 : LAST_WRITE)
       set_state("closed", nil)
       fail_all(Error.local("closed", "the client is closed"))
       @changed.broadcast
@@ -891,7 +899,7 @@ module Headgate
   end
 
   # A client of the daemon, for any number of threads. Methods that wait raise `Headgate::Error`. `timeout` is how many seconds a call
-  # may take in total; nil is without an end. A client that a program does not close is closed at the program's end.
+  # may take in total; nil is without an end. At its end a program waits for a client that it has not closed.
   class Client
     # written by Tools/protocol: repeatable
     REPEATABLE = %w[
@@ -917,6 +925,7 @@ module Headgate
       @hello = {jsonrpc: "2.0", id: 0, method: "hello", params: {client: client, protocol: 1, namespace: namespace}.compact}
       @fork = Mutex.new
       @connection = Connection.new(@socket_path, @hello, @options)
+      @is_at_end = false
       AtExit.remember(self)
     end
 
@@ -999,6 +1008,13 @@ module Headgate
     # Returns true in the process in which the client has been used last.
     def own? = @connection.process == Process.pid
 
+    # Waits at the end of the program, no longer than `close_timeout`. From now on each event is waited for when it is tracked.
+    def end_with_program
+      @is_at_end = true
+      left = @connection.settle(Clock.after(@options.close_timeout))
+      @connection.log("#{left} events were not acknowledged when the program ended") if left.positive?
+    end
+
     private
 
     # Returns the connection. A process that was forked off gets one of its own, and leaves its parent's calls to the parent.
@@ -1026,6 +1042,7 @@ module Headgate
       made.when_done = when_done
       used = connection
       used.begin(made, moment)
+      end_with_program if @is_at_end
       Pending.new(used, made)
     end
 
@@ -1043,7 +1060,7 @@ module Headgate
     end
   end
 
-  # Closes the clients that a program has not closed when it ends.
+  # Waits at the end of a program for the clients that it has not closed.
   module AtExit
     @lock = Mutex.new
     @clients = {}.compare_by_identity
@@ -1057,11 +1074,11 @@ module Headgate
     end
 
     # A process that was forked off leaves the clients that it has not used to its parent.
-    def self.close
+    def self.run
       clients = @lock.synchronize { @clients.keys }
-      clients.select(&:own?).map { |client| Thread.new { client.close } }.each(&:join)
+      clients.select(&:own?).map { |client| Thread.new { client.end_with_program } }.each(&:join)
     end
   end
-  at_exit { AtExit.close }
+  at_exit { AtExit.run }
   private_constant :AtExit, :Backoff, :Call, :Clock, :Connection, :Hooks, :Ids, :Pending, :Plain
 end

@@ -76,9 +76,15 @@ module Headgate
       @client.close if @is_own
       reasons, = @dropped.take
       reasons.delete("closed") if @is_own # the client has logged them
-      return if reasons.empty?
+      warn_of(reasons)
+    end
 
-      Kernel.warn("headgate: log records dropped: #{reasons.sort.map { |reason, count| "#{count} #{reason}" }.join(', ')}")
+    # Waits at the end of the program, no longer than `flush_timeout`. Writes to standard error how many records were dropped.
+    def end_with_program
+      tell_of_dropped
+      @client.end_with_program if @is_own
+      reasons, = @dropped.take
+      warn_of(reasons)
     end
 
     # Returns true in the process in which the logger's client has been used last.
@@ -95,6 +101,12 @@ module Headgate
       @dropped.add(e.reason == "misuse" ? "bad_record" : e.reason)
     rescue StandardError, SystemStackError
       @dropped.add("bad_record")
+    end
+
+    def warn_of(reasons)
+      return if reasons.empty?
+
+      Kernel.warn("headgate: log records dropped: #{reasons.sort.map { |reason, count| "#{count} #{reason}" }.join(', ')}")
     end
 
     def tell_of_dropped
