@@ -6,7 +6,7 @@ import Testing
 @Suite struct BackPressureTests {
     private static let line = Array("a line of output that nobody reads for the time being\n".utf8)
 
-    @Test("X2: output to a peer that does not read piles up where its owner sees it, and all comes once it reads")
+    @Test("X2: the owner sees the output pending for a peer that does not read, and all arrives when it reads")
     func slowReader() throws {
         let server = Recorder()
         let client = Recorder()
@@ -40,7 +40,7 @@ import Testing
         #expect(server.closeError == nil)
     }
 
-    @Test("X2: the time of the last progress stands still while the peer does not read")
+    @Test("X2: the time of the last progress does not change while the peer does not read")
     func progressStandsStill() throws {
         var timers: [LoopTimer] = []
         try onLoop { loop in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("X2: what a peer takes of much output, however little, is progress")
+    @Test("X2: any amount that a peer reads counts as progress")
     func progressWhileBlocked() throws {
         var timers: [LoopTimer] = []
         try onLoop { loop in
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "X2: output for a peer whose socket is full has waited since it was written, not since the last that went out")
+        "X2: output for a peer with a full socket waits since it was written, not since the last progress")
     func progressBeginsWithTheWait() throws {
         var timer: LoopTimer?
         try onLoop { loop in
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("X2: a paused connection takes in nothing, and all once it is resumed")
+    @Test("X2: a paused connection reads nothing, and everything once it is resumed")
     func pausedReader() throws {
         let reader = Recorder()
         try onLoop { loop in
@@ -139,7 +139,7 @@ import Testing
         #expect(reader.text == "onetwo")
     }
 
-    @Test("connections that have nothing to write hold no buffer")
+    @Test("connections without output hold no buffer")
     func idleHoldsNothing() throws {
         try onLoop { loop in
             let (near, far) = try pair(on: loop)

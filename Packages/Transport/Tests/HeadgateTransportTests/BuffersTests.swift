@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct BuffersTests {
     @Test(
-        "bytes leave in the order in which they came, however they are cut", arguments: [1, 7, 1000, 300_000, 1 << 20])
+        "bytes leave in order of arrival, whatever their chunks", arguments: [1, 7, 1000, 300_000, 1 << 20])
     func order(step: Int) {
         // Enough for many steps, including steps larger than the capacity that is kept.
         let expected = (0..<(step < 1000 ? 20_000 : 1_000_000)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
@@ -25,7 +25,7 @@ import Testing
         #expect(buffer.isEmpty)
     }
 
-    @Test("what was sent does not stay in memory for ever")
+    @Test("memory of sent output is released")
     func sentIsForgotten() {
         var buffer = OutputBuffer()
         for _ in 0..<100 {
@@ -36,7 +36,7 @@ import Testing
         #expect(buffer.bytes.count < 300_000)
     }
 
-    @Test("a buffer given back is used again, a very big one is not kept")
+    @Test("a returned buffer is reused, and a very large one is not kept")
     func spares() {
         let spares = SpareBuffers()
         spares.give([UInt8](repeating: 1, count: 1000))

@@ -34,28 +34,28 @@ import Testing
         return waits
     }
 
-    @Test("a loop that has only ever slept for long goes on sleeping")
+    @Test("a loop that only had long sleeps continues to sleep")
     func rareClient() {
         var poll = BusyPoll()
         let waits = waits(repeatElement(1_000_000, count: 10_000), &poll)
         #expect(waits.found + waits.inVain == 0)
     }
 
-    @Test("who asks again at once is polled for, from the second time on")
+    @Test("if the next request comes at once, the loop polls from the second time on")
     func quickClient() {
         var poll = BusyPoll()
         let waits = waits(repeatElement(8_000, count: 10_000), &poll)
         #expect(waits.found == 9_999 && waits.slept == 1)
     }
 
-    @Test("who asks again a little later than one polls is polled for ever more rarely")
+    @Test("if the next request comes shortly after the poll, the loop polls less and less often")
     func almostQuickClient() {
         var poll = BusyPoll()
         let waits = waits(repeatElement(40_000, count: 100_000), &poll)
         #expect(waits.found == 0 && (1...120).contains(waits.inVain), "\(waits)")
     }
 
-    @Test("what was in vain for long is found out to be worth while again within a thousand waits")
+    @Test("after long useless polling the loop finds within a thousand waits that polling is useful again")
     func becomesQuick() {
         var poll = BusyPoll()
         _ = waits(repeatElement(40_000, count: 100_000), &poll)
@@ -63,7 +63,7 @@ import Testing
         #expect(waits.found >= 900, "\(waits)")
     }
 
-    @Test("one long pause does not end it, and costs polling once")
+    @Test("one long pause does not stop the polling, and costs one useless poll")
     func oneLongPause() {
         var poll = BusyPoll()
         _ = waits(repeatElement(8_000, count: 10), &poll)

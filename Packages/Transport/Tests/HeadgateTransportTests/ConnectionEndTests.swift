@@ -6,7 +6,7 @@ import Testing
 @Suite struct ConnectionEndTests {
     let recorder = Recorder()
 
-    @Test("a peer that closes only its side still gets what is written, and then the end")
+    @Test("a half-closed peer still gets all output, and then the end")
     func halfClose() throws {
         var answer: [UInt8]?
         try onLoop { loop in
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(
-        "closing within each callback is safe, and only the close is told after it",
+        "closing within any callback is safe, and only the close is reported after it",
         arguments: ["read", "end", "drain", "loss"])
     func closeWithinCallback(place: String) throws {
         var eventsAtClose = -1
@@ -61,7 +61,7 @@ import Testing
         #expect(recorder.closeError == nil)
     }
 
-    @Test("a closed connection takes nothing, and nothing is told")
+    @Test("a closed connection ignores writes and reports nothing")
     func afterClose() throws {
         try onLoop { loop in
             let (connection, raw) = try start(on: loop)
@@ -80,7 +80,7 @@ import Testing
         #expect(recorder.closes == 1)
     }
 
-    @Test("a write to a peer that is gone neither kills the process nor loses what the peer sent before")
+    @Test("a write to a closed peer neither kills the process nor loses the peer's earlier data")
     func peerGone() throws {
         try onLoop { loop in
             let (connection, raw) = try start(on: loop)
@@ -103,7 +103,7 @@ import Testing
         #expect(recorder.closeError?.code == -EPIPE)
     }
 
-    @Test("a peer that goes without reading what it got loses nothing that it sent")
+    @Test("data of a peer that closes with unread input is not lost")
     func peerGoneUnread() throws {
         try onLoop { loop in
             let (connection, raw) = try start(on: loop)
@@ -121,7 +121,7 @@ import Testing
         #expect(recorder.closeError?.code == -ECONNRESET)
     }
 
-    @Test("X2: a paused connection learns that its peer is gone, and what the peer sent is read once it is resumed")
+    @Test("X2: a paused connection notices the loss of its peer, and reads the peer's data when resumed")
     func pausedLearnsOfLoss() throws {
         try onLoop { loop in
             let (connection, raw) = try start(on: loop)
@@ -141,7 +141,7 @@ import Testing
         #expect(recorder.closes == 1)
     }
 
-    @Test("a paused connection whose peer closes only its side is not taken for lost, nor does the loop spin")
+    @Test("a paused connection with a half-closed peer does not count as lost, and the loop does not spin")
     func pausedHalfClose() throws {
         var timer: LoopTimer?
         try onLoop { loop in
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(
-        "a connection at its end, kept open for answers, does not make the loop spin, and learns that its peer is gone")
+        "a half-closed connection kept open for answers does not make the loop spin, and notices the loss of its peer")
     func endedLearnsOfLoss() throws {
         var timer: LoopTimer?
         try onLoop { loop in
@@ -181,7 +181,7 @@ import Testing
         #expect(recorder.closeError?.code == -EPIPE)
     }
 
-    @Test("X3: urgent bytes are neither taken for a hang-up nor make the loop spin")
+    @Test("X3: urgent bytes neither count as a hang-up nor make the loop spin")
     func urgentBytes() throws {
         var timer: LoopTimer?
         try onLoop { loop in
@@ -200,7 +200,7 @@ import Testing
         #expect(recorder.closeError == nil)
     }
 
-    @Test("X2: a peer that goes after an urgent byte is noticed while reading is paused", arguments: [1, 3])
+    @Test("X2: the loss of a peer after an urgent byte is noticed while reading is paused", arguments: [1, 3])
     func goneAfterUrgentByte(count: Int) throws {
         try onLoop { loop in
             let (connection, raw) = try start(on: loop)
@@ -237,7 +237,7 @@ import Testing
         #expect(recorder.closeError == nil)
     }
 
-    @Test("closeAfterFlush sends all first, throws away what was not read, and the peer sees a clean end")
+    @Test("closeAfterFlush sends all output, discards unread input, and the peer sees a clean end")
     func closeAfterFlush() throws {
         let peer = Recorder()
         try onLoop { loop in
@@ -262,7 +262,7 @@ import Testing
         #expect(recorder.closeError == nil)
     }
 
-    @Test("a peer whose bytes nobody read any more is not told that the connection crashed")
+    @Test("a peer with unread bytes does not see a reset connection")
     func closeAfterFlushIsClean() throws {
         var result = -1
         try onLoop { loop in
@@ -284,7 +284,7 @@ import Testing
     }
 
     @Test(
-        "whoever waits for output to go out is told once that there is nobody any more to take it",
+        "a connection with pending output reports the loss of its peer once",
         .timeLimit(.minutes(5)), arguments: [true, false])
     func drainedByLoss(hasOutput: Bool) throws {
         try onLoop { loop in
@@ -308,7 +308,7 @@ import Testing
         #expect(recorder.drains == (hasOutput ? 1 : 0))
     }
 
-    @Test("closing while more waits to be read leaves the bytes alone that are just being looked at")
+    @Test("closing with unread input keeps the bytes valid that are being read")
     func closeWhileReading() throws {
         final class Closer: ConnectionHandler {
             var onRead: () -> Void = {}
@@ -331,7 +331,7 @@ import Testing
         #expect(closer.textAfterClose == "looked at")
     }
 
-    @Test("closeAfterFlush with nothing to write closes at once; towards a peer that is gone it ends too")
+    @Test("closeAfterFlush without output closes at once, and with a lost peer it also ends")
     func closeAfterFlushEnds() throws {
         let blocked = Recorder()
         try onLoop { loop in
@@ -355,7 +355,7 @@ import Testing
         #expect(blocked.closeError != nil)
     }
 
-    @Test("connections that are open at the loop's end are closed and told so")
+    @Test("connections that are open at the loop's end are closed and notified")
     func loopEnds() throws {
         try onLoop { loop in
             let (connection, raw) = try start(on: loop)

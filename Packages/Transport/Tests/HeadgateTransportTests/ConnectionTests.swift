@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("many connections at once get back what they sent, each its own")
+    @Test("many concurrent connections each get back their own data")
     func manyEchoes() throws {
         let path = directory.entry("it.sock")
         var clients: [Recorder] = []
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("megabytes come through whole, in order")
+    @Test("megabytes arrive complete and in order")
     func bigEcho() throws {
         let path = directory.entry("it.sock")
         let sent = (0..<3 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 12) }
@@ -59,7 +59,7 @@ import Testing
         #expect(client.received == sent)
     }
 
-    @Test("what is written in one turn goes out in one piece")
+    @Test("output of one turn is sent in one write")
     func writesAreCoalesced() throws {
         let client = Recorder()
         try onLoop { loop in
@@ -77,7 +77,7 @@ import Testing
         #expect(client.drains == 1)
     }
 
-    @Test("behind what was read are 64 zero bytes, also when more was read before")
+    @Test("64 zero bytes follow the bytes that were read, even after longer reads")
     func padding() throws {
         final class Checker: ConnectionHandler {
             var read = 0
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("nobody there is told at once")
+    @Test("connecting to a missing listener fails at once")
     func nobodyThere() throws {
         try onLoop { loop in
             let error = #expect(throws: TransportError.self) {
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("a descriptor that is no Unix socket is refused")
+    @Test("a descriptor that is not a Unix socket is refused")
     func notASocket() throws {
         try onLoop { loop in
             let file = open("/dev/null", O_RDONLY)

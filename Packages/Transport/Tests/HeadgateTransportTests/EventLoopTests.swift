@@ -6,7 +6,7 @@ import Testing
 @testable import HeadgateTransport
 
 @Suite struct EventLoopTests {
-    @Test("work from eight threads runs in each one's order, all of it on the loop")
+    @Test("work from eight threads runs on the loop, in the order of each thread")
     func submissionsKeepTheirOrder() async throws {
         let loop = try EventLoop.onNewThread(named: "test")
         let seen = Guarded<[[Int]]>(Array(repeating: [], count: 8))
@@ -26,7 +26,7 @@ import Testing
         #expect(seen.withLock { $0 }.allSatisfy { $0 == Array(0..<10_000) })
     }
 
-    @Test("a flood of work leaves the timers and sockets their turn")
+    @Test("a flood of work does not starve timers and sockets")
     func floodIsBounded() throws {
         let ran = Atomic(0)
         var ranBeforeTimer: Int?
@@ -43,7 +43,7 @@ import Testing
         #expect(ranBeforeTimer.map { $0 < 10_000 } == true)
     }
 
-    @Test("a loop that polls before it sleeps is woken by others, serves its timers, and ends")
+    @Test("a polling loop is woken by other threads, serves its timers, and ends")
     func pollsBeforeItSleeps() async throws {
         let loops = try (0..<2).map { try EventLoop.onNewThread(named: "test-\($0)") }
         let left = Atomic(3)
@@ -73,7 +73,7 @@ import Testing
         #expect(passed.load(ordering: .relaxed) == 5_001)
     }
 
-    @Test("a loop that was stopped before it ran runs what was submitted before, and ends")
+    @Test("a loop stopped before its start runs the submitted work, and ends")
     func stopBeforeRun() throws {
         let ran = Atomic(0)
         try onLoop { loop in
@@ -83,7 +83,7 @@ import Testing
         #expect(ran.load(ordering: .relaxed) == 1)
     }
 
-    @Test("a loop that never ran is closed with its owner")
+    @Test("a loop that never ran is closed when it is released")
     func neverRun() throws {
         weak var forgotten: EventLoop?
         do {
@@ -95,7 +95,7 @@ import Testing
         #expect(forgotten == nil)
     }
 
-    @Test("work that comes after the end runs all the same, one piece at a time")
+    @Test("work submitted after the end still runs, one item at a time")
     func lateWork() async throws {
         let loop = try EventLoop.onNewThread(named: "test")
         loop.stop()
@@ -113,7 +113,7 @@ import Testing
         #expect(seen == Array(0..<1000))
     }
 
-    @Test("nothing can be opened on a closed loop, and a timer there is harmless")
+    @Test("nothing can be opened on a closed loop, and a timer on it is harmless")
     func closedLoop() async throws {
         let loop = try EventLoop.onNewThread(named: "test")
         loop.stop()
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("handles that others left open are closed with the loop, and their memory left alone")
+    @Test("open handles of other owners are closed with the loop, and their memory is not touched")
     func foreignHandles() throws {
         let foreign = UnsafeMutablePointer<uv_timer_t>.allocate(capacity: 1)
         defer { foreign.deallocate() }
@@ -153,7 +153,7 @@ import Testing
         await loop.waitUntilClosed()
     }
 
-    @Test("the wall clock is that of the machine, and the monotonic one goes on")
+    @Test("the wall clock is the machine's, and the monotonic clock advances")
     func clocks() throws {
         let loop = try EventLoop()
         let drift = abs(Date().timeIntervalSince1970 * 1000 - Double(loop.wallNow.milliseconds))

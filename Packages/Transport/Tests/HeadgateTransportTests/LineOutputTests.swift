@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("O4: a pipe that nobody reads delays no caller; what was dropped is reported once there is room")
+    @Test("O4: an unread pipe delays no caller, and dropped lines are reported when there is room")
     func unread() throws {
         let pipe = try Pipe()
         let output = LineOutput(pipe.writing, limit: 8 << 10)
@@ -77,7 +77,7 @@ import Testing
         #expect(output.dropped == 1)
     }
 
-    @Test("O4: a reader that is gone is a failed write, and ends no process")
+    @Test("O4: a closed reader is a failed write, and does not end the process")
     func gone() async {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_DFL)

@@ -16,7 +16,7 @@ import Testing
         return String(decoding: line, as: UTF8.self)
     }
 
-    @Test("O4: the first line starts a writer, which takes all lines in their order and ends")
+    @Test("O4: the first line starts a writer, which writes all lines in order and ends")
     func order() {
         var queue = LineQueue(limit: 600)
         #expect(add(1, to: &queue))
@@ -27,7 +27,7 @@ import Testing
         #expect(add(3, to: &queue))
     }
 
-    @Test("O4: lines beyond the bound are dropped, counted, and reported once behind those that were kept")
+    @Test("O4: lines over the limit are dropped, counted, and reported once after the kept ones")
     func bound() {
         var queue = LineQueue(limit: 12)
         for number in 1...5 { _ = add(number, to: &queue) }
@@ -38,7 +38,7 @@ import Testing
         #expect(queue.dropped == 3)
     }
 
-    @Test("O4: a reader that takes one line at a time hears one notice, not one for each line")
+    @Test("O4: a reader that reads one line at a time gets one notice, not one for each line")
     func hysteresis() {
         var queue = LineQueue(limit: 24)
         var output: [String?] = []

@@ -26,7 +26,7 @@ import Testing
         #expect(timers.allSatisfy { $0.deadline == nil })
     }
 
-    @Test("P7: a timer that is late lets the loop read first what has arrived, and may still be cancelled or moved")
+    @Test("P7: before a late timer fires the loop reads available input, which may cancel or move the timer")
     func late() throws {
         let recorder = Recorder()
         var events: [String] = []
@@ -93,7 +93,7 @@ import Testing
         #expect(fired == 10)
     }
 
-    @Test("timers that arm new ones for now let the loop go on")
+    @Test("timers that arm new ones for now do not starve the loop")
     func freshTimersForNow() throws {
         var timers: [LoopTimer] = []
         var isStopped = false
@@ -113,7 +113,7 @@ import Testing
         #expect(!isStopped)
     }
 
-    @Test("a timer that has gone does not fire")
+    @Test("a released timer does not fire")
     func goneTimer() throws {
         var last: LoopTimer?
         try onLoop { loop in
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("a timer may go on another thread")
+    @Test("a timer may be released on another thread")
     func goneElsewhere() async throws {
         let loop = try EventLoop.onNewThread(named: "test")
         await withCheckedContinuation { continuation in
@@ -169,7 +169,7 @@ import Testing
 }
 
 @Suite struct DescriptorWatchTests {
-    @Test("a descriptor that can be read is told on the loop, turn after turn until all has been read")
+    @Test("a readable descriptor is reported on the loop each turn until everything is read")
     func readable() throws {
         let (watched, raw) = try RawSocket.pair()
         let reader = RawSocket(watched)
@@ -187,7 +187,7 @@ import Testing
         withExtendedLifetime(watch) {}
     }
 
-    @Test("nothing is told while there is nothing to read, and what comes later is")
+    @Test("nothing is reported without input, and later input is")
     func waits() throws {
         let (watched, raw) = try RawSocket.pair()
         let reader = RawSocket(watched)
@@ -208,7 +208,7 @@ import Testing
         withExtendedLifetime(watch) {}
     }
 
-    @Test("the end of the other side is told")
+    @Test("the end of the peer is reported")
     func end() throws {
         let (watched, raw) = try RawSocket.pair()
         let reader = RawSocket(watched)
@@ -224,7 +224,7 @@ import Testing
         #expect(watch == nil)
     }
 
-    @Test("an error is told, and a new watch on the same descriptor tells of the next one")
+    @Test("an error is reported, and a new watch of the descriptor reports the next one")
     func error() throws {
         let (reader, refusedPort) = try datagramSocket()
         var told: [Int32] = []
@@ -245,7 +245,7 @@ import Testing
         withExtendedLifetime((watch, refusedPort)) {}
     }
 
-    @Test("a watch that has gone tells nothing, and leaves the descriptor alone")
+    @Test("a released watch reports nothing, and does not close the descriptor")
     func gone() throws {
         let (watched, raw) = try RawSocket.pair()
         let reader = RawSocket(watched)
@@ -257,7 +257,7 @@ import Testing
         #expect(reader.read() == Array("x".utf8))
     }
 
-    @Test("a watch may go on another thread")
+    @Test("a watch may be released on another thread")
     func goneElsewhere() async throws {
         let loop = try EventLoop.onNewThread(named: "test")
         let (watched, raw) = try RawSocket.pair()
@@ -278,7 +278,7 @@ import Testing
         withExtendedLifetime(raw) {}
     }
 
-    @Test("what is no open descriptor, and what the loop watches already, is refused")
+    @Test("closed descriptors and descriptors already watched are refused")
     func refused() throws {
         let (watched, raw) = try RawSocket.pair()
         let reader = RawSocket(watched)

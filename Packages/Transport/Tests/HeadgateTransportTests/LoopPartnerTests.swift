@@ -4,7 +4,7 @@ import Testing
 /// The work that a loop's thread does between two turns, and which thread owns the loop during that work.
 @Suite(.timeLimit(.minutes(5))) struct LoopPartnerTests {
     @Test(
-        "What is to be done between two turns comes behind the turn's end, and what follows from it before the next, what is written first"
+        "Work between turns runs after the turn's end, and its results come before the next turn, output first"
     )
     func order() throws {
         var steps: [String] = []
@@ -27,7 +27,7 @@ import Testing
         #expect(steps == ["end of turn", "work", "ended in place", "written", "looked"])
     }
 
-    @Test("A partner that has nothing to do is asked again only when it wants to be")
+    @Test("A partner without work is asked again only when it requests that")
     func nothing() throws {
         let partner = Partner()
         try onLoop { loop in
@@ -37,7 +37,7 @@ import Testing
         #expect(partner.asked == 1)
     }
 
-    @Test("What a closed loop is asked to do between two turns is done")
+    @Test("A closed loop still runs requested work between turns")
     func closed() async throws {
         let loop = try EventLoop.onNewThread(named: "test")
         loop.stop()
@@ -51,7 +51,7 @@ import Testing
         done.wait(until: { $0 })
     }
 
-    @Test("A loop whose thread is in a turn cannot be taken over")
+    @Test("A loop cannot be taken over during a turn")
     func notGone() throws {
         let loop = try EventLoop.onNewThread(named: "test")
         let isRunning = Guarded(false)
@@ -61,7 +61,7 @@ import Testing
         loop.stop()
     }
 
-    @Test("A loop whose thread was gone for less than one has patience for cannot be taken over")
+    @Test("A loop cannot be taken over before its thread was busy for the given time")
     func notLongEnough() throws {
         let (loop, partner, gone) = try goneLoop()
         try #require(!loop.takeOver(ifGoneFor: .seconds(3_600)))
@@ -71,7 +71,7 @@ import Testing
         #expect(partner.ended.withLock { $0 } == true)
     }
 
-    @Test("While a loop's thread is gone another takes the loop over; the first has the other's part from then on")
+    @Test("Another thread takes over a loop whose thread is busy, and the two threads swap roles")
     func changesPlaces() throws {
         let (loop, partner, gone) = try goneLoop()
         // Without this takeover everything below would wait forever.
@@ -90,7 +90,7 @@ import Testing
         #expect(loop.isClosed)
     }
 
-    @Test("Two threads change places as often as one of them is gone for too long, and whoever has the loop ends it")
+    @Test("Two threads swap roles whenever one is busy for too long, and the owner of the loop ends it")
     func changesOften() throws {
         let (loop, partner, gone) = try goneLoop()
         // Without this takeover everything below would wait forever.

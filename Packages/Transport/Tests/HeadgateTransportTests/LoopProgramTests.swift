@@ -23,27 +23,27 @@ import Testing
         return (end, String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self))
     }
 
-    @Test("A program reads its input, has the variables added to the environment, and its exit code is told")
+    @Test("A program gets its input and the added environment variables, and its exit code is reported")
     func whole() throws {
         let result = try run(#"cat > "$OUT"; echo "$HOME" >> "$OUT"; exit 7"#, input: Array("a\nb\n".utf8))
         #expect(result.end == .exited(7))
         #expect(result.output == "a\nb\n/nowhere\n")
     }
 
-    @Test("Input of any size holds up nobody, read or not", arguments: ["wc -c > $OUT", "true"])
+    @Test("Input of any size blocks nothing, whether it is read or not", arguments: ["wc -c > $OUT", "true"])
     func muchInput(_ script: String) throws {
         let result = try run(script, input: [UInt8](repeating: 0x61, count: 8 << 20))
         #expect(result.end == .exited(0))
         #expect(result.output == (script == "true" ? "" : "\(8 << 20)\n"))
     }
 
-    @Test("A signal reaches the program and what it has started; how it ended is told")
+    @Test("A signal reaches the program and its children, and the kind of end is reported")
     func signal() throws {
         let result = try run("sleep 600") { $0.signal(SIGTERM) }
         #expect(result.end == .killed(signal: SIGTERM))
     }
 
-    @Test("A program that is not there is an error, and leaves nothing open")
+    @Test("A missing program is an error, and leaves nothing open")
     func missing() throws {
         try onLoop { loop in
             let input = try MemoryFile([])

@@ -18,7 +18,7 @@ import Testing
         return sigismember(&mask, number) == 1
     }
 
-    @Test("What was blocked is blocked no more, but for what is held until the program follows it")
+    @Test("Inherited blocked signals are unblocked, except those that the program holds until it handles them")
     func mask() async {
         let isRight = await onThread {
             var blocked = sigset_t()
@@ -34,7 +34,7 @@ import Testing
         #expect(isRight)
     }
 
-    @Test("A closed pipe and a limit for file sizes are errors of a call, and end nothing")
+    @Test("A closed pipe and a file size limit are errors of a call, and do not end the process")
     func dispositions() async {
         let isRight = await onThread {
             signal(SIGXFSZ, SIG_DFL)

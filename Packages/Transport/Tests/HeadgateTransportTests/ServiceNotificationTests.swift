@@ -4,7 +4,7 @@ import Testing
 
 /// The environment variables that a service manager sets.
 @Suite struct ServiceNotificationTests {
-    @Test("A manager hears at a path or under an abstract name, and nowhere else")
+    @Test("The notification address is a path or an abstract name, and nothing else")
     func address() {
         #expect(notification(["NOTIFY_SOCKET": "/run/n"]).address?.bytes == Array("/run/n".utf8))
         #expect(notification(["NOTIFY_SOCKET": "@n"]).address?.bytes == [0, UInt8(ascii: "n")])
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test("A watchdog hears twice as often as it asks for, and never at every turn")
+    @Test("The watchdog is notified at half of its interval, and never in every turn")
     func watchdog() {
         #expect(notification(["WATCHDOG_USEC": "30000000"]).watchdogInterval == .seconds(15))
         #expect(notification(["WATCHDOG_USEC": "1"]).watchdogInterval == .milliseconds(1))
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("A watchdog that waits for another process is none of this one's")
+    @Test("A watchdog of another process is ignored")
     func otherProcess() {
         #expect(notification(["WATCHDOG_USEC": "2000", "WATCHDOG_PID": "7"]).watchdogInterval == .milliseconds(1))
         #expect(notification(["WATCHDOG_USEC": "2000", "WATCHDOG_PID": "8"]).watchdogInterval == nil)

@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateTransport
 
 @Suite struct ServiceNotifierTests {
-    @Test("A manager that reads nothing delays nobody, and gets every message about the state once it reads")
+    @Test("A manager that does not read blocks nothing, and gets every state message when it reads")
     func fullSocket() throws {
         let folder = try TemporaryDirectory()
         let manager = try manager(at: folder.entry("notify"))

@@ -39,7 +39,7 @@ import Testing
         #expect(steps == ["first", "added"])
     }
 
-    @Test("phases come in their order, and what one adds for an earlier one comes in another round")
+    @Test("phases run in order, and work added for an earlier phase runs in another round")
     func phases() throws {
         var steps: [String] = []
         try onLoop { loop in
@@ -56,7 +56,7 @@ import Testing
             steps == ["facts", "dispatch", "commit", "another commit", "watch", "write", "another fact"])
     }
 
-    @Test("work that adds itself for ever does not keep the loop from its sockets")
+    @Test("work that always adds itself does not starve the sockets")
     func endlessWork() throws {
         var rounds = 0
         try onLoop { loop in
@@ -74,7 +74,7 @@ import Testing
         #expect(rounds >= 100)
     }
 
-    @Test("work for the end of the next turn runs after the sockets have been read once more, wherever it is added")
+    @Test("work for the end of the next turn runs after the sockets were read again, wherever it is added")
     func nextTurn() throws {
         var steps: [String] = []
         try onLoop { loop in

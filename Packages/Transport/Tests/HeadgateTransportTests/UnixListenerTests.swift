@@ -11,7 +11,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test("X1: the socket has mode 0660, a missing directory for it 0750, whatever the process's mask")
+    @Test("X1: the socket has mode 0660, and a created directory 0750, whatever the umask")
     func modes() throws {
         let path = directory.entry("run/headgate/it.sock")
         try onLoop { loop in
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("a path too long for a socket is refused, the longest possible is not")
+    @Test("a path that is too long for a socket is refused, and the longest possible is accepted")
     func pathLength() throws {
         let room = UnixAddress.longestPath - directory.path.utf8.count - 1
         try onLoop { loop in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("a left-over socket file that nobody answers on is replaced")
+    @Test("a left-over socket file without a listener is replaced")
     func leftOverIsReplaced() throws {
         let path = directory.entry("it.sock")
         try leaveSocket(at: path)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("a socket that is answered on is refused, and left as it is")
+    @Test("a socket with a listener is refused, and left unchanged")
     func answeredIsRefused() throws {
         let path = directory.entry("it.sock")
         try onLoop { loop in
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("what is no socket is refused, and left as it is")
+    @Test("a file that is not a socket is refused, and left unchanged")
     func fileIsRefused() throws {
         let path = directory.entry("precious")
         try Data("precious".utf8).write(to: URL(fileURLWithPath: path))
@@ -84,7 +84,7 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
     }
 
-    @Test("the file goes with the listener, and with the loop")
+    @Test("the file is removed with the listener, and with the loop")
     func fileIsRemoved() throws {
         let closed = directory.entry("closed.sock")
         let open = directory.entry("open.sock")
@@ -100,7 +100,7 @@ import Testing
         #expect(mode(of: open) == nil)
     }
 
-    @Test("another's file of the same name stays")
+    @Test("another listener's file with the same name stays")
     func foreignFileStays() throws {
         let path = directory.entry("it.sock")
         try onLoop { loop in
@@ -113,7 +113,7 @@ import Testing
         #expect(mode(of: path) != nil)
     }
 
-    @Test("of many that start at once on a left-over socket, one gets it")
+    @Test("of many listeners that start at once on a left-over socket, one gets it")
     func startAtOnce() async throws {
         let path = directory.entry("it.sock")
         try leaveSocket(at: path)
@@ -125,7 +125,7 @@ import Testing
         #expect(outcomes.filter { $0 == .inUse(path: path) }.count == 15)
     }
 
-    @Test("a listening descriptor is taken over, and its file stays")
+    @Test("an inherited listening descriptor is used, and its file stays")
     func inherited() throws {
         let path = directory.entry("it.sock")
         let number = try leaveSocket(at: path, listening: true)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("X3: out of descriptors, connections wait and are taken later; it is told once, and the loop does not spin")
+    @Test("X3: without free descriptors connections wait and are accepted later, with one report and without spinning")
     func outOfDescriptors() throws {
         let path = directory.entry("it.sock")
         var attempts = 0
@@ -172,7 +172,7 @@ import Testing
         #expect(attempts <= 4)
     }
 
-    @Test("errors are told in words that people understand")
+    @Test("errors have readable messages")
     func words() {
         let refused = TransportError.system(operation: "connect", code: -ECONNREFUSED, path: "/run/it.sock")
         #expect(refused.description == "/run/it.sock: connect: connection refused")
@@ -207,7 +207,7 @@ import Testing
 }
 
 @Suite struct SocketActivationTests {
-    @Test("LISTEN_FDS tells of the descriptors from 3 on, if it is meant for this process")
+    @Test("LISTEN_FDS names the descriptors from 3 on, if it is for this process")
     func descriptors() {
         func descriptors(_ environment: [String: String]) -> [Int32] {
             SocketActivation.descriptors(for: 42) { environment[$0] }

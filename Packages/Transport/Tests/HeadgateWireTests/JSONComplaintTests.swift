@@ -3,10 +3,10 @@ import HeadgateSeeds
 import HeadgateWire
 import Testing
 
-@Suite("Where a text stops being JSON")
+@Suite("Positions of JSON errors")
 struct JSONComplaintTests {
     @Test(
-        "The first fault is told, whatever comes behind it",
+        "The first error is reported, whatever follows it",
         arguments: [
             (#"{"a": b", "c": 1}"#, 6, "expected a value"), (#"{"a" "b"#, 5, "expected `:`"),
             (#"["\x" 1"#, 3, "unknown escape in a string"), (#"[1 "\x"]"#, 3, "expected `,` or `]`"),
@@ -20,7 +20,7 @@ struct JSONComplaintTests {
         #expect(complaint.message.hasPrefix(message), "\(complaint.message)")
     }
 
-    @Test("What comes before the place could be the beginning of JSON, in random texts", arguments: Seeds.first(5))
+    @Test("In random texts the part before the error could be the beginning of JSON", arguments: Seeds.first(5))
     func beginnings(seed: Seed) {
         var random = SeededRandom(seed: seed)
         let sound = Array(#"{"a": [1, -2.5e+3, true, null, "x\u00e9\n"], "b": {"c": false}}"#.utf8)
@@ -39,7 +39,7 @@ struct JSONComplaintTests {
         }
     }
 
-    @Test("A million brackets are told of like any other fault")
+    @Test("A million brackets are reported like any other error")
     func brackets() {
         let text = [UInt8](repeating: UInt8(ascii: "["), count: 1_000_000)
         #expect(JSONComplaint(about: text).offset == 1_000_000)

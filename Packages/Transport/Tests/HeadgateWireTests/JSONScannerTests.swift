@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateWire
 
-@Suite("What is JSON and what is not")
+@Suite("Acceptance of JSON")
 struct JSONScannerTests {
     static let valid: [String] = [
         "null", "true", "false", " true\t", "\r\n[ ]\n", "{}", "{ }", "[[]]", "[{}]", #"{"":""}"#,
@@ -44,18 +44,18 @@ struct JSONScannerTests {
         [0x22, 0xF0, 0x9F, 0x98, 0x22], [0xFF], [0xFE, 0xFF], [0x7B, 0x7D, 0xC3],
     ]
 
-    @Test("Protocol, Framing: what the grammar has is accepted", arguments: valid)
+    @Test("Protocol, Framing: valid JSON is accepted", arguments: valid)
     func accepts(text: String) throws {
         let raw = try GuardedText(text).scan { String(decoding: $0.raw, as: UTF8.self) }
         #expect(raw == trimmed(text))
     }
 
-    @Test("Protocol, Framing: what is not JSON is refused", arguments: invalid)
+    @Test("Protocol, Framing: invalid JSON is refused", arguments: invalid)
     func refuses(text: String) {
         #expect(throws: JSONFault.notJSON) { try GuardedText(text).check() }
     }
 
-    @Test("Protocol, Framing: a long number has nothing but digits in it, whatever is near these in ASCII")
+    @Test("Protocol, Framing: a long number contains only digits, not their neighbours in ASCII")
     func refusesNeighboursOfDigits() throws {
         for length in 1...20 {
             try GuardedText(String(repeating: "9", count: length)).check()
@@ -69,12 +69,12 @@ struct JSONScannerTests {
         }
     }
 
-    @Test("Protocol, Framing: what is not UTF-8 is refused", arguments: notUTF8)
+    @Test("Protocol, Framing: invalid UTF-8 is refused", arguments: notUTF8)
     func refusesOtherEncodings(bytes: [UInt8]) {
         #expect(throws: JSONFault.notUTF8) { try GuardedText(bytes).check() }
     }
 
-    @Test("X3: no prefix of a message is a message", arguments: [#"{"a":[1,"x\u0041",{"b":null}],"c":-1.5e7}"#])
+    @Test("X3: a prefix of a message is not accepted", arguments: [#"{"a":[1,"x\u0041",{"b":null}],"c":-1.5e7}"#])
     func refusesPrefixes(text: String) {
         let scanner = JSONScanner()
         for length in 0..<text.utf8.count {
@@ -83,7 +83,7 @@ struct JSONScannerTests {
     }
 
     @Test(
-        "X3: what is in memory behind a text is not part of it",
+        "X3: memory after a text is not read as part of it",
         arguments: [("1", "2"), ("true", "e"), ("1.", "5"), ("\"a", "\"")])
     func keepsToTheText(text: String, behind: String) throws {
         let whole = Array((text + behind).utf8)
@@ -94,7 +94,7 @@ struct JSONScannerTests {
         #expect((try? alone.get()) == (try? cut.get()))
     }
 
-    @Test("X2: the depth allowed is the depth accepted", arguments: [1, 2, 64, 1024])
+    @Test("X2: exactly the allowed depth is accepted", arguments: [1, 2, 64, 1024])
     func limitsDepth(depth: Int) throws {
         let scanner = JSONScanner(maxDepth: depth)
         for (opening, closing) in [("[", "]"), (#"{"a":"#, "}")] {
@@ -108,13 +108,13 @@ struct JSONScannerTests {
         }
     }
 
-    @Test("X2: what is far too deep is refused before it costs anything")
+    @Test("X2: extreme depth is refused cheaply")
     func refusesAbyss() {
         let abyss = GuardedText(String(repeating: "[", count: 2_000_000))
         #expect(throws: JSONFault.tooDeep) { try abyss.check(JSONScanner(maxDepth: .max)) }
     }
 
-    @Test("A scanner goes from text to text, larger and smaller, good and bad")
+    @Test("A scanner is reused for texts of any size, valid and invalid")
     func isReusable() throws {
         let scanner = JSONScanner()
         for count in [1, 5_000, 3, 40_000, 2] {
@@ -124,7 +124,7 @@ struct JSONScannerTests {
         }
     }
 
-    @Test("P6: numbers and strings are handed on byte for byte")
+    @Test("P6: numbers and strings keep their bytes")
     func keepsSource() throws {
         let text = #"{"n":1.50000000000000000000000000000000001e+05,"s":"\u00e9\/","z":-0.0}"#
         let raws = try GuardedText(text).scan { view in

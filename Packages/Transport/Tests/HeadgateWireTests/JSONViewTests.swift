@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reading a scanned value")
 struct JSONViewTests {
-    @Test("Elements and members step over what is inside them")
+    @Test("Iterating elements and members skips their contents")
     func stepsOver() throws {
         try GuardedText(#"{"a":[1,[2,{"x":3}],4],"b":{"c":{}},"d":5}"#).scan { view throws in
             let members = try #require(view.members)
@@ -21,7 +21,7 @@ struct JSONViewTests {
         }
     }
 
-    @Test("Of several members with one name the last counts; names are compared unescaped")
+    @Test("Of duplicate members the last one counts, and names are compared unescaped")
     func findsMembers() throws {
         try GuardedText(#"{"a":1,"\u0061":2,"b":{"a":3},"":4}"#).scan { view throws in
             #expect(view.member("a")?.int == 2)
@@ -32,7 +32,7 @@ struct JSONViewTests {
     }
 
     @Test(
-        "Members that are looked for together are those that are looked for one by one",
+        "Finding members together agrees with finding them one by one",
         arguments: [
             #"{"a":1,"bb":2,"ccc":3}"#, #"{"ccc":1,"\u0061":2,"cc":3,"bb":{"a":4}}"#, #"{"a":1,"a":2,"b":3,"bb":null}"#,
             #"{"":1,"c\u0063c":[{"a":1}],"bbb":2,"\ud800":3,"bb":4}"#, "{}", #"["a","bb","ccc"]"#, #""a""#, "7",
@@ -49,7 +49,7 @@ struct JSONViewTests {
         }
     }
 
-    @Test("A name of any length is looked for among others of all lengths, and is not one that it begins with")
+    @Test("A name of any length is found among others, and not confused with its prefixes")
     func findsLong() throws {
         let long = String(repeating: "x", count: 127)
         let text = #"{"\#(long)":1,"\#(long)y":2,"\#(long)\#(long)":3,"x":4,"~":5}"#
@@ -69,7 +69,8 @@ struct JSONViewTests {
     }
 
     @Test(
-        "Names that begin with the same eight bytes are told apart, and one that ends a text is looked for no further")
+        "Names with the same first eight bytes are distinguished, and a name at the end of a text is not read beyond it"
+    )
     func findsAlike() throws {
         let names = JSONNames("dispatch", "dispatchers", "dispatched", "id", "i")
         try GuardedText(#"{"dispatchers":1,"dispatch":2,"dispatchez":3,"dispatchersx":4,"dispatche\u0064":5}"#).scan {
@@ -95,7 +96,7 @@ struct JSONViewTests {
         }
     }
 
-    @Test("An array or object knows how many it has, whatever is in them and behind them")
+    @Test("Arrays and objects have the right count, whatever they contain and what follows")
     func counts() throws {
         try GuardedText(#"[[],[1,[2,3,4],{"a":[],"b":{"c":1,"d":2,"e":3}},[[[]]]],{},{"x":[0,0]},5]"#).scan { view in
             var counts: [Int] = []
@@ -114,7 +115,7 @@ struct JSONViewTests {
     }
 
     @Test(
-        "Strings are unescaped, half a surrogate pair becomes U+FFFD",
+        "Strings are unescaped, and an unpaired surrogate becomes U+FFFD",
         arguments: [
             (#""plain""#, "plain"), (#""""#, ""), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
             (#""a\u00e9b\u20ACc""#, "aéb€c"), (#""\uD83D\uDE00!""#, "😀!"), (#""\ud83d\ude00""#, "😀"),
@@ -132,7 +133,7 @@ struct JSONViewTests {
         }
     }
 
-    @Test("Q7: strings that are not the same have different bytes, however they are spelled, and others the same")
+    @Test("Q7: equal strings have equal bytes whatever their escapes, and different strings differ")
     func exact() throws {
         func bytes(_ source: String) throws -> [UInt8] {
             try GuardedText(source).scan { view in
@@ -151,7 +152,7 @@ struct JSONViewTests {
         #expect(try bytes(#""\uD800""#) == [0xED, 0xA0, 0x80])
     }
 
-    @Test("A string is compared with what it means")
+    @Test("A string is compared unescaped")
     func compares() throws {
         #expect(try GuardedText(#""track""#).scan { $0.equals("track") })
         #expect(try GuardedText(#""tr\u0061ck""#).scan { $0.equals("track") })
@@ -162,7 +163,7 @@ struct JSONViewTests {
     }
 
     @Test(
-        "Whole numbers, however they are written",
+        "Integers in any notation",
         arguments: [
             ("0", 0), ("-0", 0), ("-7", -7), ("7.0", 7), ("7e2", 700), ("999999999999999999", 999_999_999_999_999_999),
             ("9223372036854775807", Int64.max), ("-9223372036854775808", Int64.min), ("9223372036854775808", nil),
@@ -174,14 +175,14 @@ struct JSONViewTests {
         #expect(try GuardedText(source).scan { $0.int } == value)
     }
 
-    @Test("P6: a value copied out writes itself as it came")
+    @Test("P6: a copied value is written unchanged")
     func roundTrips() throws {
         let text =
             #"{"z":1,"a":[true,false,null,1e999,-0.0,12345678901234567890123],"é\n":{"":"\u0001😀"},"n":1.50}"#
         #expect(try DataItem(parsing: Array(text.utf8)).json == text)
     }
 
-    @Test("Kinds and values of the wrong kind")
+    @Test("Types, and values of the wrong type")
     func tellsKinds() throws {
         try GuardedText(#"[null,true,false,1,"s",[],{}]"#).scan { view throws in
             let elements = Array(try #require(view.elements))

@@ -23,7 +23,7 @@ struct LineFramerTests {
         ("one\ntwo\r\n\nthree\n1234567890123456\nfour", ["one", "two", "three", "!", "four"]),
     ]
 
-    @Test("Protocol, Framing: whole, byte by byte, and split at every two places", arguments: streams)
+    @Test("Protocol, Framing: streams as a whole, byte by byte, and split at every two positions", arguments: streams)
     func everySplit(stream: String, lines: [String]) {
         let bytes = Array(stream.utf8)
         #expect(read([bytes]) == lines)
@@ -36,7 +36,7 @@ struct LineFramerTests {
         }
     }
 
-    @Test("Reading may stop after any line and goes on where it stopped", arguments: streams)
+    @Test("Reading may stop after any line, and continues there", arguments: streams)
     func stopsAnywhere(stream: String, lines: [String]) {
         let bytes = Array(stream.utf8)
         for size in 1...max(bytes.count, 1) {
@@ -47,7 +47,7 @@ struct LineFramerTests {
         }
     }
 
-    @Test("Pieces may come while nobody asks for lines: none is put together with the next", arguments: streams)
+    @Test("Pieces that arrive without reading are not joined wrongly", arguments: streams)
     func lentWithoutNext(stream: String, lines: [String]) {
         let bytes = Array(stream.utf8)
         for first in 0...bytes.count {
@@ -63,14 +63,14 @@ struct LineFramerTests {
         }
     }
 
-    @Test("Framing: a part of a line, then a piece with its end and short lines, unseen: each line comes out alone")
+    @Test("Framing: a partial line followed by an unread piece with its end and short lines gives separate lines")
     func partThenUnseenPiece() {
         let pieces = ["abcd", "efgh", "ij\nk\nlm\nn", "o\n"].map { Array($0.utf8) }
         #expect(read(pieces) { [.max, .max, 0, .max][$0] } == ["abcdefghij", "k", "lm", "no"])
     }
 
     @Test(
-        "Random lines in random pieces, now and then unseen, come out as they went in",
+        "Random lines in random pieces, some of them read late, are restored",
         arguments: 21...28 as ClosedRange<UInt64>)
     func randomPauses(seed: UInt64) {
         var random = SplitMix(state: seed)
@@ -86,7 +86,7 @@ struct LineFramerTests {
         #expect(read(pieces, limit: 300) { atATime[$0] } == lines, "seed \(seed)")
     }
 
-    @Test("X2: an idle connection keeps no memory of a long line, however that came")
+    @Test("X2: an idle connection releases the memory of a long line")
     func longLineIsForgotten() {
         var framer = LineFramer(maxLineBytes: 1 << 20)
         let piece = [UInt8](repeating: 0x61, count: 50_000)
@@ -113,7 +113,7 @@ struct LineFramerTests {
         #expect(framer.keptCapacity <= 16 * 1024)
     }
 
-    @Test("X2: what is too long is told once, at once, and not kept")
+    @Test("X2: a line that is too long is reported once, at once, and not kept")
     func forgetsWhatIsTooLong() {
         var framer = LineFramer(maxLineBytes: 100)
         let piece = [UInt8](repeating: 0x61, count: 64)
@@ -129,7 +129,7 @@ struct LineFramerTests {
         #expect(reports == [1])
     }
 
-    @Test("A line that lies in one chunk is handed out where it lies")
+    @Test("A line within one chunk is returned without a copy")
     func doesNotCopy() {
         let stream = Array("first\nsecond\nthird".utf8)
         stream.withUnsafeBytes { chunk in
@@ -144,7 +144,7 @@ struct LineFramerTests {
         }
     }
 
-    @Test("A long line in small pieces costs no more than its length")
+    @Test("The cost of a long line in small pieces is linear")
     func isLinear() {
         let length = 1 << 20
         var stream = [UInt8](repeating: 0x61, count: length)
@@ -154,7 +154,7 @@ struct LineFramerTests {
         #expect(lines.map(\.utf8.count) == [length])
     }
 
-    @Test("Random lines in random pieces come out as they went in", arguments: Seeds.first(3))
+    @Test("Random lines in random pieces are restored", arguments: Seeds.first(3))
     func randomStreams(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var lines: [String] = []

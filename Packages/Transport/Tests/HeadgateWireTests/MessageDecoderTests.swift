@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateWire
 
-@Suite("Lines as messages")
+@Suite("Decoding lines as messages")
 struct MessageDecoderTests {
     /// Lines and a short description of each message: kind, id, method or code, params.
     static let lines: [(line: String, meant: String)] = [
@@ -66,19 +66,19 @@ struct MessageDecoderTests {
         ),
     ]
 
-    @Test("Protocol, Framing: every line is the message it says", arguments: lines)
+    @Test("Protocol, Framing: every line decodes to the expected message", arguments: lines)
     func decodes(line: String, meant: String) {
         #expect(decoded(line.utf8) == meant)
     }
 
-    @Test("Protocol, Framing: nested too deep is a limit, with id null")
+    @Test("Protocol, Framing: nesting that is too deep is the error limit with id null")
     func refusesDepth() {
         let line = #"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[[]]}}"#
         #expect(decoded(line.utf8, MessageDecoder(maxDepth: 4)) == #"request 1 ping {"a":[[]]}"#)
         #expect(decoded(line.utf8, MessageDecoder(maxDepth: 3)) == "invalid null -32000 limit")
     }
 
-    @Test("S2: another depth is in force from the next line on, and what is left of a line is handled as it came")
+    @Test("S2: a new depth applies from the next line on, and the rest of a line is handled with the old one")
     func changesDepth() {
         let decoder = MessageDecoder(maxDepth: 5)
         let deep = #"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[[]]}}"#
@@ -96,7 +96,7 @@ struct MessageDecoderTests {
         #expect(decoded(deep.utf8, decoder) == #"request 1 ping {"a":[[]]}"#)
     }
 
-    @Test("X3: bytes of any kind are a message or an error", arguments: Seeds.first(2))
+    @Test("X3: any bytes are a message or an error", arguments: Seeds.first(2))
     func takesAnything(seed: Seed) {
         var random = SeededRandom(seed: seed)
         let decoder = MessageDecoder()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateWire
 
-@Suite("Messages as they are written")
+@Suite("Writing messages")
 struct MessageWritingTests {
     @Test("Answers")
     func answers() {
@@ -77,12 +77,12 @@ struct MessageWritingTests {
         "provider_lost", "timeout", "activation_cycle", "limit", "shutting_down", "invalid_settings",
     ]
 
-    @Test("Protocol, Errors: the reasons are these and no others")
+    @Test("Protocol, Errors: the list of reasons is complete")
     func allReasons() {
         #expect(ErrorReason.allCases.map(\.rawValue) == Self.reasons)
     }
 
-    @Test("Protocol, Errors: every reason, as it is told", arguments: ErrorReason.allCases)
+    @Test("Protocol, Errors: the message of every reason", arguments: ErrorReason.allCases)
     func reasons(reason: ErrorReason) throws {
         let text = write { $0.errorAnswer(id: nil, error: RPCError(reason)) }
         let message = reason.usualMessage
@@ -95,7 +95,7 @@ struct MessageWritingTests {
         #expect(error.reason == reason)
     }
 
-    @Test("Protocol, Errors: what some reasons bring along")
+    @Test("Protocol, Errors: the additional data of some reasons")
     func reasonsWithMore() {
         #expect(
             error(.invalidSettings(faults: [("dispatchers.a.endpoint", "bad URL"), ("store", "unknown")]))

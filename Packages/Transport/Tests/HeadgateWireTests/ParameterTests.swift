@@ -24,7 +24,7 @@ struct ParameterTests {
          "odd":[{"name":"Ada"},{"name":5},7],"day":86400000,"long":86400001}
         """#
 
-    @Test("What is there and right is read")
+    @Test("Valid params are read")
     func reads() throws {
         #expect(try read(Field("id", .string)) == "d1")
         #expect(try read(Field("id", .string(2...2))) == "d1")
@@ -43,7 +43,7 @@ struct ParameterTests {
         #expect(try read(Field("all", count)) == 2)
     }
 
-    @Test("What may be left out is nil then, or as usual; what the document says is usual is what is read")
+    @Test("A missing optional field is nil or its default, which equals the documented default")
     func leftOut() throws {
         #expect(try read(Field(optional: "absent", .string)) == nil)
         #expect(try read(Field(optional: "absent", usually: true)))
@@ -55,7 +55,7 @@ struct ParameterTests {
             Field(optional: "absent", .milliseconds(atLeast: 0), usually: .seconds(2)), .milliseconds(atLeast: 0))
     }
 
-    @Test("Protocol, Framing: what is missing or wrong is told with its path")
+    @Test("Protocol, Framing: missing and wrong params are reported with their path")
     func tellsPaths() {
         #expect(fault(Field("absent", .string)) == "absent: is missing")
         #expect(fault(Field("count", .string)) == "count: must be a string")
@@ -78,13 +78,13 @@ struct ParameterTests {
         #expect(fault(Field("more", Self.person)) == "more.name: is missing")
     }
 
-    @Test("Without params, what is required is missing")
+    @Test("Without params required fields are missing")
     func takesNone() {
         #expect(throws: ParameterFault("is missing", path: "id")) { try Field("id", .string).read(nil) }
         #expect(throws: Never.self) { try Field(optional: "id", .string).read(nil) }
     }
 
-    @Test("A schema is told in JSON Schema's words, and has the schemas with names in it")
+    @Test("A schema is written as JSON Schema, including its named schemas")
     func schema() {
         #expect(Shape.string(1...9).schema.item == ["type": "string", "minLength": 1, "maxLength": 9])
         let properties: DataItem = [
