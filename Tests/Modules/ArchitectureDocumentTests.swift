@@ -8,14 +8,14 @@ struct ArchitectureDocumentTests {
         url.deletingLastPathComponent()
     }
 
-    @Test("Each file and folder of the packages that it names is there")
+    @Test("Each file and folder named in the document exists")
     func places() throws {
         let places = try Self.text().matches(of: Self.place).map { (package: String($0.1), rest: String($0.2)) }
         #expect(places.count > 20)
         #expect(places.filter { !Self.isThere($0.package, $0.rest) }.map { "\($0.package)/\($0.rest)" } == [])
     }
 
-    @Test("It takes an event from the socket to its acknowledgement in at most twelve files, each of which is there")
+    @Test("The document follows an event from the socket to its acknowledgement in at most twelve existing files")
     func way() throws {
         let files = try Self.text().matches(of: Self.step).map { (package: String($0.1), rest: String($0.2)) }
         #expect((8...12).contains(files.count) && files.allSatisfy { Self.isThere($0.package, $0.rest) })

@@ -8,7 +8,7 @@ struct BehaviourDocumentTests {
         url.deletingLastPathComponent()
     }
 
-    @Test("Each rule is in it once, in its place in the order")
+    @Test("Each rule is in the document once, in order")
     func order() throws {
         let rules = try Self.rules()
         #expect(rules.count > 75 && Set(rules).count == rules.count)
@@ -18,7 +18,7 @@ struct BehaviourDocumentTests {
         }
     }
 
-    @Test("Each rule that code and documents cite is in it")
+    @Test("Each rule cited by code and documents is in the document")
     func cited() throws {
         let known = Set(try Self.rules())
         var cited: Set<String> = []
@@ -31,7 +31,7 @@ struct BehaviourDocumentTests {
         #expect(cited.subtracting(known).sorted() == [])
     }
 
-    @Test("Each rule in it is named by the title of a test")
+    @Test("Each rule in the document is named in the title of a test")
     func tested() throws {
         var named: Set<String> = []
         for folder in ["Packages", "Tests"] {

@@ -7,7 +7,7 @@ import Testing
         url.deletingLastPathComponent()
     }
 
-    @Test("Each manifest asks for the tools that the sources need: `nonisolated(nonsending)` came with Swift 6.2")
+    @Test("Each manifest requires the needed tools version: `nonisolated(nonsending)` came with Swift 6.2")
     func toolsVersion() throws {
         let paths =
             ["Package.swift", "Docs/Examples/SwiftPackage/Package.swift"]

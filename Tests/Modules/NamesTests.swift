@@ -10,7 +10,7 @@ import Testing
 /// A program that imports every module, as one that embeds a server and is also a client of another.
 @Suite("Names of all modules together")
 struct NamesTests {
-    @Test("A program with all modules writes their names as they are")
+    @Test("A program that imports all modules can use their names unqualified")
     func unqualified() {
         // Each of these names was ambiguous once, or could easily become ambiguous.
         let types: [Any.Type] = [
@@ -39,7 +39,7 @@ struct NamesTests {
     }
 
     @Test(
-        "The search for names finds what it is to find",
+        "The search for names finds the expected names",
         arguments: [
             ("public struct A: Sendable {\n    public let b: Int\n}", ["A"]),
             (

@@ -8,7 +8,7 @@ struct ToolsDocumentTests {
         url.deletingLastPathComponent()
     }.appending(path: "Tools")
 
-    @Test("Each script is in it")
+    @Test("Each script is in the document")
     func complete() throws {
         let text = try String(contentsOf: Self.folder.appending(path: "README.md"), encoding: .utf8)
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)

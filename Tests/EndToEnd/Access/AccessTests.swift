@@ -20,7 +20,7 @@ import Testing
         ("control", "config.set", ["patch": [:]]), ("control", "config.reload", [:]),
     ]
 
-    @Test("X1: who is granted nothing may track, and is refused all else as unauthorized")
+    @Test("X1: a client without granted rights may only track, and other calls are refused as unauthorized")
     func strangers() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -59,7 +59,7 @@ import Testing
     ]
 
     @Test(
-        "X1: a group of methods is granted to a user, to a group, and to a supplementary group, and no other with it",
+        "X1: a method group is granted to a user, a group, or a supplementary group, and no other method group",
         arguments: ["observe", "control", "serve"], grants)
     func granted(group: String, to grant: Grant) async throws {
         try await withScene { scene in
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("X1: a reload that changes access counts for those who are connected")
+    @Test("X1: a reload of access applies to connected clients")
     func reload() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("X1: who is not in the socket's group cannot connect, whatever the umask was", arguments: ["000", "077"])
+    @Test("X1: a user outside the socket's group cannot connect, whatever the umask was", arguments: ["000", "077"])
     func outsiders(umask: String) async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("X1: the user that the daemon runs as may do all, root too, others not")
+    @Test("X1: the daemon's user and root may call every method, and others may not")
     func ownUser() async throws {
         try await withScene { scene in
             try scene.openToAll()
@@ -130,7 +130,8 @@ import Testing
         }
     }
 
-    @Test("Q7: the ids of two users do not meet, unless both name one namespace; nobody takes another's default")
+    @Test(
+        "Q7: ids of two users are independent unless both select one namespace, and no user can take another's default")
     func namespaces() async throws {
         try await withScene { scene in
             let daemon = try await daemon(in: scene, sendingTo: scene.collector())

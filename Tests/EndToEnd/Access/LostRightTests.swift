@@ -22,7 +22,7 @@ import Testing
     ]
 
     @Test(
-        "X1: what a client holds by a right ends with the right, and its session once it is answered; then it is told why",
+        "X1: with its right a client loses what it holds, and its session ends after the answer, with the reason",
         arguments: holdings)
     func ends(holding: Holding) async throws {
         try await withScene { scene in
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("X1, S3: a worker that may work no more finishes what it has in hand, and nothing is sent again")
+    @Test("X1, S3: a worker that loses its right finishes its batch, and nothing is sent again")
     func finishesBatch() async throws {
         try await withScene { scene in
             let (daemon, _) = try await daemon(in: scene)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("X1, S3: a board that may be served no more is run to its end")
+    @Test("X1, S3: a run of a board whose right is removed is completed")
     func finishesBoard() async throws {
         try await withScene { scene in
             let (daemon, _) = try await daemon(in: scene)

@@ -2,7 +2,7 @@ import Testing
 
 /// The ApplicationStatusBarrier and the states that clients announce, without flushes.
 @Suite struct ApplicationStatusTests {
-    @Test("B26: in the background it holds, in the foreground it opens")
+    @Test("B26: the barrier is closed in the background, and open in the foreground")
     func backgroundAndForeground() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("B26: one client in the foreground is enough; one that goes away counts no more")
+    @Test("B26: one client in the foreground is enough, and a disconnected one no longer counts")
     func oneIsEnough() async throws {
         try await withScene { scene in
             let daemon = try await daemon(scene, scene.collector())
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("B26: with block_in_background off it never closes")
+    @Test("B26: with block_in_background off the barrier never closes")
     func switchedOff() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("A status that there is not is a wrong parameter", arguments: ["asleep", 1, .null] as [JSON])
+    @Test("An unknown status is a wrong parameter", arguments: ["asleep", 1, .null] as [JSON])
     func wrongStatus(status: JSON) async throws {
         try await withScene { scene in
             let client = try await daemon(scene, scene.collector()).connect()

@@ -12,7 +12,7 @@ import Testing
             top: ["barriers": ["BatchingBarrier": barrier], "flush_on": ["start": false, "shutdown": false]])
     }
 
-    @Test("B22: it holds until the batch is full, then lets it go as one")
+    @Test("B22: the barrier blocks until the batch is full, which is then sent as one")
     func holdsUntilFull() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("B22: what is left after a batch waits again once it is fewer")
+    @Test("B22: after a batch the remaining events wait for a full batch again")
     func restWaitsAgain() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("B22: a batch size over the dispatch limit means the dispatch limit")
+    @Test("B22: a batch size over the dispatch limit counts as the dispatch limit")
     func dispatchLimitIsEnough() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("B22: max_wait_ms lets a lone event go")
+    @Test("B22: after max_wait_ms a single event is sent")
     func loneEventGoesAfterAWhile() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("B22: full or old is asked per dispatcher")
+    @Test("B22: batch size and wait are evaluated per dispatcher")
     func countsPerDispatcher() async throws {
         try await withScene { scene in
             let (collector, other) = (try scene.collector(), try scene.collector())

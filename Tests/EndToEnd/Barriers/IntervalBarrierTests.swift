@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct IntervalBarrierTests {
-    @Test("B25: it is closed, opens again and again, and lets all that waits go")
+    @Test("B25: the barrier opens periodically, and then all pending events are sent")
     func opens() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("B25: between its openings it holds, and gives way to a flush")
+    @Test("B25: between its openings the barrier blocks, but a flush passes")
     func isFlushable() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

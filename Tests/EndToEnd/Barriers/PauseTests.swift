@@ -2,7 +2,7 @@ import Testing
 
 /// The ManualBarrier as a client sees it: `dispatcher.pause` and `dispatcher.resume`.
 @Suite struct PauseTests {
-    @Test("B23: a paused dispatcher gets nothing; resumed, it gets all of it in order")
+    @Test("B23: a paused dispatcher sends nothing, and after a resume everything in order")
     func pauseHoldsAndResumeDelivers() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("B10: status and both lists say that, why and since when a paused way is closed")
+    @Test("B10: status and both lists show a pause, its reason and its start")
     func pauseIsExplained() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("B23: a resumed way is open again, and the reason is gone")
+    @Test("B23: a resumed dispatcher is open, without the reason")
     func resumeOpens() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("B23: a pause survives kill -9 with its reason, and holds what was stored", arguments: [false, true])
+    @Test("B23: a pause survives SIGKILL with its reason, and blocks stored events", arguments: [false, true])
     func pauseSurvivesKill(flushable: Bool) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("B6: closing a barrier never cancels a batch that is on its way")
+    @Test("B6: closing a barrier never cancels a batch in flight")
     func pauseLeavesTheBatchInFlight() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

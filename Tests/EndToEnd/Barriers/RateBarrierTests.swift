@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct RateBarrierTests {
-    @Test("B27: a burst goes at once, the rest as fast as the rate says")
+    @Test("B27: a burst is sent at once, and the rest at the rate")
     func paces() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("B27: with its tokens used up it is closed, and no flush passes it")
+    @Test("B27: without tokens the barrier is closed, and no flush passes")
     func isFirm() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("B27: each dispatcher has a bucket of its own")
+    @Test("B27: each dispatcher has its own bucket")
     func bucketPerDispatcher() async throws {
         try await withScene { scene in
             let (one, two) = (try scene.collector(), try scene.collector())

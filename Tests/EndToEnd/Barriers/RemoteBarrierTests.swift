@@ -2,7 +2,7 @@ import Testing
 
 /// Barriers that clients register over the socket.
 @Suite struct RemoteBarrierTests {
-    @Test("B29: it holds, says why, gives way to a flush, and goes with its owner")
+    @Test("B29: a client's barrier blocks, shows its reason, lets a flush pass, and ends with its owner")
     func life() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("B2: one that is not flushable holds a flush until it is")
+    @Test("B2: a barrier that is not flushable blocks a flush until it becomes flushable")
     func firm() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("B8: registered again by its owner it has the new scopes")
+    @Test("B8: registering a barrier again replaces its scopes")
     func newScopes() async throws {
         try await withScene { scene in
             let (one, two) = (try scene.collector(), try scene.collector())
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("B29: only its owner changes it; an operator may remove it with force")
+    @Test("B29: only the owner may change a barrier, and an operator may remove it with force")
     func ownership() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("B8: a configured barrier cannot be unregistered, taken or set; an unknown one is not_found")
+    @Test("B8: a configured barrier cannot be unregistered, registered or set, and an unknown one is not_found")
     func configuredBarrier() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: FlushTests.batching)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("B29: on_disconnect says what it is without its owner", arguments: ["open", "close", "keep"])
+    @Test("B29: on_disconnect determines the state without the owner", arguments: ["open", "close", "keep"])
     func onDisconnect(what: String) async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(
-        "B29: a barrier that an application closed is there after a kill, before anything is sent",
+        "B29: a kept closed barrier is restored after a kill before anything is sent",
         arguments: ["close", "keep"])
     func survivesKill(what: String) async throws {
         try await withScene { scene in
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("B4: a scope that names no dispatcher yet is kept and told as a warning")
+    @Test("B4: a scope with an unknown dispatcher is kept and reported as a warning")
     func unknownScope() async throws {
         try await withScene { scene in
             let (one, later) = (try scene.collector(), try scene.collector())

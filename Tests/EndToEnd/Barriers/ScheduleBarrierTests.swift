@@ -3,7 +3,7 @@ import Testing
 
 /// The ScheduleBarrier, with hours relative to the present one in UTC.
 @Suite struct ScheduleBarrierTests {
-    @Test("B24: outside its hours it holds, no flush passes it, and hours that are now let all go")
+    @Test("B24: outside its hours the barrier blocks even a flush, and changing the hours opens it")
     func outsideItsHours() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("B24: a barrier made flushable gives way to a flush")
+    @Test("B24: a flush passes the barrier if it is configured as flushable")
     func flushable() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("B24: on a day that is not one of its days it is closed, on all others open")
+    @Test("B24: the barrier is open only on its days")
     func days() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "B24, S2: hours, days and zones that there are not are faults",
+        "B24, S2: invalid hours, days and time zones are errors",
         arguments: [
             ["start_hour": 24, "end_hour": 25], ["start_hour": -1, "end_hour": 3],
             ["start_hour": 9, "end_hour": "late"],

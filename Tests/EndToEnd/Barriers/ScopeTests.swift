@@ -2,7 +2,7 @@ import Testing
 
 /// The scopes of configured barriers.
 @Suite struct ScopeTests {
-    @Test("B4: a scope of an unknown dispatcher is a warning, and takes effect when that one appears")
+    @Test("B4: a scope with an unknown dispatcher is a warning, and applies when the dispatcher appears")
     func unknownDispatcher() async throws {
         try await withScene { scene in
             let (one, later) = (try scene.collector(), try scene.collector())
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("B4: [] switches a barrier off, and what it held goes")
+    @Test("B4: empty scopes disable a barrier, and its held events are sent")
     func switchedOff() async throws {
         try await withScene { scene in
             let (one, two) = (try scene.collector(), try scene.collector())
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("B7: a barrier whose entry disappears holds nothing any more")
+    @Test("B7: a barrier without its settings no longer blocks")
     func disappears() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("An entry's kind may differ from its name, so that there are two of one kind")
+    @Test("The kind of an entry may differ from its name, so that two of one kind can exist")
     func twoOfOneKind() async throws {
         try await withScene { scene in
             let (one, two) = (try scene.collector(), try scene.collector())

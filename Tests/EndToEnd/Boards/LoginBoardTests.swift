@@ -20,7 +20,7 @@ import Testing
         collector.requests.compactMap { $0.headers["authorization"] }
     }
 
-    @Test("A9, B30: nothing is sent before the login process has a token; then everything, with it")
+    @Test("A9, B30: nothing is sent before the login process has a token, and then everything is sent with it")
     func waitsForToken() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("A9: an expired token: 401 has the process log in again, and the events go once more")
+    @Test("A9: after an expired token 401 makes the process log in again, and the events are sent again")
     func expiredToken() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("A9: a second 401 with a fresh token is judged by D3")
+    @Test("A9: a second 401 with a new token is handled as D3 says")
     func wrongForGood() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A9: the login fails: it says why, and is asked again until it does not")
+    @Test("A9: a failed login is shown with its reason, and repeated until it succeeds")
     func loginFails() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("A9: the login process is killed while it logs in; another one takes over")
+    @Test("A9: if the login process is killed during the login, another one takes over")
     func processKilled() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("A9: after a restart of the daemon the token is asked for again")
+    @Test("A9: after a restart of the daemon the token is requested again")
     func restart() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("X4: the token reaches the collector, and no status, list, dead letter or log, nor a kept answer")
+    @Test("X4: the token reaches the collector, and appears in no status, list, dead letter, log or stored answer")
     func secret() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("The example's configuration is right")
+    @Test("The example's configuration is valid")
     func configuration() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("headgate activate prints what the board puts out")
+    @Test("headgate activate prints the board's output")
     func tool() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

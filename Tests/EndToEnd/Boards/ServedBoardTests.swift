@@ -2,7 +2,7 @@ import Testing
 
 /// Boards when the daemon stops.
 @Suite struct BoardStopTests {
-    @Test("A stop answers those who wait for a board")
+    @Test("A stop answers waiting activations")
     func answered() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon([:])
@@ -18,7 +18,7 @@ import Testing
 
 /// The log about boards that ask to bypass the gateway.
 @Suite struct GatewayBypassTests {
-    @Test("A7: a bypass that the settings forbid is told in the log when the board is served, and no other is")
+    @Test("A7: a forbidden bypass of the gateway is logged when the board is served, and an allowed one is not")
     func warned() async throws {
         try await withScene { scene in
             let gateway: JSON = ["allow_bypass": false, "rules": ["shop.*": ["board": "auth"]]]

@@ -4,7 +4,7 @@ import Testing
 
 /// The Swift client against a real daemon.
 @Suite struct SwiftClientTests {
-    @Test("Q7: over kill -9 of the daemon, the client's tasks lose nothing, double nothing and keep their order")
+    @Test("Q7: across SIGKILLs of the daemon the client loses and duplicates no event, and keeps the order")
     func killedWhileTracking() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("Q7: over orderly restarts of the daemon the client loses nothing and doubles nothing either")
+    @Test("Q7: across orderly restarts of the daemon the client loses and duplicates no event")
     func stoppedWhileTracking() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("Q7: many events under way at once survive kill -9, each stored once and in order")
+    @Test("Q7: many concurrent events survive SIGKILL, each stored once and in order")
     func manyUnderWay() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("A client that comes before the daemon waits for it")
+    @Test("A client that starts before the daemon waits for it")
     func beforeTheDaemon() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

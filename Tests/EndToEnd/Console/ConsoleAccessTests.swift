@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("O3: without the token there is nothing but /healthz and /metrics: 401")
+    @Test("O3: without the token every page except /healthz and /metrics answers 401")
     func unknown() async throws {
         try await withConsole { console in
             for target in ["/", "/barriers", "/live?page=/", "/assets/console.js", "/none", "/?token=wrong"] {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("The address that it told sets a cookie and goes on without the token; the cookie opens the pages")
+    @Test("The printed address sets a cookie and redirects without the token, and the cookie opens the pages")
     func signIn() async throws {
         try await withConsole { console in
             let first = try await console.ask("GET", "/?token=\(console.token)")
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "Every answer tells browsers to load nothing from elsewhere, to guess no types, to keep nothing, and to frame nothing"
+        "Every answer has headers against external content, type sniffing, caching and framing"
     )
     func headers() async throws {
         try await withConsole { console in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("A name that points here but is not the console's is 421, unless --host allows it")
+    @Test("A foreign host name is answered with 421, unless --host allows it")
     func hosts() async throws {
         try await withConsole("--host", "console.example") { console in
             for host in ["evil.example", "127.0.0.1:1", ""] {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("A stolen link is worth nothing once the token's file has another token, at once with SIGHUP; open pages end")
+    @Test("A changed token file makes old links invalid, at once with SIGHUP, and ends open pages")
     func changedToken() async throws {
         try await withScene { scene in
             let console = scene.console(showing: scene.idleDaemon())
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("The token's file outlives the console; without one each start has a token of its own")
+    @Test("The token file survives the console, and without it each start creates a new token")
     func restart() async throws {
         try await withScene { scene in
             let console = scene.console(showing: scene.idleDaemon())
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("X3: heads that are too large, forms that are too long and nonsense are refused; the console goes on")
+    @Test("X3: large headers, long forms and invalid requests are refused, and the console continues")
     func hostileBytes() async throws {
         try await withConsole("--allow-control") { console in
             let long = String(repeating: "a", count: 40_000)

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("O3: a console that was started without --allow-control shows no forms and changes nothing: 403")
+    @Test("O3: without --allow-control the console shows no forms, and answers changes with 403")
     func showsOnly() async throws {
         try await withConsole { console, daemon in
             #expect(try await console.post("/dispatchers/collect/pause").status == 403)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("With --allow-control a form pauses, with its reason, and another resumes")
+    @Test("With --allow-control forms pause with a reason, and resume")
     func pause() async throws {
         try await withConsole("--allow-control") { console, daemon in
             let answer = try await console.post("/dispatchers/collect/pause", "reason=the+disk&flushable=yes")
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "A form of another site is refused, with the token and all",
+        "A form from another site is refused even with the token",
         arguments: ["http://evil.example", "null", "http://127.0.0.1:1", ""])
     func foreignOrigin(origin: String) async throws {
         try await withConsole("--allow-control") { console, daemon in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("What waits is purged only by those who typed whose it is")
+    @Test("A purge requires typing the dispatcher's id")
     func purge() async throws {
         try await withConsole("--allow-control") { console, daemon in
             try await daemon.pause()
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("A dispatcher that is not there is 404; a daemon that is away 503")
+    @Test("An unknown dispatcher is answered with 404, and without the daemon with 503")
     func failures() async throws {
         try await withConsole("--allow-control") { console, daemon in
             #expect(try await console.post("/dispatchers/none/pause").status == 404)

@@ -7,7 +7,7 @@ import Testing
         "dispatchers": ["collect": ["kind": "file", "path": "events.ndjson"]], "flush_on": ["start": false],
     ]
 
-    @Test("B10: a way that closes and opens is told at once, without the page being asked for again")
+    @Test("B10: a page shows at once that a dispatcher is blocked and opens, without a reload")
     func ways() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(Self.configuration)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("A daemon that is killed is told on open pages, and so is its return, with the same stream")
+    @Test("Open pages show that the daemon was killed and has returned, with the same stream")
     func restart() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(Self.configuration)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("There is room for 1 000 open pages, and one more is told to come later")
+    @Test("At most 1 000 pages may be open, and another one is asked to retry later")
     func manyPages() async throws {
         try await withScene { scene in
             let console = scene.console(showing: scene.idleDaemon())
@@ -84,7 +84,7 @@ import Testing
         return pages
     }
 
-    @Test("A reader that does not read keeps nobody else from reading, and is told the latest when it does")
+    @Test("A slow reader does not delay others, and gets the latest state when it reads")
     func slowReader() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(Self.configuration)

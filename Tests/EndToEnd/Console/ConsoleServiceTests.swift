@@ -3,7 +3,7 @@ import Testing
 
 /// The console as a service (Protocol, The console; Behaviour O3).
 @Suite struct ConsoleServiceTests {
-    @Test("Standard error that nobody reads holds up no page")
+    @Test("An unread standard error does not delay any page")
     func stalledComplaints() async throws {
         try await withScene { scene in
             let console = scene.console(showing: scene.idleDaemon())
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("O3: /healthz is 200 while the daemon is ready, and 503 with a word while it is away; the console goes on")
+    @Test("O3: /healthz is 200 while the daemon is ready, and 503 with a reason while it is down")
     func health() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("O1: /metrics has the daemon's numbers without a token, as Prometheus or as OpenMetrics by what is asked for")
+    @Test("O1: /metrics needs no token, and has the Prometheus or OpenMetrics format as requested")
     func metrics() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": ["collect": ["kind": "file", "path": "e"]]])
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("O3: an address that is not loopback is refused with 2, what fails is 1: the exit codes are the tool's")
+    @Test("O3: an address that is not loopback exits with 2, and a failure with 1")
     func exitCodes() async throws {
         try await withScene { scene in
             let console = scene.console(showing: scene.idleDaemon())
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("SIGTERM and SIGINT end it in order, with pages open", arguments: [SIGTERM, SIGINT])
+    @Test("SIGTERM and SIGINT stop the console in order, even with open pages", arguments: [SIGTERM, SIGINT])
     func stop(signal: Int32) async throws {
         try await withScene { scene in
             let console = scene.console(showing: scene.idleDaemon())
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("It listens on a Unix socket, too, whose file goes with it")
+    @Test("The console can listen on a Unix socket, whose file is removed at its end")
     func unixSocket() async throws {
         try await withScene { scene in
             let console = scene.console(showing: scene.idleDaemon())
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(
-        "O3: all pages share one watch of the daemon, which ends with the last of them; then nothing is asked any more")
+        "O3: all pages share one watch of the daemon, which ends with the last page, and then no calls are made")
     func unattended() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": ["collect": ["kind": "file", "path": "e"]]])

@@ -3,7 +3,7 @@ import Testing
 
 /// A real Prometheus that scrapes a daemon's console.
 @Suite struct PrometheusScrapeTests {
-    @Test("O1, O3: Prometheus scrapes /metrics, and has afterwards what the daemon has counted")
+    @Test("O1, O3: Prometheus scrapes /metrics, and then has the daemon's counters")
     func scrapes() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": ["collect": ["kind": "file", "path": "e"]]])

@@ -10,7 +10,7 @@ import Testing
         collector.answerAlways(.accepted)
     }
 
-    @Test("D10: what died is listed, and once the collector is mended it is sent again, once, under its id")
+    @Test("D10: dead letters are listed, and requeued once with their ids after the collector is repaired")
     func requeue() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("D10: letters survive kill -9, and so does what was requeued, neither lost nor sent twice")
+    @Test("D10: dead letters and requeued events survive SIGKILL, neither lost nor sent twice")
     func killed() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("D10: purged letters are gone for good, of one dispatcher or by number")
+    @Test("D10: dead letters purged by dispatcher or number are removed permanently")
     func purge() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("P4, D10: a requeued event is transformed once, by the transformations of then")
+    @Test("P4, D10: a requeued event is transformed once, by the present transformations")
     func transformed() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("X4: a dead letter has the event and the collector's answer, and no secret of either")
+    @Test("X4: a dead letter has the event and the collector's answer, without secrets")
     func secrets() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("Q4: a full store takes none; the letters stay, and go when there is room")
+    @Test("Q4: a full store accepts no requeue, and the dead letters stay until there is room")
     func full() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(
-        "D10: with as many dead letters as may be the dispatcher is held, status and doctor say so, and purging makes room"
+        "D10: at the limit of dead letters the dispatcher is blocked, status and doctor show it, and purging makes room"
     )
     func held() async throws {
         try await withScene { scene in

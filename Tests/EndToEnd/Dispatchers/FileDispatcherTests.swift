@@ -3,7 +3,7 @@ import Testing
 
 /// The `file` dispatcher.
 @Suite struct FileDispatcherTests {
-    @Test("K2: one event a line, as it is delivered elsewhere; a relative path is in the data directory")
+    @Test("K2: one delivered event per line, and a relative path is in the data directory")
     func lines() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("K2: an absolute path is taken as it is; lines are added to what is there")
+    @Test("K2: an absolute path is used unchanged, and lines are appended")
     func absolutePath() async throws {
         try await withScene { scene in
             let path = try scene.directory.write("{\"id\":\"older\"}\n", to: "out.ndjson")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("K2: over kill -9 no line is missing and none is torn")
+    @Test("K2: across SIGKILL no line is missing or torn")
     func killed() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": ["archive": ["kind": "file", "path": "events.ndjson"]]])
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "K2, Q8: on a full disk the events wait, no half line stays, and room that comes back is used",
+        "K2, Q8: on a full disk the events are retried, no partial line stays, and freed room is used",
         .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
     func fullDisk() async throws {
         try await withScene { scene in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("K2: what could not be synced is not settled, is no longer in the file, and is written again")
+    @Test("K2: events that could not be synced are unsettled, removed from the file, and written again")
     func syncBeforeSettling() async throws {
         try await withScene { scene in
             let fault = try await MachineFault.failingSync(in: scene.directory.path, of: "/out.ndjson")
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("K2: a directory in the file's place is told, and once it is gone all is written")
+    @Test("K2: a directory at the file's path is reported, and after its removal everything is written")
     func directory() async throws {
         try await withScene { scene in
             let path = scene.directory.path("out.ndjson")
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("K2: rotate_bytes and keep bound what is on the disk, in whole lines; rotate_s counts from the file's birth")
+    @Test("K2: rotate_bytes and keep limit the files in whole lines, and rotate_s counts from the file's creation")
     func rotation() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon([

@@ -4,7 +4,7 @@ import Testing
 /// The `file` dispatcher with Debian's `logrotate`.
 @Suite struct LogrotateTests {
     @Test(
-        "K2: logrotate moves the file away again and again while events come: nothing is lost, nothing comes twice",
+        "K2: repeated rotation by logrotate during traffic neither loses nor duplicates events",
         arguments: ["create 0640", "nocreate"])
     func moved(style: String) async throws {
         try await withScene { scene in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("K2: copytruncate between two writes: the next begins the emptied file, and nothing is lost")
+    @Test("K2: after copytruncate the next write begins at the start of the file, and nothing is lost")
     func copied() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": ["archive": ["kind": "file", "path": "events.ndjson"]]])

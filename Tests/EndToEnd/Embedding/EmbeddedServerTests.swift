@@ -14,7 +14,7 @@ import Testing
         return daemon
     }
 
-    @Test("B5, B10: a program's own barrier gets its settings, holds, says why, and lets go")
+    @Test("B5, B10: a program's own barrier gets its settings, blocks, shows its reason, and opens")
     func ownBarrier() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("S6: settings name the program's load rule and its kind of transformer, and a reload changes what they do")
+    @Test("S6: settings use a program's load rule and transformer kind, and a reload changes them")
     func ruleAndTransformer() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "S2: what neither the service nor the program knows is a fault",
+        "S2: kinds that neither the service nor the program knows are errors",
         arguments: [
             ("barriers.OtherBarrier.kind", ["barriers": ["OtherBarrier": [:]]]),
             ("dispatchers.d.load_rule", ["dispatchers": ["d": ["kind": "worker", "load_rule": "is_sale"]]]),

@@ -21,7 +21,7 @@ import Testing
         """
 
     @Test(
-        "K1: the SDK for Python reads CloudEvents, batched and single, with all that was tracked in its place",
+        "K1: the Python SDK parses CloudEvents, batched and single, with all tracked data",
         .enabled(
             if: FileManager.default.isExecutableFile(atPath: python), "Tools/parts/test/cloudevents-sdk installs it"),
         arguments: ["cloudevents", "cloudevents_single"]

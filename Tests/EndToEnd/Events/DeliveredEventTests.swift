@@ -3,7 +3,7 @@ import Testing
 
 /// Delivered events, byte for byte.
 @Suite struct DeliveredEventTests {
-    @Test("A delivered event has its members in their order, with all that is known of its sender")
+    @Test("A delivered event has its members in order, with the full context of its sender")
     func wholeEvent() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("Without id, key, time and data: a UUIDv7, the time of receipt, an empty object")
+    @Test("An event without id, key, time and data gets a UUIDv7, the time of receipt and an empty object")
     func bareEvent() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("K1: batches one after another use one connection")
+    @Test("K1: consecutive batches use one connection")
     func connectionIsReused() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("P2: a collector of context that is switched off adds nothing")
+    @Test("P2: a disabled context collector adds nothing")
     func collectorsOff() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

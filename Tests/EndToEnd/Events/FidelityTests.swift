@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("P6: names, ids and keys of events hold any text")
+    @Test("P6: names, ids and keys of events may contain any text")
     func anyText() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("A line near the limit is stored and delivered whole")
+    @Test("A line near the limit is stored and delivered completely")
     func bigEvent() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -5,7 +5,7 @@ import Testing
     static let notDebug: JSON = ["not": ["operator": "equals", "path": "event", "value": "debug"]]
     static let onlyDebug: JSON = ["operator": "equals", "path": "event", "value": "debug"]
 
-    @Test("P3: a dispatcher gets what its load rule lets through, the others all")
+    @Test("P3: a dispatcher gets the events that its load rule matches, and others get all")
     func onePerDispatcher() async throws {
         try await withScene { scene in
             let (ruled, free) = (try scene.collector(), try scene.collector())
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("P3: an event that the rules of all dispatchers refuse is unrouted and not stored")
+    @Test("P3: an event that no load rule matches is unrouted and not stored")
     func unrouted() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("P3, S3: a rule that changes by a reload counts for the next event only")
+    @Test("P3, S3: a rule changed by a reload applies only to later events")
     func changedByReload() async throws {
         try await withScene { scene in
             let (ruled, free) = (try scene.collector(), try scene.collector())
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("P3: what a rule decided outlives kill -9")
+    @Test("P3: routing decisions survive SIGKILL")
     func decidedOnce() async throws {
         try await withScene { scene in
             let (ruled, free) = (try scene.collector(), try scene.collector())

@@ -2,7 +2,7 @@ import Testing
 
 /// The annotation of events that a barrier held.
 @Suite struct QueuedAnnotationTests {
-    @Test("D13: what a barrier held says so, and which one; what nobody held does not")
+    @Test("D13: events held by a barrier are annotated with it, and others are not")
     func heldAndNotHeld() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -20,7 +20,8 @@ import Testing
         }
     }
 
-    @Test("D13, B10: the reason words of all barriers that held it; a registered barrier's is its id")
+    @Test(
+        "D13, B10: the annotation has the names of all barriers that held the event, and for a client's barrier its id")
     func allReasons() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -37,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("D13: annotate_queued off leaves events as they are, on by default", arguments: [false, true])
+    @Test("D13: annotate_queued is on by default, and off leaves events unchanged", arguments: [false, true])
     func switchedOff(isDefault: Bool) async throws {
         try await withScene { scene in
             let collector = try scene.collector()

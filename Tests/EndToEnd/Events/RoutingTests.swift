@@ -6,7 +6,7 @@ import Testing
         try await scene.daemon(["dispatchers": ["one": one.dispatcher(), "two": two.dispatcher()]])
     }
 
-    @Test("An event goes to all dispatchers, or to those that it names")
+    @Test("An event goes to all dispatchers, or to the named ones")
     func narrowed() async throws {
         try await withScene { scene in
             let (one, two) = (try scene.collector(), try scene.collector())

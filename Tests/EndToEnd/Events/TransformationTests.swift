@@ -2,7 +2,7 @@ import Testing
 
 /// Transformations defined in the settings.
 @Suite struct TransformationTests {
-    @Test("P4, P6: rename, set, hash, remove, in that order; what is untouched keeps its digits and its order")
+    @Test("P4, P6: rename, set, hash and remove are applied in that order, and untouched parts keep their bytes")
     func edits() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("P4: `when` picks the events that are changed")
+    @Test("P4: `when` selects the events to transform")
     func when() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("P4: afterCollectors reaches all and comes before load rules; dispatcher scopes change it there only")
+    @Test("P4: afterCollectors applies to all events before load rules, and dispatcher scopes only to one dispatcher")
     func scopes() async throws {
         try await withScene { scene in
             let (one, two) = (try scene.collector(), try scene.collector())
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("P4: they go by their order, each on the result of the one before")
+    @Test("P4: transformations run by their order, each on the result of the previous one")
     func order() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("P4: afterCollectors is done when an event is stored, dispatcher scopes when it is sent")
+    @Test("P4: afterCollectors runs when an event is stored, and dispatcher scopes when it is sent")
     func changedByReload() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

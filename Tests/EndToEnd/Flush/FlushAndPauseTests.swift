@@ -2,7 +2,7 @@ import Testing
 
 /// Flushes against flushable and non-flushable barriers.
 @Suite struct FlushAndPauseTests {
-    @Test("B2, F2: a firm pause holds a flush until its timeout, and the answer names the barrier")
+    @Test("B2, F2: a non-flushable pause blocks a flush until its timeout, and the answer names the barrier")
     func firmPauseHolds() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("F3: a flush stays armed behind a firm pause, and goes on when that ends")
+    @Test("F3: a flush waits behind a non-flushable pause, and continues when it ends")
     func goesOnAfterResume() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("B23: a pause made flushable gives way to a flush, and holds again after it")
+    @Test("B23: a flush passes a flushable pause, which blocks again afterwards")
     func flushablePauseGivesWay() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("F3: a dispatcher that waits to retry holds a flush until it may send again")
+    @Test("F3: a backoff delays a flush until the dispatcher may send again")
     func waitsForTheRetry() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("F2: each of two dispatchers is told for itself when one is dead")
+    @Test("F2: the answer has separate results for each dispatcher if one destination is down")
     func oneDeadDispatcher() async throws {
         try await withScene { scene in
             let (alive, dead) = (try scene.collector(), try scene.collector(listening: false))

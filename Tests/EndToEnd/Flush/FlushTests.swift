@@ -11,7 +11,7 @@ import Testing
         "flush_on": ["start": false, "shutdown": false],
     ]
 
-    @Test("B2: a flush ignores a closed BatchingBarrier, and its answer says what was sent")
+    @Test("B2: a flush ignores a closed BatchingBarrier, and its answer has the sent events")
     func overridesBatching() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("F1: an empty queue ends a flush at once even while its way is firmly closed")
+    @Test("F1: a flush of an empty queue ends at once even behind a non-flushable barrier")
     func emptyFlushEndsWhilePaused() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("F1: what is tracked after a flush began is not in it")
+    @Test("F1: events tracked after the start of a flush are not covered")
     func laterEventsAreNotInIt() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("F2: refused events are settled too, and told as failed")
+    @Test("F2: refused events count as settled and failed")
     func failedEventsSettle() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("F4: two flushes of one dispatcher merge, and each gets its own answer")
+    @Test("F4: two flushes of one dispatcher run together, and each gets its own answer")
     func flushesMerge() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("F1: a flush covers the dispatchers that it names, and answers for those")
+    @Test("F1: a flush covers only the named dispatchers")
     func flushesWhatItNames() async throws {
         try await withScene { scene in
             let (collector, other) = (try scene.collector(), try scene.collector())
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("F4: the id of a flush under way is a conflict for another; that of one that has ended is free")
+    @Test("F4: the id of a running flush is a conflict, and that of an ended one can be reused")
     func idInUse() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("F2: to cancel a flush that there is not, or no more, is not_found, as often as it is tried")
+    @Test("F2: cancelling an unknown or ended flush is not_found")
     func cancelsNothing() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -172,7 +172,7 @@ import Testing
         #expect(error.contains(["code": -32_000, "data": ["reason": "not_found"]]), "\(flush)")
     }
 
-    @Test("Without wait a flush is answered at once with its id, and goes on")
+    @Test("Without wait a flush is answered at once with its id, and continues")
     func flushWithoutWaiting() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -2,7 +2,7 @@ import Testing
 
 /// Flushes that the service starts itself.
 @Suite struct FlushTriggerTests {
-    @Test("F5: the start of the service empties a BatchingBarrier")
+    @Test("F5: the flush at the start sends events held by a BatchingBarrier")
     func start() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("F5: a flush of the start lasts over a Retry-After that is longer than any usual timeout")
+    @Test("F5: the flush at the start continues after a very long Retry-After")
     func startAndOutage() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -39,7 +39,9 @@ import Testing
         }
     }
 
-    @Test("F5: an orderly shutdown empties a BatchingBarrier, unless it is switched off", arguments: [true, false])
+    @Test(
+        "F5: the flush at shutdown sends events held by a BatchingBarrier, unless it is disabled",
+        arguments: [true, false])
     func shutdown(isOn: Bool) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -66,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("F5: each occasion can be switched off", arguments: ["background", "foreground", "exiting"])
+    @Test("F5: each automatic flush can be disabled", arguments: ["background", "foreground", "exiting"])
     func switchedOff(status: String) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -79,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("B26, F5: going to the background closes the way, and the flush that goes with it empties the queue once")
+    @Test("B26, F5: going to the background blocks the dispatcher, and its flush sends the queue once")
     func backgroundWithItsBarrier() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

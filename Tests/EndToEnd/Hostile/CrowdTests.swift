@@ -3,7 +3,7 @@ import Testing
 
 /// X3: many connections, and connections that come and go.
 @Suite struct CrowdTests {
-    @Test("X3: 1 000 connections at once, half idle and half at work: all are served")
+    @Test("X3: 1 000 connections at once, half of them busy, are all served")
     func thousandConnections() async throws {
         try await withScene { scene in
             try raiseDescriptorLimit(to: 4_096)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("X3: a storm of connections, whole and half a line on them, leaves no descriptor and no memory behind")
+    @Test("X3: many short connections with whole and partial lines leak neither descriptors nor memory")
     func storm() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("X3: half-open peers, with half a line sent and nothing more, hold up nobody, nor an orderly stop")
+    @Test("X3: silent peers with a partial line delay neither other clients nor an orderly stop")
     func halfOpen() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("X3: out of descriptors the daemon goes on, says so once, and takes connections again when there is room")
+    @Test("X3: without free descriptors the daemon continues, logs that once, and accepts connections again later")
     func outOfDescriptors() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()

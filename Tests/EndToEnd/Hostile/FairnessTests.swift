@@ -5,7 +5,7 @@ import Testing
 /// X3: garbage input next to a working client.
 @Suite struct FairnessTests {
     /// The share of each client in a turn is tested in `TurnShareTests`, where turns can be counted.
-    @Test("X3: beside senders of garbage that never stop, a client's requests are answered")
+    @Test("X3: a client's requests are answered while others send garbage without end")
     func turns() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: ["durability": "memory"])

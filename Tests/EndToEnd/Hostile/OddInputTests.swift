@@ -3,7 +3,7 @@ import Testing
 
 /// X3: valid and nearly valid JSON that no real client would send.
 @Suite struct OddInputTests {
-    @Test("X3: numbers of any size, whatever the parameter: an answer each, and the daemon goes on")
+    @Test("X3: numbers of any size in any parameter are answered, and the daemon continues")
     func hugeNumbers() async throws {
         let numbers = [
             "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e308", "-1e308", "1e999999",
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("X3: NULs, half surrogate pairs and control characters in strings are taken, told and kept as they were sent")
+    @Test("X3: NULs, unpaired surrogates and control characters in strings are kept unchanged")
     func strangeStrings() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("X3: names and reasons beyond all measure are refused with their path, not kept")
+    @Test("X3: excessively long names and reasons are refused with their path")
     func longTexts() async throws {
         let long = JSON.string(String(repeating: "x", count: 5_000))
         let calls: [(method: String, params: JSON, path: String)] = [
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(
-        "X2: what a client may have at once is bounded: flushes, watches, scopes, messages in a batch and their answers"
+        "X2: a client's flushes, watches, scopes, batched messages and answers are limited"
     )
     func boundedNumbers() async throws {
         try await withScene { scene in
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("X3: 100 000 tiny lines are each answered or ignored as they should be, and others are served meanwhile")
+    @Test("X3: 100 000 tiny lines are handled correctly, and others are served meanwhile")
     func tinyLines() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("X2: a change of max_line_bytes and max_depth counts for connections that are open")
+    @Test("X2: a change of max_line_bytes and max_depth applies to open connections")
     func changedLimits() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())

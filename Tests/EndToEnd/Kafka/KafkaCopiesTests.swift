@@ -17,7 +17,7 @@ import Testing
         #expect(entry["dead"] == 0)
     }
 
-    @Test("K6: a first set is stored, its answer is lost and the broker goes away: it is stored once")
+    @Test("K6: a first message set whose answer is lost with the broker is stored once")
     func lostAnswer() async throws {
         try await withScene { scene in
             let broker = try await scene.strictBroker()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("K6: a broker that takes longer than timeout_ms stores each event once")
+    @Test("K6: a broker that is slower than timeout_ms stores each event once")
     func slow() async throws {
         try await withScene { scene in
             let broker = try await scene.strictBroker()

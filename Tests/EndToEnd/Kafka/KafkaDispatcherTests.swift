@@ -23,7 +23,7 @@ import Testing
         return Dictionary(grouping: firsts) { $0.key ?? "" }.mapValues { $0.compactMap { $0.event["data"]["n"].int } }
     }
 
-    @Test("K6: an event is one message: its key, its id, name and time as headers, its body as delivered anywhere")
+    @Test("K6: an event is one message with its key, with id, name and time as headers, and the usual body")
     func delivered() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("Q2, K6: events of a key stay in their order, and in one partition")
+    @Test("Q2, K6: events of a key stay in order and in one partition")
     func order() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("P4, K6: what transformations made of the key chooses the partition; without a key a message has none")
+    @Test("P4, K6: the transformed key determines the partition, and without a key a message has none")
     func transformedKey() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("D6, K6: a set of messages that is too large goes in halves, and none of it is lost")
+    @Test("D6, K6: a message set that is too large is halved, and no event is lost")
     func tooLargeTogether() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "D3, K6: an event that is too large, or refused, though alone is dead",
+        "D3, K6: a single event that is too large or refused is dead-lettered",
         arguments: [(10, "too_large"), (87, "refused")])
     func refused(code: Int, reason: String) async throws {
         try await withScene { scene in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("K6: what the brokers will take soon goes again without a copy, a charge or a word")
+    @Test("K6: events refused temporarily are retried without a duplicate, a charge or a log line")
     func retried() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
@@ -129,7 +129,9 @@ import Testing
         }
     }
 
-    @Test("D7, K6: who may not write is told at once; with on_unauthorized the dispatcher is held until it is resumed")
+    @Test(
+        "D7, K6: a missing permission is reported at once, and with on_unauthorized the dispatcher is blocked until resumed"
+    )
     func notAllowed() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
@@ -149,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("K6: a topic that is missing is said to be, and what waits comes once it is there")
+    @Test("K6: a missing topic is reported, and pending events are delivered when it exists")
     func missingTopic() async throws {
         try await withScene(waitsLong: true) { scene in
             let cluster = try await scene.kafkaCluster()

@@ -24,7 +24,7 @@ import Testing
         return metric?["samples"].elements.first?["value"].int
     }
 
-    @Test("D1, K6: librdkafka keeps no more than is on its way, and the metrics tell how much that is")
+    @Test("D1, K6: librdkafka holds only the events in flight, and the metrics show their size")
     func backlog() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster(of: 1)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("K6: producers that are made anew, one after the other, leave nothing behind")
+    @Test("K6: repeatedly recreated producers do not leak memory")
     func anew() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster(of: 1)

@@ -3,7 +3,7 @@ import Testing
 
 /// Brokers that fail, one or all, while events arrive.
 @Suite struct KafkaOutageTests {
-    @Test("D9, K6: brokers that are away make no dead letters; what came meanwhile comes once they are back")
+    @Test("D9, K6: unavailable brokers cause no dead letters, and pending events are delivered when they are back")
     func away() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("K6: brokers that go away after they were of use, and come back, cost nothing and double nothing")
+    @Test("K6: brokers that stop after deliveries and return cause no loss and no duplicates")
     func returned() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("K6: a broker dies while events flow, and another leads its partitions: nothing is lost")
+    @Test("K6: no event is lost when a broker fails and another leads its partitions")
     func leaderDied() async throws {
         try await withScene(waitsLong: true) { scene in
             let cluster = try await scene.kafkaCluster()
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("P1, K6: a daemon that is killed sends again what it had not settled, and loses nothing")
+    @Test("P1, K6: a killed daemon resends its unsettled events, and loses none")
     func killed() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("D11: an orderly stop delivers what is queued, and leaves nothing to be sent again")
+    @Test("D11: an orderly stop delivers the queued events, and leaves nothing to resend")
     func orderlyStop() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("D11: brokers that are silent hold up neither a stop nor a change of settings")
+    @Test("D11: silent brokers delay neither a stop nor a change of settings")
     func silentBrokers() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster()

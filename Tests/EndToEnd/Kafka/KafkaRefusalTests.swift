@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "D6, D9, K6: one refused event in a hundred: only it is dead, at once, without a failed attempt; keys keep order",
+        "D6, D9, K6: of a hundred events only the refused one is dead-lettered, at once and without charge, and keys keep order",
         arguments: [(87, "refused", 25, 1), (10, "too_large", 500, 1), (87, "refused", 100, 4)])
     func oneInAHundred(code: Int, reason: String, limit: Int, inFlight: Int) async throws {
         try await withScene(waitsLong: true) { scene in
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "D9, K6: a fault of the topic, of the settings or of the cluster makes no dead letter and charges nothing",
+        "D9, K6: errors of the topic, the settings or the cluster cause no dead letter and no charge",
         arguments: [76, 43, 35, 21, 17, 55, 90, 29])
     func outages(code: Int) async throws {
         try await withScene { scene in
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(
-        "Q2, K6: whatever a broker refuses for good now and then, a key's events stay in their order",
+        "Q2, K6: with occasional permanent refusals the events of a key stay in order",
         arguments: [2, 87, 90])
     func order(code: Int) async throws {
         try await withScene(waitsLong: true) { scene in

@@ -3,7 +3,7 @@ import Testing
 
 /// Authentication of the producer and of the brokers.
 @Suite struct KafkaSecurityTests {
-    @Test("K6: TLS with a CA of one's own; brokers that it does not vouch for get nothing")
+    @Test("K6: with TLS and a private CA, brokers without its certificate get nothing")
     func authority() async throws {
         try await withScene { scene in
             let certificates = try await Certificates(in: scene.directory.path)
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "K6: brokers that ask for a client's certificate get it; without one they get nothing",
+        "K6: brokers get the client's certificate on request, and without one they get nothing",
         arguments: [true, false])
     func clientCertificate(keyApart: Bool) async throws {
         try await withScene { scene in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("D9, K6: over TLS, too, brokers that are gone are said to be; what came meanwhile comes once they are back")
+    @Test("D9, K6: over TLS unavailable brokers are reported, and pending events are delivered when they are back")
     func away() async throws {
         try await withScene { scene in
             let certificates = try await Certificates(in: scene.directory.path)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(
-        "K6, X4: a wrong password is told and costs nothing; the right one is used, and shown nowhere",
+        "K6, X4: a wrong password is reported without charge, and the right one is used and never shown",
         arguments: [("PLAIN", true), ("SCRAM-SHA-256", true), ("SCRAM-SHA-512", true), ("SCRAM-SHA-512", false)])
     func login(mechanism: String, encrypted: Bool) async throws {
         try await withScene { scene in
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("D7, K6: with on_unauthorized a wrong password holds the dispatcher until it is resumed")
+    @Test("D7, K6: with on_unauthorized a wrong password blocks the dispatcher until it is resumed")
     func held() async throws {
         try await withScene { scene in
             let guardian = try await scene.kafkaGuard(["--user", "till-1", "--password", "right"])

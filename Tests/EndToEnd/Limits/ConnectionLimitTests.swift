@@ -2,12 +2,12 @@ import Testing
 
 /// X2: limits on the number of connections.
 @Suite struct ConnectionLimitTests {
-    @Test("X2: one connection too many gets limit and a close; the others go on, and it is counted")
+    @Test("X2: a connection over the limit gets the error limit, is closed and counted, and the others continue")
     func connections() async throws {
         try await refusesTheFourth(["max_connections": 3])
     }
 
-    @Test("X2: a user's one connection too many gets limit and a close; the others go on, and it is counted")
+    @Test("X2: a user's connection over the limit gets the error limit, is closed and counted, and the others continue")
     func connectionsOfOneUser() async throws {
         try await refusesTheFourth(["max_connections_per_uid": 3])
     }
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("X2: a user's limit leaves other users their places", .asOtherUsers)
+    @Test("X2: a user's limit does not affect other users", .asOtherUsers)
     func connectionsOfTwoUsers() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()

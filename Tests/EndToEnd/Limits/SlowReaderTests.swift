@@ -2,7 +2,7 @@ import Testing
 
 /// X2: clients that do not read their answers.
 @Suite struct SlowReaderTests {
-    @Test("X2: who leaves its answers lying is closed after slow_reader_timeout_ms, and counted")
+    @Test("X2: a client that does not read its answers is closed after slow_reader_timeout_ms, and counted")
     func closed() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("X2: a slow reader's answers wait up to max_output_bytes, however much it asks for; all come when it reads")
+    @Test("X2: a slow reader's pending answers are limited to max_output_bytes, and all arrive when it reads")
     func bounded() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(

@@ -3,12 +3,12 @@ import Testing
 /// X2: the daemon stops reading while too many requests are unanswered, continues when there is room, and loses no
 /// answer.
 @Suite struct UnansweredTests {
-    @Test("X2: with max_unanswered requests open nothing more is read until one is answered")
+    @Test("X2: with max_unanswered open requests reading stops until one is answered")
     func requests() async throws {
         try await holdsBack(["max_unanswered": 3], requestsToFill: 3)
     }
 
-    @Test("X2: with max_unanswered_bytes of requests open nothing more is read until one is answered")
+    @Test("X2: with max_unanswered_bytes of open requests reading stops until one is answered")
     func bytes() async throws {
         // The first two waiting flushes exceed the limit.
         try await holdsBack(["max_unanswered_bytes": 600], requestsToFill: 2)
@@ -54,7 +54,7 @@ import Testing
         throw NeverHappened("a full socket")
     }
 
-    @Test("X2: a message that makes room for another connection does not run that one's lines amid its own")
+    @Test("X2: a message that lets another connection continue does not handle that connection's lines in between")
     func batchThatMakesRoom() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: ["limits": ["max_unanswered": 1]])

@@ -2,7 +2,9 @@ import Testing
 
 /// A daemon with a low limit of open descriptors.
 @Suite struct DescriptorTests {
-    @Test("X3: out of descriptors the daemon serves whom it has, without spinning, and all when there are some again")
+    @Test(
+        "X3: without free descriptors the daemon serves its clients without spinning, and all clients when some are free"
+    )
     func outOfDescriptors() async throws {
         try await withScene { scene in
             let turns = try await MachineFault.countedTurns(in: scene.directory.path)

@@ -4,7 +4,7 @@ import Testing
 @Suite struct DiskWaitTests {
     /// After some quick syncs the loop's own thread waits for the disk, until a sync takes too long.
     @Test(
-        "Q5: while the disk hangs nothing is acknowledged, and all else goes on; when it answers, so does the daemon",
+        "Q5: while the disk hangs nothing is acknowledged and everything else continues, and then acknowledgements resume",
         arguments: [3, 100])
     func hangs(behind quick: Int) async throws {
         try await withScene { scene in
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(
-        "Q8: a disk turns read-only: events are refused with storage, delivery goes on; once writable it is used",
+        "Q8: on a read-only disk events are refused with storage and delivery continues, until it is writable again",
         arguments: ["log": ".log", "sqlite": "-wal"])
     func turnsReadOnly(_ kind: String, _ end: String) async throws {
         try await withScene { scene in
@@ -74,7 +74,7 @@ import Testing
     /// An event offered again is reported as stored, even if the daemon that wrote the event was killed before the
     /// sync.
     @Test(
-        "Q5, Q7: a start with full syncs what a killed daemon has written, or fails; one with normal need not",
+        "Q5, Q7: a start with durability full syncs the data of a killed daemon or fails, and with normal it need not",
         arguments: ["log": ".log", "sqlite": "/events.db-wal"])
     func startSyncs(_ kind: String, _ end: String) async throws {
         try await withScene { scene in

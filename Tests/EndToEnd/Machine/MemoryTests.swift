@@ -3,7 +3,7 @@ import Testing
 
 /// A machine that runs out of memory.
 @Suite struct MemoryTests {
-    @Test("P1: a daemon that gets no more memory ends; what it had acknowledged is delivered after the next start")
+    @Test("P1: a daemon without memory ends, and its acknowledged events are delivered after the next start")
     func outOfMemory() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -2,7 +2,7 @@ import Testing
 
 /// Collectors and host names that could make a daemon wait forever.
 @Suite struct SlowCollectorTests {
-    @Test("D3: a collector that answers a byte at a time is given up at timeout_ms, uncharged, and holds up nobody")
+    @Test("D3: a collector that answers byte by byte times out at timeout_ms, uncharged, without delaying others")
     func answersSlowly() async throws {
         try await withScene { scene in
             let (slow, quick) = (try scene.collector(), try scene.collector())
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test("D3: a collector that reads a byte at a time is given up at timeout_ms, uncharged, and holds up nobody")
+    @Test("D3: a collector that reads byte by byte times out at timeout_ms, uncharged, without delaying others")
     func readsSlowly() async throws {
         try await withScene { scene in
             let (slow, quick) = (try scene.collector(), try scene.collector())
@@ -45,7 +45,7 @@ import Testing
         #expect(slow.acceptedIDs.suffix(12) == ids[...])
     }
 
-    @Test("D3, D11: a name whose look-up hangs holds up neither the loop, nor another dispatcher, nor a stop")
+    @Test("D3, D11: a hanging name lookup delays neither the loop, nor another dispatcher, nor a stop")
     func resolverHangs() async throws {
         try await withScene { scene in
             let fault = try await MachineFault.hangingResolver(in: scene.directory.path)

@@ -4,7 +4,7 @@ import Testing
 /// survive a restart.
 @Suite struct SlowSyncTests {
     @Test(
-        "Q5: while a sync hangs all is answered that needs no disk, ways open and close, and stored events are delivered",
+        "Q5: during a hanging sync other requests are answered, barriers change, and stored events are delivered",
         arguments: ["log", "sqlite"])
     func nobodyElseWaits(_ kind: String) async throws {
         try await withScene { scene in

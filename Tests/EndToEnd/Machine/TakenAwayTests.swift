@@ -3,7 +3,9 @@ import Testing
 
 /// Files that are removed while the daemon runs, as a cleaner of temporary files does.
 @Suite struct TakenAwayTests {
-    @Test("P1, Q8: after its log was removed the daemon acknowledges only what survives a kill, and says what was lost")
+    @Test(
+        "P1, Q8: after its log was removed the daemon acknowledges only events that survive a kill, and reports the loss"
+    )
     func log() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": ["collect": ["kind": "worker"]]])
@@ -27,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("A socket that is removed is made again, and the log says so; open connections stay")
+    @Test("A removed socket is recreated and logged, and open connections stay")
     func socket() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon([:])
@@ -42,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("X1: a socket's folder that the daemon's user may use and not read will do", .enabled(if: geteuid() == 0))
+    @Test("X1: the daemon's user need not be able to read the socket's folder", .enabled(if: geteuid() == 0))
     func unreadableFolder() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()

@@ -4,7 +4,7 @@ import Testing
 /// A wall clock that is set while the daemon runs, and while it is stopped.
 @Suite struct WrongClockTests {
     @Test(
-        "P7: the wall clock jumps an hour: nothing expires or is forgotten, no wait ends or is stranded, nor over a start",
+        "P7: a jump of the wall clock by an hour expires, forgets and delays nothing, even across a start",
         arguments: [3_600, -3_600])
     func jumps(seconds: Int) async throws {
         try await withScene { scene in

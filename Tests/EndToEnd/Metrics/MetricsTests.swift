@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("O1: what was delivered, given up, kept too long and is held is counted, timed, and told with its cause")
+    @Test("O1: delivered, dead-lettered, expired and held events are counted, timed, and shown with their causes")
     func told() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("O1: promtool finds nothing wrong with what headgate metrics prints, and --json is the daemon's answer")
+    @Test("O1: promtool accepts the output of headgate metrics, and --json is the daemon's answer")
     func checked() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())

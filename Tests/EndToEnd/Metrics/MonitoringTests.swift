@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("O1: each alert is silent while all is well, rings for its cause, and says what to do")
+    @Test("O1: each alert is silent normally, fires for its cause, and says what to do")
     func alerts() async throws {
         try await withScene { scene in
             for arguments in [["check", "rules", "alerts.yml"], ["test", "rules", "alerts.test.yml"]] {
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "O1: the dashboard's queries are well formed, and nothing there or in the alerts names a metric that there is not"
+        "O1: the dashboard's queries are valid, and the dashboard and the alerts use only existing metrics"
     )
     func names() async throws {
         try await withScene { scene in

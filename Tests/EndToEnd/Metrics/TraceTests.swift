@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "O2: events that the next daemon delivers are traced, one of a client's namespace in it, and one that was requeued"
+        "O2: events delivered after a restart are traced, including one in a namespace and a requeued one"
     )
     func namespaces() async throws {
         try await withScene { scene in
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "O2: after kill -9 what waits and dead letters are found, and what was delivered is not",
+        "O2: after SIGKILL pending events and dead letters are found, and delivered events are not",
         arguments: ["log", "sqlite"])
     func restarted(kind: String) async throws {
         try await withScene { scene in

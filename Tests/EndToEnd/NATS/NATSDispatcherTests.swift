@@ -3,7 +3,7 @@ import Testing
 
 /// The `nats` dispatcher with a real server.
 @Suite struct NATSDispatcherTests {
-    @Test("K4: events come into the stream once and in order, each under its id, as they are delivered anywhere")
+    @Test("K4: events are stored in the stream once and in order, each with its id and the usual body")
     func delivered() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("K4: ids of any text become headers, and differ as they did")
+    @Test("K4: ids with any text become headers, and stay different")
     func strangeIds() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("K4: a stream that is missing is said to be, and what waits comes once it is there")
+    @Test("K4: a missing stream is reported, and pending events are delivered when it exists")
     func missingStream() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("K4: without a stream's name a subject that no stream takes is said to be so")
+    @Test("K4: without a stream's name, a subject without a stream is reported")
     func noStreamTakesIt() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("K4: create_stream makes the stream, in a file and with an hour for duplicates; the next start leaves it")
+    @Test("K4: create_stream creates a file stream with a duplicate window of an hour, and the next start keeps it")
     func createStream() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("K4: an event that the server finds too large is dead, and those around it are delivered")
+    @Test("K4: an event too large for the server is dead-lettered, and the others are delivered")
     func tooLarge() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode(["max_payload: 2048"])
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("D9: an acknowledgement that does not come in time is no answer: nothing is lost")
+    @Test("D9: a late acknowledgement counts as no answer, and nothing is lost")
     func noAcknowledgement() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("S3: other settings at run time take effect, and nothing is lost or comes twice")
+    @Test("S3: a change of settings takes effect without lost or duplicated events")
     func changed() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()

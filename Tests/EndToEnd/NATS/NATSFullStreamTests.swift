@@ -3,7 +3,8 @@ import Testing
 
 /// A full stream that refuses messages while a consumer makes room.
 @Suite struct NATSFullStreamTests {
-    @Test("Q2, K4: events of a key stay in order though the stream refuses some; a full stream charges no attempt")
+    @Test(
+        "Q2, K4: events of a key stay in order although the stream refuses some, and a full stream charges no attempt")
     func fullNowAndThen() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()

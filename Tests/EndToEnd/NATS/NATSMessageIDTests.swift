@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "K4, K8: a stream stores what two dispatchers, two namespaces and two daemons send, however alike the ids are")
+        "K4, K8: a stream stores the events of two dispatchers, namespaces and daemons, even with equal ids")
     func allStored() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("K4: with message_id event the stream stores an id once; what it had already is counted and logged")
+    @Test("K4: with message_id event the stream stores an id once, and duplicates are counted and logged")
     func byEvent() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()

@@ -4,7 +4,7 @@ import Testing
 /// Servers and daemons that stop and start again.
 @Suite struct NATSOutageTests {
     @Test(
-        "K4, Q2: the server stops and starts again while events flow: none is lost, none comes twice, batches keep order",
+        "K4, Q2: restarts of the server during traffic neither lose nor duplicate events, and batches keep order",
         arguments: [(SIGTERM, 10), (SIGKILL, 10), (SIGKILL, 1)])
     func serverRestarts(signal: Int32, limit: Int) async throws {
         try await withScene(waitsLong: true) { scene in
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("D8: without a server the BackoffBarrier says so; the server there, everything comes")
+    @Test("D8: without a server the BackoffBarrier shows the cause, and with the server everything is delivered")
     func noServer() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("P1, Q3: the daemon is killed again and again: the stream has every id, and each once")
+    @Test("P1, Q3: after repeated kills of the daemon the stream has every id exactly once")
     func daemonKilled() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("K4: three servers are one cluster; the stream's leader is killed while events flow: nothing is lost")
+    @Test("K4: no event is lost when the stream's leader in a cluster of three is killed")
     func leaderKilled() async throws {
         try await withScene(waitsLong: true) { scene in
             let nodes = try await scene.natsCluster(of: 3)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("D11: an orderly stop delivers what is queued, and leaves nothing to be sent again")
+    @Test("D11: an orderly stop delivers the queued events, and leaves nothing to resend")
     func orderlyStop() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode()

@@ -11,7 +11,7 @@ import Testing
         """
     private static let login: JSON = ["user": "shop", "pass": "s3cret@pass"]
 
-    @Test("X4: a wrong password is told and costs nothing; a right one is used, and shown nowhere")
+    @Test("X4: a wrong password is reported without charge, and a right one is used and never shown")
     func passwords() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode([Self.users])
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("K4: a user that may not publish there is told at once, not after a timeout")
+    @Test("K4: a missing permission to publish is reported at once, not after a timeout")
     func notPermitted() async throws {
         try await withScene { scene in
             let node = try await scene.natsNode([Self.users])
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("K4: a login that may do no more than Docs/Operations.md says is enough")
+    @Test("K4: the permissions in Docs/Operations.md are sufficient")
     func leastPermissions() async throws {
         try await withScene { scene in
             let permissions = """
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("K4, X4: a credentials file: missing it is told, there it is used, and nothing of it is shown")
+    @Test("K4, X4: a missing credentials file is reported, and an existing one is used and never shown")
     func credentials() async throws {
         try await withScene { scene in
             let (configuration, user) = try await decentralisedLogins(in: scene.directory)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("K4: TLS with a CA and a client certificate of one's own; without them it is told what is wrong")
+    @Test("K4: TLS works with a private CA and a client certificate, and without them the error is reported")
     func encrypted() async throws {
         try await withScene { scene in
             let certificates = try await Certificates(in: scene.directory.path)

@@ -4,7 +4,7 @@ import Testing
 /// Real changes of the daemon's network, through `veth` interfaces in namespaces of the test.
 @Suite(.inNamespaces)
 struct ConnectionTests {
-    @Test("B20: without a network what reaches it is held, and nothing else is")
+    @Test("B20: without a network only dispatchers that use it are blocked")
     func disconnected() async throws {
         try await withSurroundings { scene, surroundings in
             let local = try scene.collector(at: surroundings.atTheMachine)
@@ -33,7 +33,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("B20: without a network a flush opens nothing")
+    @Test("B20: without a network a flush does not pass the barrier")
     func disconnectedFlush() async throws {
         try await withSurroundings { scene, surroundings in
             let daemon = try await surroundings.daemon(
@@ -46,7 +46,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("B20, B21: each loss of the network is noticed, and each return")
+    @Test("B20, B21: each loss and each return of the network is noticed")
     func lossesAndReturns() async throws {
         try await withSurroundings { scene, surroundings in
             let machine = surroundings.machine
@@ -65,7 +65,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("B20: without carrier, which the other end gives, an interface is no connection")
+    @Test("B20: an interface without a carrier is not a connection")
     func carrier() async throws {
         try await withSurroundings { scene, surroundings in
             try await surroundings.connect()
@@ -79,7 +79,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("B20: an address of IPv6 counts once no other machine has it; one of the link only never does")
+    @Test("B20: an IPv6 address counts after duplicate detection, and a link-local one never does")
     func tentativeAddress() async throws {
         try await withSurroundings { scene, surroundings in
             let daemon = try await surroundings.daemon(scene, [:])
@@ -97,7 +97,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("B21: how the network is looked at may change while the daemon runs")
+    @Test("B21: the network settings may change while the daemon runs")
     func settingsChange() async throws {
         try await withSurroundings { scene, surroundings in
             try await surroundings.connect()
@@ -114,7 +114,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("B21: what was missed while the daemon could not read is made up for, and the watch goes on")
+    @Test("B21: kernel messages lost while the daemon did not read are recovered, and the watch continues")
     func overrun() async throws {
         try await withSurroundings { scene, surroundings in
             let machine = surroundings.machine

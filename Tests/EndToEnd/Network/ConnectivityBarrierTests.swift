@@ -3,7 +3,7 @@ import Testing
 /// The ConnectivityBarrier's effect on dispatches, and their annotation.
 @Suite(.inNamespaces)
 struct ConnectivityBarrierTests {
-    @Test("B20, D13, P2: what was held goes out when the network is back, and says so; what was not held says nothing")
+    @Test("B20, D13, P2: held events are sent with an annotation when the network is back, and others without one")
     func heldAndSent() async throws {
         try await withSurroundings { scene, surroundings in
             try await surroundings.plugIn()
@@ -32,7 +32,7 @@ struct ConnectivityBarrierTests {
         }
     }
 
-    @Test("B20: with wifi_only a cellular link holds, and a flush overrides that")
+    @Test("B20: with wifi_only a cellular link blocks, but a flush passes")
     func wifiOnly() async throws {
         try await withSurroundings { scene, surroundings in
             try await surroundings.connect()
@@ -67,7 +67,7 @@ struct ConnectivityBarrierTests {
         }
     }
 
-    @Test("B20: wifi_only lets Wi-Fi and Ethernet through, and no other", arguments: ["wifi", "ethernet", "other"])
+    @Test("B20: wifi_only allows Wi-Fi and Ethernet only", arguments: ["wifi", "ethernet", "other"])
     func wifiOnlyKinds(kind: String) async throws {
         try await withSurroundings { scene, surroundings in
             try await surroundings.connect()
@@ -85,7 +85,7 @@ struct ConnectivityBarrierTests {
         }
     }
 
-    @Test("B3, D13: a start on a network holds nothing for it")
+    @Test("B3, D13: a start with a network does not annotate events as held")
     func startHoldsNothing() async throws {
         try await withSurroundings { scene, surroundings in
             try await surroundings.connect()
@@ -103,7 +103,7 @@ struct ConnectivityBarrierTests {
         }
     }
 
-    @Test("B21: a probe's answer opens the way where the kernel sees no connection, until the network changes")
+    @Test("B21: a successful probe opens the barrier although the kernel sees no connection, until the network changes")
     func probe() async throws {
         try await withSurroundings { scene, surroundings in
             let machine = surroundings.machine

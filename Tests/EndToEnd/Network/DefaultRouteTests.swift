@@ -6,7 +6,7 @@ struct DefaultRouteTests {
     private static let strict: JSON = ["network": ["require_default_route": true]]
     private static let route = "route add default via 10.77.0.1"
 
-    @Test("B20: with require_default_route the connection is there as long as the route is")
+    @Test("B20: with require_default_route the connection exists as long as the route")
     func routeComesAndGoes() async throws {
         try await withSurroundings { scene, surroundings in
             let machine = surroundings.machine
@@ -23,7 +23,7 @@ struct DefaultRouteTests {
     }
 
     @Test(
-        "B20: a route that the kernel drops without a word is gone all the same",
+        "B20: a route that the kernel drops silently is noticed",
         arguments: [
             ["link set wan0 down", "link set wan0 up"],
             ["address delete 10.77.0.2/24 dev wan0", "address add 10.77.0.2/24 dev wan0"],
@@ -44,7 +44,7 @@ struct DefaultRouteTests {
         }
     }
 
-    @Test("B21: the kind is that of the interface with the default route, also after another took its place")
+    @Test("B21: the kind is that of the interface with the default route, even after it is replaced")
     func replacedRoute() async throws {
         try await withSurroundings { scene, surroundings in
             let machine = surroundings.machine
@@ -69,7 +69,7 @@ struct DefaultRouteTests {
         }
     }
 
-    @Test("B21: a default route over several next hops lives as long as one of them")
+    @Test("B21: a default route with several next hops exists as long as one of them")
     func multipath() async throws {
         try await withSurroundings { scene, surroundings in
             let machine = surroundings.machine

@@ -2,7 +2,7 @@ import Testing
 
 /// Sending to nginx over TLS.
 @Suite struct NginxTLSTests {
-    @Test("K1: over TLS with an own authority and a client certificate, in HTTP/2 where the server speaks it")
+    @Test("K1: TLS with a private CA and a client certificate, over HTTP/2 if the server supports it")
     func http2() async throws {
         try await withNginx { scene, nginx, collector in
             let daemon = try await scene.daemon([
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("K1: several batches at once share one HTTP/2 connection once it is there, and each is answered by itself")
+    @Test("K1: concurrent batches share one HTTP/2 connection, and each gets its own answer")
     func multiplexing() async throws {
         try await withNginx { scene, nginx, collector in
             let settings: JSON = [
@@ -45,7 +45,8 @@ import Testing
         }
     }
 
-    @Test("K1: who shows no certificate is refused; the settings corrected, the events go")
+    @Test(
+        "K1: without a client certificate the batch is refused, and after correcting the settings the events are sent")
     func withoutClientCertificate() async throws {
         try await withNginx { scene, nginx, collector in
             let ca: JSON = ["ca_file": .string(nginx.certificates.authority)]
@@ -61,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("K1, D9: a server of an authority that is not trusted gets nothing, and the events wait")
+    @Test("K1, D9: a server with an untrusted certificate gets nothing, and the events stay pending")
     func untrusted() async throws {
         try await withNginx { scene, nginx, collector in
             let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.http2Endpoint("/events")])

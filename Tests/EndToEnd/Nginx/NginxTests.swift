@@ -3,7 +3,7 @@ import Testing
 
 /// Sending to nginx, an independent HTTP implementation.
 @Suite struct NginxTests {
-    @Test("K1: batches one after another use one connection, and each has a key of its own")
+    @Test("K1: consecutive batches use one connection, and each has its own key")
     func reuse() async throws {
         try await withNginx { scene, nginx, collector in
             let settings: JSON = ["endpoint": nginx.endpoint("/events"), "dispatch_limit": 10]
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("K1: the endpoint may be behind a Unix socket")
+    @Test("K1: the endpoint may be a Unix socket")
     func unixSocket() async throws {
         try await withNginx { scene, nginx, collector in
             let settings: JSON = ["endpoint": "http://collector.example/events", "unix_socket": nginx.socket]
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("K1: gunzip makes of a gzip body what was tracked")
+    @Test("K1: a gzip body decompresses to the tracked events")
     func gzip() async throws {
         try await withNginx { scene, nginx, collector in
             let settings: JSON = ["endpoint": nginx.endpoint("/kept"), "gzip": true, "format": "ndjson"]
@@ -50,7 +50,8 @@ import Testing
     }
 
     @Test(
-        "D6: client_max_body_size halves batches until they pass; one event over it is dead", arguments: [false, true])
+        "D6: client_max_body_size halves batches until they are accepted, and a single larger event is dead-lettered",
+        arguments: [false, true])
     func tooLarge(isHTTP2: Bool) async throws {
         try await withNginx { scene, nginx, collector in
             let endpoint = isHTTP2 ? nginx.http2Endpoint("/small") : nginx.endpoint("/small")
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("D5: 503 with Retry-After makes it wait as long as asked, at least")
+    @Test("D5: 503 with Retry-After causes at least the requested wait")
     func retryAfter() async throws {
         try await withNginx { scene, nginx, collector in
             let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.endpoint("/busy")])
@@ -86,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("D3, D5: once the 503s end, all that waited is delivered, in order and once")
+    @Test("D3, D5: after the 503s end all pending events are delivered once and in order")
     func maintenance() async throws {
         try await withNginx { scene, nginx, collector in
             try nginx.setDown(true)
@@ -100,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("D3: 301 is not followed, and the events wait")
+    @Test("D3: 301 is not followed, and the events stay pending")
     func redirect() async throws {
         try await withNginx { scene, nginx, collector in
             let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.endpoint("/moved")])
@@ -111,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("D3: 502 of a proxy whose server is gone is tried again until that is back")
+    @Test("D3: 502 of a proxy without its server is retried until the server is back")
     func deadUpstream() async throws {
         try await withNginx { scene, nginx, collector in
             let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.endpoint("/behind")])

@@ -9,7 +9,7 @@ import Testing
         document = try Documentation.text("Protocol.md")
     }
 
-    @Test("Every example of Docs/Protocol.md happens as it is written")
+    @Test("Every example of Docs/Protocol.md works as written")
     func replay() async throws {
         let exchanges = try Exchange.all(in: document)
         let configuration = try #require(Documentation.blocks("json", in: document).first)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "What follows from the declarations is written: tables, and the clients' calls; else Tools/protocol writes it")
+        "The generated tables and clients' calls are up to date (Tools/protocol writes them)")
     func written() async throws {
         let root = URL(filePath: #filePath).appending(path: "../../../..").standardized.path
         let folder = try TemporaryDirectory()
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("The table of reasons has every reason, and no other")
+    @Test("The table of reasons is complete")
     func reasons() async throws {
         let described = try await withDiscovery { Set($0["components"]["errors"].members.keys) }
         let section = document.split(separator: "| reason | meaning |")[1].prefix { $0 != "#" }

@@ -3,7 +3,7 @@ import Testing
 /// Queues of dispatchers that are no longer configured.
 @Suite struct OrphanTests {
     @Test(
-        "Q3: the queue of a removed dispatcher is listed, and a dispatcher named as its successor takes it over, once")
+        "Q3: the queue of a removed dispatcher is listed, and its named successor takes it over once")
     func renamed() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -2,7 +2,7 @@ import Testing
 
 /// Operations on pending events.
 @Suite struct QueueTests {
-    @Test("peek shows the next events as they are stored, and takes none")
+    @Test("peek lists the next events as stored, without removing them")
     func peek() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("P1, F2: a purge drops what waits and counts it, ends the flush that waits for it, and survives kill -9")
+    @Test("P1, F2: a purge drops and counts pending events, ends a flush that waits for them, and survives SIGKILL")
     func purge() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("A purge leaves what is on its way")
+    @Test("A purge does not drop events in flight")
     func purgeInFlight() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -2,7 +2,7 @@ import Testing
 
 /// The limits after which an event is dead-lettered.
 @Suite struct AttemptLimitTests {
-    @Test("D9: after max_attempts an event is dead, and the next one goes")
+    @Test("D9: after max_attempts an event is dead-lettered, and the next one is sent")
     func maxAttempts() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "D9: an answer that the destination is away or overloaded charges no attempt",
+        "D9: an answer that the destination is unavailable or overloaded charges no attempt",
         arguments: [408, 429, 502, 503, 504])
     func outage(status: Int) async throws {
         try await withScene { scene in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("D9: after max_retry_age an event is dead, counted from its first charged attempt")
+    @Test("D9: an event is dead-lettered max_retry_age after its first charged attempt")
     func maxRetryAge() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

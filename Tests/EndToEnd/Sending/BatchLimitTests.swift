@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("D1: events of many sizes fill each batch as far as it goes, and stay in order")
+    @Test("D1: events of many sizes fill each batch as far as possible, and stay in order")
     func byteLimitIsUsed() async throws {
         try await withScene { scene in
             let limit = 2_000

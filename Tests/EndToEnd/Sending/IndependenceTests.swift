@@ -2,7 +2,7 @@ import Testing
 
 /// Dispatchers that do not delay each other.
 @Suite struct IndependenceTests {
-    @Test("One dead dispatcher: the other gets everything, and its queue is empty in the end")
+    @Test("With one dead destination the other dispatcher delivers everything")
     func oneDeadDispatcher() async throws {
         try await withScene { scene in
             let (alive, dead) = (try scene.collector(), try scene.collector(listening: false))
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("A dispatcher whose collector never answers holds up no other")
+    @Test("A collector that never answers delays no other dispatcher")
     func oneSilentDispatcher() async throws {
         try await withScene { scene in
             let (alive, silent) = (try scene.collector(), try scene.collector())
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("Q3: after kill -9 each dispatcher goes on from its own place")
+    @Test("Q3: after SIGKILL each dispatcher continues at its own position")
     func ownPlaceAfterKill() async throws {
         try await withScene { scene in
             let (fast, slow) = (try scene.collector(), try scene.collector())

@@ -2,7 +2,7 @@ import Testing
 
 /// Order with several batches in flight.
 @Suite struct OrderPerKeyTests {
-    @Test("Q2: an event waits for an unfinished older one with its key, and others pass by")
+    @Test("Q2: an event waits for an unsettled older one with its key, and others pass it")
     func waitsForItsKey() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("Q2: so many batches are in flight, and no more")
+    @Test("Q2: at most in_flight batches are in flight")
     func noMore() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("Q2, Q3: kill -9 over gaps: what is unfinished comes again, what is settled does not, order holds per key")
+    @Test("Q2, Q3: after SIGKILL with gaps only unsettled events are sent again, in order per key")
     func killedOverGaps() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Q2: many keys, failures now and then: each key arrives in order, nothing is lost")
+    @Test("Q2: with many keys and occasional failures each key arrives in order, and nothing is lost")
     func manyKeys() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

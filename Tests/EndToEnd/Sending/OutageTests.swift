@@ -6,7 +6,7 @@ import Testing
     /// Retries so late that a test can observe the wait. The wait is random between 0 and this value (D4).
     static let slow: JSON = ["backoff": ["base_ms": 100_000_000, "cap_ms": 100_000_000]]
 
-    @Test("D3: a refused connection keeps the events; the collector back, they come once and in order")
+    @Test("D3: events survive refused connections, and are delivered once and in order when the collector is back")
     func downAndUpAgain() async throws {
         try await withScene { scene in
             let collector = try scene.collector(listening: false)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("B28, D8: the wait is the closed BackoffBarrier with its cause and the time of the next attempt")
+    @Test("B28, D8: during a backoff the BackoffBarrier is closed, with its cause and the time of the next attempt")
     func waitIsVisible() async throws {
         try await withScene { scene in
             let collector = try scene.collector(listening: false)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("P5: 503 and then 200: the same events come again under the same ids, and are sent once")
+    @Test("P5: after 503 and 200 the same events were sent with the same ids, and count as sent once")
     func unavailableThenAccepted() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("D3: a connection that is cut in place of an answer is retried, and charges no attempt")
+    @Test("D3: a connection closed instead of an answer is retried without charge")
     func cutConnection() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("D3, D9: an answer that comes after the timeout counts for nothing: not for its own batch, nor for the next")
+    @Test("D3, D9: an answer after the timeout affects neither its own batch nor the next")
     func lateAnswer() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("D5: waits do not outlive a restart")
+    @Test("D5: backoffs end with a restart")
     func restartEndsTheWait() async throws {
         try await withScene { scene in
             let collector = try scene.collector(listening: false)
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("A collector that goes down between two batches stops nothing for good")
+    @Test("Delivery continues after a collector was down between two batches")
     func downBetweenBatches() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

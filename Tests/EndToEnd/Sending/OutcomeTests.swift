@@ -3,7 +3,7 @@ import Testing
 /// The outcome of events for each kind of answer.
 @Suite struct OutcomeTests {
     @Test(
-        "D3: 400, 401, 403, 410 and 422 are final: dead, and the next event goes on",
+        "D3: 400, 401, 403, 410 and 422 dead-letter the event, and the next one is sent",
         arguments: [400, 401, 403, 410, 422])
     func finalStatuses(status: Int) async throws {
         try await withScene { scene in
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("D3: any other answer is tried again", arguments: [302, 304, 404, 408, 429, 500, 502, 503])
+    @Test("D3: any other answer is retried", arguments: [302, 304, 404, 408, 429, 500, 502, 503])
     func retriedStatuses(status: Int) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("D3: retry_for_status_codes comes before the table, both ways")
+    @Test("D3: retry_for_status_codes overrides the table in both directions")
     func ownStatusCodes() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("D3: with retry_failed_requests off the first failure is the last")
+    @Test("D3: with retry_failed_requests off the first failure is final")
     func retriesOff() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("P1: a whole batch that is refused is dead, each event counted")
+    @Test("P1: a refused batch is dead-lettered, and each event is counted")
     func wholeBatchIsCounted() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -5,7 +5,7 @@ import Testing
     private static let limit: JSON = ["byte_limit": 1_000]
     private static let large: JSON = ["text": .string(String(repeating: "x", count: 1_000))]
 
-    @Test("D2: an event over byte_limit goes alone and in its place")
+    @Test("D2: an event over byte_limit is sent alone and in order")
     func goesAlone() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("D2: without an answer it waits like any other, and those behind it wait with it")
+    @Test("D2: without an answer an oversize event is retried like any other, and later events wait")
     func outage() async throws {
         try await withScene { scene in
             let collector = try scene.collector(listening: false)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "D2: after an answer that is no success it is dead, and never sent again",
+        "D2: after any answer except success an oversize event is dead-lettered",
         arguments: [ScriptedAnswer.status(503), .status(413)])
     func neverRetried(answer: ScriptedAnswer) async throws {
         try await withScene { scene in
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("D2: it never overtakes: what is before it is tried again first")
+    @Test("D2: an oversize event never overtakes earlier events that are retried")
     func neverOvertakes() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -3,7 +3,7 @@ import Testing
 /// A proxy between the daemon and its collector, set in the environment.
 @Suite struct ProxyTests {
     @Test(
-        "D5, D9: a proxy that refuses to connect is told by its status, its Retry-After counts, and nothing is charged",
+        "D5, D9: a refusing proxy is reported with its status, its Retry-After applies, and nothing is charged",
         arguments: [407, 403, 503])
     func refuses(status: Int) async throws {
         try await withScene { scene in
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "no_proxy counts as it does for curl",
+        "no_proxy works as in curl",
         arguments: [["no_proxy": "*"], ["no_proxy": "", "NO_PROXY": "collector.invalid"], ["NO_PROXY": "*"]])
     func exceptions(environment: [String: String]) async throws {
         try await withScene { scene in

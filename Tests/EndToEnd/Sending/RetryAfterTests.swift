@@ -3,7 +3,7 @@ import Testing
 
 /// The header Retry-After.
 @Suite struct RetryAfterTests {
-    @Test("D5: Retry-After in seconds is a floor for the wait, and new events do not shorten it")
+    @Test("D5: Retry-After in seconds is the minimum wait, and new events do not shorten it")
     func seconds() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("D5: `headgate retry` ends a wait, Retry-After included, and the log says so")
+    @Test("D5: `headgate retry` ends a backoff including Retry-After, and is logged")
     func operatorsRetry() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("D5: a wait always ends by itself, and then all go, in order")
+    @Test("D5: a backoff always ends by itself, and then all events are sent in order")
     func endsByItself() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("D5: Retry-After as an HTTP date is one too")
+    @Test("D5: Retry-After may be an HTTP date")
     func date() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "D5: it counts for at most an hour",
+        "D5: Retry-After applies for at most an hour",
         arguments: ["7200", "99999999999999999999", "Fri, 31 Dec 2199 23:59:59 GMT"])
     func atMostAnHour(value: String) async throws {
         try await withScene { scene in
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "D5: what is no Retry-After is ignored", arguments: ["soon", "-5", "1e3", "", "Fri, 99 Foo 2031", "3 seconds"])
+        "D5: an invalid Retry-After is ignored", arguments: ["soon", "-5", "1e3", "", "Fri, 99 Foo 2031", "3 seconds"])
     func invalid(value: String) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("D5: the wait is that of the whole dispatcher, and of no other")
+    @Test("D5: a backoff applies to the whole dispatcher, and to no other")
     func ofItsDispatcher() async throws {
         try await withScene { scene in
             let (limited, free) = (try scene.collector(), try scene.collector())

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("D6: halves of halves, as often as it takes, without a wait")
+    @Test("D6: batches are halved repeatedly without a wait")
     func halvesOfHalves() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("D6: a single event with 413 is dead, and the next one goes")
+    @Test("D6: a single event answered with 413 is dead-lettered, and the next one is sent")
     func single() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("D6: the smaller limit is remembered, and grows again with success")
+    @Test("D6: the smaller limit is remembered, and grows with each success")
     func growsAgain() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

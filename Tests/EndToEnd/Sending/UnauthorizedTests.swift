@@ -2,7 +2,9 @@ import Testing
 
 /// A wrong key is an error of the configuration, not of the event.
 @Suite struct UnauthorizedTests {
-    @Test("D7: on_unauthorized pause holds on 401 and 403 until resume; nothing is dead", arguments: [401, 403])
+    @Test(
+        "D7: on_unauthorized pause blocks after 401 and 403 until a resume, without dead letters",
+        arguments: [401, 403])
     func heldUntilResume(status: Int) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -21,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("D7: a change of its settings lets it go, too; one of another dispatcher does not")
+    @Test("D7: a change of the dispatcher's settings also opens it, but not one of another dispatcher")
     func heldUntilChange() async throws {
         try await withScene { scene in
             let (collector, other) = (try scene.collector(), try scene.collector())
@@ -45,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("D7: a flush does not send what is held so")
+    @Test("D7: a flush does not pass that block")
     func flushDoesNotPass() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -60,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("D7: by default such an event is dead")
+    @Test("D7: by default such an event is dead-lettered")
     func deadByDefault() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

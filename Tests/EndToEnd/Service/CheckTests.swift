@@ -3,7 +3,7 @@ import Testing
 
 /// `headgated --check`, and invalid configurations.
 @Suite struct CheckTests {
-    @Test("S2: --check of a good configuration exits with 0 and touches nothing")
+    @Test("S2: --check of a valid configuration exits with 0 and changes nothing")
     func goodConfiguration() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("K4: the configuration of Docs/Guides/NATS.md is without fault")
+    @Test("K4: the configuration in Docs/Guides/NATS.md is valid")
     func documentedConfiguration() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("S2: --check tells every fault with its path and exits with 1")
+    @Test("S2: --check reports every error with its path and exits with 1")
     func everyFault() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("S2: an unknown key is a fault that names the closest known key, and a warning with `lenient`")
+    @Test("S2: an unknown key is an error that names the closest known key, and a warning with `lenient`")
     func unknownKey() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "S2, K2: --check refuses what a start refuses: files that collide, a folder, a doubled name, a place that cannot be"
+        "S2, K2: --check rejects what a start rejects: colliding files, folders, duplicate names, impossible paths"
     )
     func asAStart() async throws {
         try await withScene { scene in
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("S2: what is not JSON, or not there, is told", arguments: ["{\"dispatchers\": ", "[]", ""])
+    @Test("S2: invalid JSON and a missing file are reported", arguments: ["{\"dispatchers\": ", "[]", ""])
     func notJSON(text: String) async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("S2: a daemon does not start with a faulty configuration")
+    @Test("S2: a daemon does not start with an invalid configuration")
     func doesNotStart() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()

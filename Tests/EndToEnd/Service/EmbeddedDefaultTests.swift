@@ -3,7 +3,7 @@ import Testing
 
 /// `headgated` without a configuration.
 @Suite struct EmbeddedDefaultTests {
-    @Test("With no configuration, events land in $STATE_DIRECTORY/events.ndjson")
+    @Test("Without a configuration events are written to $STATE_DIRECTORY/events.ndjson")
     func stateDirectory() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -13,7 +13,9 @@ import Testing
         }
     }
 
-    @Test("Without $STATE_DIRECTORY it is $XDG_STATE_HOME/headgate, the socket in $XDG_RUNTIME_DIR/headgate")
+    @Test(
+        "Without $STATE_DIRECTORY the folder is $XDG_STATE_HOME/headgate, and the socket is in $XDG_RUNTIME_DIR/headgate"
+    )
     func userDirectories() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -26,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("--socket and --data win over the environment")
+    @Test("--socket and --data have precedence over the environment")
     func commandLineWins() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -39,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("The line `headgated ready` tells the socket's path")
+    @Test("The line `headgated ready` has the socket's path")
     func readyLine() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("The tools, too, open /dev/null for closed standard descriptors", arguments: ["<&-", "2>&-", "<&- 2>&-"])
+    @Test("The tools also open /dev/null for closed standard descriptors", arguments: ["<&-", "2>&-", "<&- 2>&-"])
     func closedDescriptorsOfTools(closed: String) async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": ["archive": ["kind": "file", "path": "a.ndjson"]]])
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("A daemon whose parent blocked and ignored its signals stops and reloads as asked")
+    @Test("A daemon whose parent blocked and ignored signals still stops and reloads")
     func blockedSignals() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("A console whose parent blocked and ignored its signals stops as asked")
+    @Test("A console whose parent blocked and ignored signals still stops")
     func blockedSignalsOfConsole() async throws {
         try await withScene { scene in
             let log = scene.directory.path("console.log")

@@ -7,7 +7,7 @@ import Testing
         daemon.log.split(separator: "\n").compactMap { try? JSON(parsing: String($0)) }.filter(\.isObject)
     }
 
-    @Test("O4: as JSON each loss is an object with its reason; a burst is one line; the readiness line is as always")
+    @Test("O4: in JSON each loss is an object with its reason, a burst is one line, and the readiness line stays text")
     func json() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("O4: as text it is the line that Docs/Operations.md has, and what is refused is told")
+    @Test("O4: in text a loss is the line documented in Docs/Operations.md, and refusals are logged")
     func text() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "O4: settings that keep a daemon from starting are told as JSON where they ask for it; --check knows the words")
+        "O4: errors that prevent a start are logged as JSON if configured, and --check validates the log settings")
     func failures() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()

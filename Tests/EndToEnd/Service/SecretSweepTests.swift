@@ -6,7 +6,7 @@ import Testing
     /// The prefix of every secret.
     private static let mark = "s3cret"
 
-    @Test("X4: secrets from everywhere, repeated by the server in its refusal, are found nowhere")
+    @Test("X4: secrets from every source, repeated in the server's refusal, appear nowhere")
     func sweep() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("X4: settings that are refused are not quoted with the secrets in them")
+    @Test("X4: secrets in rejected settings are not quoted")
     func refusedSettings() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())

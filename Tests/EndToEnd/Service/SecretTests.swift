@@ -2,7 +2,7 @@ import Testing
 
 /// X4: secrets go only where they are needed.
 @Suite struct SecretTests {
-    @Test("X4: secrets reach the collector, and neither config.get, status, the lists nor the log")
+    @Test("X4: secrets reach the collector, and appear neither in config.get, status and lists nor in the log")
     func secretsStaySecret() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("A secret that is not there holds the events and is named; once it is there they are sent")
+    @Test("A missing secret blocks the events and is named, and they are sent once it exists")
     func missingSecret() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -3,7 +3,7 @@ import Testing
 
 /// Notifications to the service manager that started the daemon (sd_notify(3), sd-daemon(3)).
 @Suite struct ServiceManagerTests {
-    @Test("It tells when it is ready, reloads, is ready again, and stops")
+    @Test("The daemon notifies the manager of readiness, reloads and its stop")
     func life() async throws {
         try await withScene { scene in
             let manager = try NotifySocket(scene.directory.path("notify"))
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("It keeps a watchdog quiet, also under an abstract name")
+    @Test("The daemon serves the watchdog, even at an abstract address")
     func watchdog() async throws {
         try await withScene { scene in
             let manager = try NotifySocket("@" + scene.directory.path("notify"))
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("A watchdog that is meant for another process, or no manager at all, changes nothing")
+    @Test("A watchdog for another process, or no manager, has no effect")
     func notMeant() async throws {
         try await withScene { scene in
             let manager = try NotifySocket(scene.directory.path("notify"))
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Protocol, Socket: it serves on a socket that it inherits, opens none of its own, and leaves the file")
+    @Test("Protocol, Socket: the daemon serves an inherited socket, opens no other, and leaves the file")
     func socketActivation() async throws {
         try await withScene { scene in
             let path = scene.directory.path("activated.sock")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("Protocol, Socket: an inherited socket that is removed is made again at its path")
+    @Test("Protocol, Socket: a removed inherited socket is recreated at its path")
     func removedActivation() async throws {
         try await withScene { scene in
             let path = scene.directory.path("activated.sock")
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("Protocol, Socket: descriptors that are meant for another process are none of its")
+    @Test("Protocol, Socket: descriptors for another process are ignored")
     func foreignActivation() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("Where its standard error is the journal, each entry of the log has its level in front")
+    @Test("If standard error is the journal, each log entry begins with its level")
     func levels() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()

@@ -6,7 +6,7 @@ import Testing
     private static let noFlush: JSON = ["flush_on": ["start": false, "shutdown": false]]
 
     @Test(
-        "D11: on SIGTERM what is in flight finishes, the rest stays stored, the exit code is 0",
+        "D11: on SIGTERM batches in flight finish, the rest stays stored, and the exit code is 0",
         arguments: [SIGTERM, SIGINT])
     func inFlightFinishes(signal: Int32) async throws {
         try await withScene { scene in
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("D11: the stop is bounded by shutdown_timeout_ms; what was in flight comes again under its ids")
+    @Test("D11: the stop is limited by shutdown_timeout_ms, and interrupted events are sent again with their ids")
     func stopIsBounded() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("D11, P1: a disk that hangs holds up no stop: the log says so, and what was acknowledged is there afterwards")
+    @Test("D11, P1: a hanging disk does not delay the stop, is logged, and loses no acknowledged event")
     func diskHangs() async throws {
         try await withScene { scene in
             let fault = try await MachineFault.hangingSync(in: scene.directory.path)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("P1: who tracks while the daemon stops loses nothing that was acknowledged")
+    @Test("P1: no acknowledged event is lost by tracking during a stop")
     func stoppedWhileTracking() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("D11: while it stops, events are refused as shutting_down, status is not ready, and a ping is answered")
+    @Test("D11: during a stop events are refused as shutting_down, status is not ready, and pings are answered")
     func refusesWhileStopping() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test("D11: a flush that somebody waits for is answered on SIGTERM")
+    @Test("D11: a waiting flush is answered on SIGTERM")
     func flushAnswered() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: Self.noFlush)

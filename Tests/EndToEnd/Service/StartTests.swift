@@ -16,7 +16,7 @@ import Testing
         return (daemon, process, pipe)
     }
 
-    @Test("S3: SIGHUP during the start is held until the daemon follows it; a pipe cannot be read again")
+    @Test("S3: SIGHUP during the start is handled after it, and a pipe cannot be read again")
     func reloadDuringStart() async throws {
         try await withScene { scene in
             let (daemon, process, pipe) = try await start(scene)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("D11: a daemon that is asked to stop while it starts ends at once, with 0", arguments: [SIGTERM, SIGINT])
+    @Test("D11: a stop during the start ends the daemon at once, with 0", arguments: [SIGTERM, SIGINT])
     func stopDuringStart(signal: Int32) async throws {
         try await withScene { scene in
             let (_, process, pipe) = try await start(scene)

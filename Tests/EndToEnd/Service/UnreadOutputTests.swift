@@ -6,7 +6,7 @@ import Testing
     /// Starts a program with a standard error that is not read.
     private static let launcher = ["/bin/sh", "-c", #"pipe=$1; shift; exec "$@" 2>"$pipe""#, "sh"]
 
-    @Test("O4: a daemon whose standard error nobody reads serves all the same, and says later what it dropped")
+    @Test("O4: a daemon with an unread standard error serves its clients, and reports dropped lines later")
     func daemon() async throws {
         try await withScene { scene in
             let pipe = try UnreadPipe(scene.directory.path("errors"))
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("O4: once standard error is read again, one line says how many lines were dropped, and a metric counts them")
+    @Test("O4: when standard error is read again one line reports the dropped lines, and a metric counts them")
     func readAgain() async throws {
         try await withScene { scene in
             let pipe = try UnreadPipe(scene.directory.path("errors"))
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("A service manager that reads none of its messages delays nothing")
+    @Test("A service manager that does not read its messages delays nothing")
     func serviceManager() async throws {
         try await withScene { scene in
             let path = scene.directory.path("notify")

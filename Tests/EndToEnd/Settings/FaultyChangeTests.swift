@@ -3,7 +3,7 @@ import Testing
 
 /// Invalid changes of the settings, which have no effect.
 @Suite struct FaultyChangeTests {
-    @Test("S2: a faulty reload changes nothing, and every fault is told with its path")
+    @Test("S2: an invalid reload has no effect, and every error is reported with its path")
     func faultyReload() async throws {
         try await withScene { scene in
             let (collector, other) = (try scene.collector(), try scene.collector())
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("S2: SIGHUP with a file that is no JSON leaves the service as it was, and is in the log")
+    @Test("S2: SIGHUP with invalid JSON has no effect and is logged")
     func unreadableFile() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("S2: a patch with one fault is refused whole")
+    @Test("S2: a patch with one error is rejected as a whole")
     func faultyPatch() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("S5: an unknown operator, an unknown rule and a circle of rules are faults")
+    @Test("S5: an unknown operator, an unknown rule and a cycle of rules are errors")
     func faultyRules() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("S2: an unknown key is refused; with `lenient` it is a warning in status until it is gone")
+    @Test("S2: an unknown key is rejected, and with `lenient` it is a warning in status until it is removed")
     func unknownKey() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

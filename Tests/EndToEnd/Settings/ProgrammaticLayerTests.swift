@@ -2,7 +2,7 @@ import Testing
 
 /// The effect of `config.set` and its duration.
 @Suite struct ProgrammaticLayerTests {
-    @Test("S1: config.set wins over the file, is in force at once, and null takes it away again")
+    @Test("S1: config.set has precedence over the file, applies at once, and null removes a value")
     func setAndTakenAway() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("S1: what is set with persist survives kill -9, what is set without does not")
+    @Test("S1: settings with persist survive SIGKILL, and others do not")
     func persisted() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("S1, B7: a barrier that is set and persisted holds after a restart too")
+    @Test("S1, B7: a persisted barrier is in force after a restart")
     func persistedBarrier() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "S1: what was persisted is in force before the store is opened, and a part that no longer fits takes nothing with it"
+        "S1: persisted settings apply before the store is opened, and an invalid part does not affect the others"
     )
     func readBeforeTheStore() async throws {
         try await withScene { scene in

@@ -3,7 +3,7 @@ import Testing
 
 /// Settings that change while the service runs.
 @Suite struct ReloadTests {
-    @Test("S3: settings change again and again while a client tracks: nothing lost, nothing doubled, all in order")
+    @Test("S3: repeated changes of settings during tracking lose and duplicate nothing, and keep the order")
     func whileTracking() async throws {
         try await withScene { scene in
             let (one, two) = (try scene.collector(), try scene.collector())
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("S3: a batch that is on its way when its dispatcher changes is settled once")
+    @Test("S3: a batch in flight during a change of its dispatcher is settled once")
     func batchOnItsWay() async throws {
         try await withScene { scene in
             let (old, new) = (try scene.collector(), try scene.collector())
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("S3: SIGHUP reads the file again; Q3: a dispatcher that is new begins with the newest event")
+    @Test("S3: SIGHUP reloads the file; Q3: a new dispatcher begins with the newest event")
     func hangUp() async throws {
         try await withScene { scene in
             let (one, two) = (try scene.collector(), try scene.collector())
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("Q3: the queue of a dispatcher that goes is kept, and comes back with it")
+    @Test("Q3: the queue of a removed dispatcher is kept and restored with it")
     func goesAndComesBack() async throws {
         try await withScene { scene in
             let (one, two) = (try scene.collector(), try scene.collector())
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("S3: a reload of a file that is as it was changes nothing")
+    @Test("S3: a reload of an unchanged file has no effect")
     func nothingChanged() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

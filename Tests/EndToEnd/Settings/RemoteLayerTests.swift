@@ -2,7 +2,8 @@ import Testing
 
 /// Settings that come from an HTTP server.
 @Suite struct RemoteLayerTests {
-    @Test("S1: the remote layer wins over the file and is asked for again by its ETag; a new one is put in force")
+    @Test(
+        "S1: the remote layer has precedence over the file, is polled with its ETag, and a new version is put in force")
     func fetchedAndRefreshed() async throws {
         try await withScene(waitsLong: true) { scene in
             let (collector, server) = (try scene.collector(), try scene.collector())
@@ -24,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("S1: when the server is gone at the start, the copy on disk is the remote layer")
+    @Test("S1: without the server at the start the copy on disk is the remote layer")
     func cachedCopy() async throws {
         try await withScene { scene in
             let (collector, server) = (try scene.collector(), try scene.collector())
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "S2: remote settings that are faulty, no object or an error leave the ones before in force",
+        "S2: invalid remote settings or an error leave the previous ones in force",
         arguments: [
             ScriptedAnswer(
                 headers: ["ETag: \"bad\""], body: #"{"dispatchers":{"collect":{"dispatch_limit":"three"}}}"#),
@@ -69,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("S1: without a server and without a copy the service runs by its file")
+    @Test("S1: without a server and a copy the service uses its file")
     func neverThere() async throws {
         try await withScene { scene in
             let (collector, server) = (try scene.collector(), try scene.collector(listening: false))

@@ -2,7 +2,7 @@ import Testing
 
 /// The requests and answers of `Fixtures/exchanges.json`, over a real socket.
 @Suite struct ExchangeTests {
-    @Test("Every exchange of the fixtures is answered as written, and the connection stays")
+    @Test("Every exchange of the fixtures is answered as specified, and the connection stays open")
     func exchanges() async throws {
         try await withScene { scene in
             let client = try await scene.daemon(sendingTo: scene.collector()).connect()
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "The id of a request comes back as it was written",
+        "The id of a request is returned unchanged",
         arguments: [
             "12345678901234567890123", "1.0", "1e3", "-0", #""ä""#,
         ])
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("Notifications do their work unanswered; those that fail are counted")
+    @Test("Notifications are carried out without an answer, and failures are counted")
     func notifications() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -5,7 +5,7 @@ import Testing
     private static let ping = #"{"jsonrpc":"2.0","id":1,"method":"ping"}"#
     private static let pong: JSON = ["jsonrpc": "2.0", "id": 1, "result": [:]]
 
-    @Test("A line may come in any pieces, down to single bytes")
+    @Test("A line may arrive in any pieces, down to single bytes")
     func pieces() async throws {
         try await withScene { scene in
             let client = try await scene.daemon(sendingTo: scene.collector()).connect()
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("CR LF ends a line, blank lines are nothing")
+    @Test("CR LF ends a line, and blank lines are ignored")
     func lineEnds() async throws {
         try await withScene { scene in
             let client = try await scene.daemon(sendingTo: scene.collector()).connect()
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("Who half-closes still gets all answers; then the server closes")
+    @Test("A half-closed client gets all answers, then the server closes")
     func halfClose() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("Who half-closes gets also what takes time to answer; then the server closes")
+    @Test("A half-closed client also gets late answers, then the server closes")
     func halfCloseBeforeAnswer() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "Who half-closes without a last LF gets all answers to the last line; then the server closes",
+        "A half-closed client without a last LF gets the answer to its last line, then the server closes",
         arguments: [
             (ping, pong), ("[\(ping),\(ping),\(ping)]", [pong, pong, pong]),
             (#"[\#(ping),{"jsonrpc":"2.0","id":1,"method":"flush","params":{"wait":true}}]"#, [pong, ["id": 1]]),
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("A line over the limit is line_too_long once; the rest of it is skipped and the connection stays")
+    @Test("A line over the limit gets line_too_long once, its rest is skipped, and the connection stays open")
     func longLine() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("A line of just the limit is taken, one byte more is too long")
+    @Test("A line of exactly the limit is accepted, and one byte more is too long")
     func exactLimit() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(
-        "The end of a line does not count for its limit, be it CR LF, and in whatever pieces it comes",
+        "The line ending does not count towards the limit, even as CR LF and in any pieces",
         arguments: [
             Pieces(lengths: [1_024], end: ["\r\n"], isTaken: true),
             Pieces(lengths: [1_024], end: ["\r", "\n"], isTaken: true),
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("X2: nesting over max_depth is refused as limit with id null, and counted; up to it, it is taken")
+    @Test("X2: nesting over max_depth is refused as limit with id null and counted, and nesting up to it is accepted")
     func depth() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: ["limits": ["max_depth": 10]])

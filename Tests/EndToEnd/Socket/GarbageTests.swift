@@ -2,7 +2,7 @@ import Testing
 
 /// X3: arbitrary bytes at any time. Other clients must not be affected.
 @Suite struct GarbageTests {
-    @Test("X3: garbage of every kind harms nobody else", arguments: Garbage.allCases)
+    @Test("X3: garbage of every kind does not affect other clients", arguments: Garbage.allCases)
     func garbage(kind: Garbage) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("X3: after garbage on it a connection still works", arguments: Garbage.allCases.filter(\.isLines))
+    @Test("X3: a connection still works after garbage", arguments: Garbage.allCases.filter(\.isLines))
     func connectionStays(kind: Garbage) async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("X2: a client that never reads its answers holds up no other and is bounded")
+    @Test("X2: a client that never reads its answers is bounded and delays no other")
     func neverReading() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("X3: connections that come and go by the hundred leave nothing behind")
+    @Test("X3: hundreds of short connections leak nothing")
     func comeAndGo() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -3,7 +3,7 @@ import Testing
 
 /// The methods `hello`, `ping` and `status`.
 @Suite struct HandshakeTests {
-    @Test("hello tells the server, the protocol, a session and the limits of the configuration")
+    @Test("hello returns the server, the protocol, a session and the configured limits")
     func hello() async throws {
         try await withScene { scene in
             let limits: JSON = ["max_line_bytes": 50_000, "max_depth": 20]
@@ -36,7 +36,7 @@ import Testing
     private static let track = #"{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"x"}}"#
 
     @Test(
-        "Protocol, hello: it comes first, and once: later it is a conflict",
+        "Protocol, hello: hello must be the first request, and a later one is a conflict",
         arguments: [
             #"{"jsonrpc":"2.0","id":1,"method":"hello","params":\#(shop)}"#,
             #"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, track, "[\(track)]",
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Protocol, hello: in a batch behind track it is a conflict, before it it is not")
+    @Test("Protocol, hello: in a batch hello after track is a conflict, and before it is not")
     func inBatch() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("Protocol, hello: after one that was refused another is taken")
+    @Test("Protocol, hello: after a refused hello another one is accepted")
     func afterRefusal() async throws {
         try await withScene { scene in
             let client = try await scene.daemon(sendingTo: scene.collector()).connect()
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("Protocol, hello, Q7: one that comes too late changes neither namespace nor name")
+    @Test("Protocol, hello, Q7: a late hello changes neither namespace nor name")
     func changesNothing() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("hello is optional; two sessions are told apart")
+    @Test("hello is optional, and two sessions are distinguished")
     func optional() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("status has what a person asks first")
+    @Test("status has the most important information")
     func status() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: ["durability": "normal"])

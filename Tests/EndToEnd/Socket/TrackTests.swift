@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("Acknowledgements of one connection come in the order sent")
+    @Test("Acknowledgements of one connection come in the order of its requests")
     func acknowledgementsInOrder() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("Acknowledgements of one connection come in the order sent, also those of batches and of track_many")
+    @Test("Acknowledgements of one connection come in order, including batches and track_many")
     func acknowledgementsOfBatchesInOrder() async throws {
         try await withScene { scene in
             let client = try await scene.daemon(sendingTo: scene.collector()).connect()
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(
-        "A wrong member of track is refused with its path",
+        "An invalid member of track is refused with its path",
         arguments: [
             (#"{}"#, "event"), (#"{"event":""}"#, "event"), (#"{"event":7}"#, "event"), (#"{"event":null}"#, "event"),
             (#"{"event":"x","data":[]}"#, "data"), (#"{"event":"x","data":"d"}"#, "data"),
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("track_many is all or none: one wrong event, told with its path, and nothing is stored")
+    @Test("track_many is all or none: one invalid event is reported with its path, and nothing is stored")
     func allOrNone() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())

@@ -3,7 +3,7 @@ import Testing
 
 /// A data directory belongs to one daemon, and other users cannot read it.
 @Suite struct DataDirectoryTests {
-    @Test("Q9: a second daemon on the same data directory fails with a clear message; the first goes on")
+    @Test("Q9: a second daemon on the same data directory fails with a clear message, and the first continues")
     func secondDaemonOnTheSameData() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("A second daemon on the same socket fails with a clear message; the first goes on")
+    @Test("A second daemon on the same socket fails with a clear message, and the first continues")
     func secondDaemonOnTheSameSocket() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("A left-over socket that nobody answers on is replaced")
+    @Test("A left-over socket without a listener is replaced")
     func leftOverSocket() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -110,7 +110,7 @@ import Testing
 /// A data directory with a damaged store.
 @Suite struct DamagedFileTests {
     @Test(
-        "Q8: a damaged store is set aside and told of, and the daemon goes on with a fresh one, its numbers ahead",
+        "Q8: a damaged store is set aside and reported, and the daemon continues with a new one and higher numbers",
         arguments: ["log": "log", "sqlite": "events.db"])
     func setAside(_ kind: String, _ name: String) async throws {
         try await withScene { scene in

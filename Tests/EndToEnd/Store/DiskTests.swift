@@ -4,7 +4,7 @@ import Testing
 /// Disks that are full or read-only, and data written by a newer version.
 @Suite struct DiskTests {
     @Test(
-        "Q8: on a full disk events are refused with storage; with room again they are taken, without a restart",
+        "Q8: on a full disk events are refused with storage, and accepted without a restart when there is room",
         .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"), arguments: ["log", "sqlite"])
     func fullDisk(_ kind: String) async throws {
         try await withScene { scene in
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "Q8: a data directory that cannot be written is told at the start, which fails",
+        "Q8: a start with a read-only data directory fails with that error",
         .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
     func readOnly() async throws {
         try await withScene { scene in
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "Q8: a store of a newer version is refused with a clear message, and not a byte of it is touched",
+        "Q8: a store of a newer version is refused with a clear message, and stays unchanged",
         arguments: ["log": 8, "sqlite": 63])
     func newerVersion(_ kind: String, _ place: Int) async throws {
         try await withScene { scene in

@@ -2,7 +2,7 @@ import Testing
 
 /// Events with an id that was used before.
 @Suite struct DuplicateTests {
-    @Test("Q7: the same id again is acknowledged as a duplicate with its first seq, and stored once")
+    @Test("Q7: a repeated id is acknowledged as a duplicate with its first seq, and stored once")
     func sameIDTwice() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("Q7: an id is known after kill -9: sent again it is a duplicate with its first seq")
+    @Test("Q7: after SIGKILL a repeated id is a duplicate with its first seq")
     func sameIDAfterKill() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("Q7: an id is known after it was delivered and the daemon restarted")
+    @Test("Q7: an id is remembered after its delivery and a restart")
     func sameIDAfterDelivery() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("Q7: namespaces keep their ids apart")
+    @Test("Q7: ids in different namespaces are independent")
     func namespacesAreApart() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -2,7 +2,7 @@ import Testing
 
 /// Kills with SIGKILL at any moment.
 @Suite struct KillTests {
-    @Test("P1, Q5: clients track while the daemon is killed again and again: nothing is lost, order holds")
+    @Test("P1, Q5: repeated kills during tracking lose nothing, and the order holds")
     func killedWhileTracking() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("Q3: events that wait survive kill -9 in their order, and no attempt is charged")
+    @Test("Q3: pending events survive SIGKILL in order, without charged attempts")
     func waitingEventsSurvive() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("P5: what was on its way when the daemon was killed comes again under the same ids")
+    @Test("P5: events in flight at a kill are sent again with the same ids")
     func inFlightIsSentAgain() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Sequence numbers go on after kill -9: none is given twice")
+    @Test("Sequence numbers continue after SIGKILL, and none is reused")
     func sequenceGoesOn() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())

@@ -2,7 +2,7 @@ import Testing
 
 /// The limits of the store: refused, evicted and expired events.
 @Suite struct StoreLimitTests {
-    @Test("Q4: over max_events a client gets queue_full; delivery makes room again")
+    @Test("Q4: over max_events a client gets queue_full, and delivery makes room")
     func reject() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("Q4: track_many over the limit is refused whole")
+    @Test("Q4: track_many over the limit is refused as a whole")
     func rejectMany() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("Q4: max_bytes counts bytes; what is too much is refused, what fits goes in")
+    @Test("Q4: max_bytes counts bytes: events over it are refused, and smaller ones are accepted")
     func maxBytes() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(
-        "Q4: an event larger than the store may be is event_too_large, alone or among others, and nothing is stored",
+        "Q4: an event larger than the store's limit is event_too_large, alone or in a list, and nothing is stored",
         arguments: ["reject", "drop_oldest"])
     func eventTooLarge(overflow: String) async throws {
         try await withScene { scene in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("Q4: drop_oldest never takes what is in flight")
+    @Test("Q4: drop_oldest never evicts events in flight")
     func neverInFlight() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("Q4: what was evicted stays so after kill -9")
+    @Test("Q4: evictions survive SIGKILL")
     func evictionOutlivesKill() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("Q4: ttl_ms: what is too old is not sent, and counted as expired")
+    @Test("Q4: events older than ttl_ms are not sent, and counted as expired")
     func timeToLive() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("Q4: what becomes too old while it is held is let go by the sweeper, and the service goes on")
+    @Test("Q4: the sweeper expires blocked events, and the service continues")
     func sweptWhileHeld() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test("Q4: max_age counts over a restart, from receipt")
+    @Test("Q4: max_age counts from receipt, even across a restart")
     func maxAge() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test("Q4: a time to live ends in the middle of a queue that is held; what is left arrives, also after kill -9")
+    @Test("Q4: an event expires in the middle of a blocked queue, and the others arrive, even after SIGKILL")
     func expiresDeepInBacklog() async throws {
         try await withScene(waitsLong: true) { scene in
             let collector = try scene.collector()

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ConfigTests {
     private static let size = "barriers.BatchingBarrier.configuration.batch_size"
 
-    @Test("S1: config set changes what is in force; null takes it back; a restart too, unless it is to persist")
+    @Test("S1: config set changes the settings in force, until null or, without persist, a restart")
     func set() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: FlushTests.batching)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("S2: several settings are changed together or not at all, and every fault is told; exit 1")
+    @Test("S2: several settings change together or not at all, every error is reported, and the exit code is 1")
     func refused() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: FlushTests.batching)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("Exit code 2: a value that is not JSON, with how to quote it")
+    @Test("Exit code 2 for a value that is not JSON, with advice on quoting")
     func notJSON() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -49,7 +49,8 @@ import Testing
         }
     }
 
-    @Test("S3: config reload tells what has changed; a faulty file changes nothing, and its faults are told; exit 1")
+    @Test(
+        "S3: config reload reports the changes, and an invalid file has no effect, reports its errors and exits with 1")
     func reload() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -67,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("S2: config check says what is wrong with a file, with no daemon there; exit 1 if anything is")
+    @Test("S2: config check reports the errors of a file without a daemon, and exits with 1 if there are any")
     func check() async throws {
         try await withScene { scene in
             let good = try scene.directory.write(#"{"dispatchers": {}} // fine"#, to: "good.json")
@@ -85,7 +86,8 @@ import Testing
     }
 
     @Test(
-        "--help explains each of them", arguments: ["watch", "config", "config set", "config reload", "config check"])
+        "--help explains each subcommand",
+        arguments: ["watch", "config", "config set", "config reload", "config check"])
     func help(command: String) async throws {
         try await withScene { scene in
             let words = command.split(separator: " ").map(String.init) + ["--help"]

@@ -2,7 +2,7 @@ import Testing
 
 /// `headgate export`.
 @Suite struct ExportTests {
-    @Test("export writes all that waits, in order, and dead letters behind it; send --stdin takes it back elsewhere")
+    @Test("export writes the pending events in order, then the dead letters, and send --stdin imports them elsewhere")
     func exported() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("export ends with 1 when its reader leaves before the end, and reads no further")
+    @Test("export exits with 1 if its reader closes early, and reads no further")
     func readerLeaves() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("export of a dispatcher that there is not fails and says so")
+    @Test("export of an unknown dispatcher fails with that message")
     func unknown() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())

@@ -116,7 +116,9 @@ import Testing
         }
     }
 
-    @Test("Lines are tracked as they come; bad ones are told and skipped; SIGTERM ends it, and it goes on where it was")
+    @Test(
+        "Lines are tracked as they appear, invalid ones are reported and skipped, and after SIGTERM it continues at its position"
+    )
     func grows() async throws {
         try await withTrail { trail, _, _ in
             try trail.follow()
@@ -134,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("kill -9 of either side, again and again: each line is stored once")
+    @Test("Repeated SIGKILLs of either side store each line once")
     func killed() async throws {
         try await withTrail { trail, daemon, _ in
             try trail.append(1...1_000)
@@ -153,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("A file that is renamed is read to its end, then the new one; one that is emptied is read anew")
+    @Test("A renamed file is read to its end before the new one, and an emptied file is read from its beginning")
     func rotated() async throws {
         try await withTrail { trail, _, _ in
             try await trail.follow(from: 1...5)
@@ -172,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("Files that were renamed while nobody followed are found, and read in their order before the new one")
+    @Test("Files renamed while no follower ran are found, and read in order before the new one")
     func rotatedMeanwhile() async throws {
         try await withTrail { trail, _, _ in
             try await trail.follow(from: 1...5)
@@ -194,7 +196,7 @@ import Testing
         }
     }
 
-    @Test("Files that are renamed while the daemon is away are all read, the one with the highest number first")
+    @Test("Files renamed while the daemon is down are all read, beginning with the highest number")
     func rotatedWithoutDaemon() async throws {
         try await withTrail { trail, daemon, _ in
             try await trail.follow(from: 1...5)
@@ -213,7 +215,7 @@ import Testing
         }
     }
 
-    @Test("That a file is gone, or compressed before it was read, is told")
+    @Test("A file that was removed or compressed before it was read is reported")
     func compressed() async throws {
         try await withTrail { trail, daemon, scene in
             try await trail.follow(from: 1...5)
@@ -236,7 +238,7 @@ import Testing
     }
 
     @Test(
-        "A full disk is told once and waited for, also after a kill: each line is stored once",
+        "A full disk is reported once and awaited, even after a kill, and each line is stored once",
         .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
     func fullDisk() async throws {
         try await withTrail { trail, _, scene in
@@ -264,7 +266,7 @@ import Testing
     }
 
     @Test(
-        "What cannot pass ends it, with 1",
+        "A permanent error ends the follower with 1",
         .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
     func readOnlyDisk() async throws {
         try await withTrail { trail, _, scene in
@@ -280,7 +282,7 @@ import Testing
         }
     }
 
-    @Test("L1: what a full store refuses goes again until there is room, and nothing else does")
+    @Test("L1: only lines refused by a full store are repeated until there is room")
     func fullStore() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -301,7 +303,7 @@ import Testing
         }
     }
 
-    @Test("L1: a stop while some lines are refused makes no line twice: those that were stored are remembered")
+    @Test("L1: a stop with refused lines duplicates no line, since stored ones are remembered")
     func stoppedWhileFull() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -320,7 +322,7 @@ import Testing
         }
     }
 
-    @Test("L2: a bad line before one that has to wait is told, once, whatever is refused meanwhile")
+    @Test("L2: an invalid line before a waiting one is reported once, whatever is refused meanwhile")
     func badBeforeRefused() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -340,7 +342,7 @@ import Testing
         }
     }
 
-    @Test("L3: the rest of a line that is too long is no event, though it looks like one")
+    @Test("L3: the rest of a line that is too long is not an event, even if it looks like one")
     func longLine() async throws {
         try await withTrail { trail, _, _ in
             try trail.append(1...1)
@@ -361,7 +363,7 @@ import Testing
     }
 
     @Test(
-        "L4: a file of lines that are all alike is emptied and written again at once: each is sent, also without the daemon"
+        "L4: if a file of equal lines is emptied and rewritten at once, each line is sent, even without the daemon"
     )
     func alikeLines() async throws {
         try await withTrail { trail, daemon, _ in
@@ -383,7 +385,7 @@ import Testing
         }
     }
 
-    @Test("L5: a file of another format ends it with 1, says what was expected, and keeps the position")
+    @Test("L5: a file in another format ends the follower with 1, reports the expected format, and keeps the position")
     func foreign() async throws {
         try await withTrail { trail, daemon, _ in
             let line = #"127.0.0.1 - - [26/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/7.88""# + "\n"
@@ -398,7 +400,7 @@ import Testing
     }
 
     @Test(
-        "After copytruncate with a writer that does not append, NUL bytes are passed over, and a byte order mark is, too"
+        "After copytruncate with a writer that does not append, NUL bytes are skipped, and so is a byte order mark"
     )
     func holesAndMarks() async throws {
         try await withTrail { trail, _, _ in
@@ -417,7 +419,7 @@ import Testing
         }
     }
 
-    @Test("Standard error that nobody reads holds up no line")
+    @Test("An unread standard error does not delay lines")
     func stalledComplaints() async throws {
         try await withTrail { trail, daemon, _ in
             try trail.append("no json\n")
@@ -429,7 +431,7 @@ import Testing
         }
     }
 
-    @Test("A named pipe is followed as its writers come and go, over a stop, and over the pipe's and the daemon's own")
+    @Test("A named pipe is followed across changing writers, restarts of the follower and the daemon, and a new pipe")
     func pipe() async throws {
         try await withTrail { trail, daemon, scene in
             try trail.makePipe()
@@ -455,7 +457,7 @@ import Testing
         }
     }
 
-    @Test("kill -9 of who follows a pipe, again and again while others write: each line is stored once")
+    @Test("Repeated SIGKILLs of the follower of a pipe store each line once")
     func pipeKilled() async throws {
         try await withTrail { trail, daemon, scene in
             try trail.makePipe()
@@ -483,7 +485,7 @@ import Testing
         }
     }
 
-    @Test("A pipe's spool is emptied when all of it is stored, also when a kill comes before the new place is kept")
+    @Test("A pipe's spool is emptied when all of it is stored, even after a kill before the new position is saved")
     func pipeEmptied() async throws {
         try await withTrail { trail, _, scene in
             try trail.makePipe()
@@ -504,7 +506,7 @@ import Testing
         }
     }
 
-    @Test("Two cannot follow with one state, a file or a pipe", arguments: [false, true])
+    @Test("Two followers cannot use one state file, for a file or a pipe", arguments: [false, true])
     func shared(isPipe: Bool) async throws {
         try await withTrail { trail, _, scene in
             if isPipe { try trail.makePipe() } else { try trail.append(1...3) }

@@ -2,7 +2,7 @@ import Testing
 
 /// Operator commands of `headgate`.
 @Suite struct OperatorTests {
-    @Test("pause and resume close and open the way, with a reason to see in barriers, dispatchers and status")
+    @Test("pause and resume block and open a dispatcher, with a reason in barriers, dispatchers and status")
     func pauseAndResume() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("--socket may stand before the command, too, and $HEADGATE_SOCKET may stand in for it")
+    @Test("--socket may precede the command, and $HEADGATE_SOCKET replaces it")
     func socketBeforeTheCommand() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("Exit code 1: the service refuses")
+    @Test("Exit code 1 if the service refuses")
     func refused() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(
-        "Exit code 2: wrong usage",
+        "Exit code 2 for wrong usage",
         arguments: [
             [], ["dance"], ["pause"], ["resume"], ["send"], ["status", "--colour"], ["--socket"],
             ["flush", "--wait", "--colour"],
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "Exit code 3: nobody answers",
+        "Exit code 3 without an answer",
         arguments: ["status", "send x", "barriers", "dispatchers", "flush", "pause collect"])
     func cannotConnect(command: String) async throws {
         try await withScene { scene in

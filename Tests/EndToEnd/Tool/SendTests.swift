@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("P3: send of an event that no dispatcher wants prints no id, and exits with 1")
+    @Test("P3: sending an unrouted event prints no id, and exits with 1")
     func unrouted() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": [:]])
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("Q7: send --id stores an event once, and --dispatcher sends it to that one alone")
+    @Test("Q7: send --id stores an event once, and --dispatcher sends it to one dispatcher only")
     func members() async throws {
         try await withScene { scene in
             let (first, second) = (try scene.collector(), try scene.collector())
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "send --stdin waits while the disk is full: nothing is a bad line, and all is stored once there is room",
+        "send --stdin waits while the disk is full, reports no invalid line, and stores everything when there is room",
         .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
     func fullDisk() async throws {
         try await withScene { scene in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("send --stdin tracks one event a line, in order")
+    @Test("send --stdin tracks one event per line, in order")
     func manyEvents() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "send --stdin tells a bad line with its number, goes on with the rest, and exits with 1",
+        "send --stdin reports an invalid line with its number, continues, and exits with 1",
         arguments: [
             "no json", "[]", "{}", #"{"event":""}"#, #"{"event":"x","data":5}"#,
             #"{"event":"x","dispatchers":["nowhere"]}"#,

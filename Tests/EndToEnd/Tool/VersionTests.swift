@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct VersionTests {
     @Test(
-        "Each program tells its version, and the commit that it is built from where there is one",
+        "Each program prints its version, and its commit if known",
         arguments: ["headgated", "headgate", "headgate-console"])
     func version(program: String) async throws {
         let folder = NSTemporaryDirectory()
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "Wherever the version is written by hand it is that of the programs",
+        "Every version written by hand equals that of the programs",
         arguments: [
             ("Tools/parts/package/changelog", "headgate (VERSION)"), ("Docs/Swift.md", "from: \"VERSION\""),
             ("Docs/Examples/SwiftPackage/Package.swift", "from: \"VERSION\""), ("Tools/test-dependent", "\"VERSION\""),

@@ -3,7 +3,7 @@ import Testing
 
 /// `headgate watch` with a real daemon.
 @Suite struct WatchTests {
-    @Test("B10: watch --json prints how things stand, then what changes, a line of JSON each")
+    @Test("B10: watch --json prints the state and then the changes, one JSON object per line")
     func lines() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("A watch outlives the daemon: it says that it waits, and begins again with how things stand")
+    @Test("A watch survives the daemon: it reports that it waits, and starts again with the state")
     func restart() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("On a terminal it shows a screen, and an interrupt gives the terminal back")
+    @Test("On a terminal watch shows a screen, and an interrupt restores the terminal")
     func screen() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("Exit codes: 2 for an unknown topic, 3 with nobody there")
+    @Test("Exit codes: 2 for an unknown topic, 3 without a daemon")
     func exitCodes() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()

@@ -2,7 +2,7 @@ import Testing
 
 /// Notifications to watchers.
 @Suite struct WatchNotificationTests {
-    @Test("B10: a watch tells how things stand, that a way closes and why, and that it opens")
+    @Test("B10: a watch reports the state, and that a dispatcher is blocked, why, and that it opens")
     func wayOpens() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("B10: a way that a wait closes is told, and that it opens by itself")
+    @Test("B10: a watch reports a backoff and its end")
     func waitIsTold() async throws {
         try await withScene { scene in
             let collector = try scene.collector(listening: false)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("What is registered and what is gone is told too")
+    @Test("A watch reports registered and removed barriers")
     func barriersComeAndGo() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())

@@ -3,7 +3,8 @@ import Testing
 /// Workers that report an outcome for each event.
 @Suite struct EventOutcomeTests {
     @Test(
-        "K3: done is settled, refused is a dead letter, and the rest comes again with its own attempts, over a restart")
+        "K3: delivered events are settled, refused ones dead-lettered, and others retried with their attempts, across a restart"
+    )
     func outcomes() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 4])
@@ -34,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("D10, K3: an event that a worker refuses is a dead letter with this reason, one attempt, and no status")
+    @Test("D10, K3: an event refused by a worker is a dead letter with that reason, one attempt, and no status")
     func refused() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 2])

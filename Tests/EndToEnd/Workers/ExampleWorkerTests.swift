@@ -8,7 +8,7 @@ import Testing
         return root.appendingPathComponent("Docs/Examples/Worker/worker.py").path
     }
 
-    @Test("K3: a worker in another language says what became of each event")
+    @Test("K3: a worker in another language reports an outcome for each event")
     func outcomes() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon([

@@ -6,7 +6,7 @@ import Testing
     /// Appends the batch with one write, so that a killed worker leaves no partial batch.
     private static let writer = "cat >> ~/got"
 
-    @Test("K3: the batch of a worker that is killed is given to another at once")
+    @Test("K3: the batch of a killed worker is sent to another at once")
     func killedWorker() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 1])
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "Q3: workers wait for a daemon that is killed or stopped, and nothing is lost", arguments: [SIGKILL, SIGTERM])
+        "Q3: workers wait for a killed or stopped daemon, and nothing is lost", arguments: [SIGKILL, SIGTERM])
     func restart(signal: Int32) async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 3])
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("K3: a command that runs on while the daemon restarts takes up credit: no two run at once")
+    @Test("K3: a command that continues during a restart of the daemon uses credit, so that no two run at once")
     func restartWhileRunning() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 1])
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("D11: a worker that does not finish holds up a stop no longer than shutdown_timeout_ms")
+    @Test("D11: a worker that does not finish delays a stop by at most shutdown_timeout_ms")
     func boundedStop() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(top: ["shutdown_timeout_ms": 300])
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("Q2, K3: several workers, failures and killed workers: each key arrives in order, nothing is lost")
+    @Test("Q2, K3: with several, failing and killed workers each key arrives in order, and nothing is lost")
     func order() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 3])

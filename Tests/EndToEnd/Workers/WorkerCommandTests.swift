@@ -3,7 +3,7 @@ import Testing
 
 /// `headgate worker ID -- COMMAND`.
 @Suite struct WorkerCommandTests {
-    @Test("K3: each batch is a command's standard input, a line an event, and exit code 0 settles it")
+    @Test("K3: each batch is a command's standard input, one event per line, and exit code 0 settles it")
     func batches() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 2])
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("K3, D9: another exit code has the batch come again, with its attempts counted, until they are used up")
+    @Test("K3, D9: another exit code retries the batch with counted attempts, until they are used up")
     func failures() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(["max_attempts": 3])
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("A second signal ends the command, too; its batch is for another")
+    @Test("A second signal also ends the command, and its batch goes to another worker")
     func hardEnd() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers()
@@ -87,7 +87,7 @@ import Testing
         return (worker, process)
     }
 
-    @Test("A worker that is killed takes its command with it")
+    @Test("The command of a killed worker ends")
     func killed() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Other signals are passed on to the command; after SIGHUP the worker ends when the command has")
+    @Test("Other signals are forwarded to the command, and after SIGHUP the worker ends with the command")
     func signals() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("Signals that the parent has blocked or ignored are the worker's own all the same")
+    @Test("The worker handles signals that its parent blocked or ignored")
     func inheritedSignals() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers()
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("Batches of megabytes reach the command whole, and one that does not read them is no harm")
+    @Test("Batches of megabytes reach the command completely, and a command that does not read them does no harm")
     func large() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers(
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("Wrong usage is exit code 2, no daemon 3, a refusal or a command that is not there 1")
+    @Test("Exit code 2 for wrong usage, 3 without a daemon, and 1 for a refusal or a missing command")
     func exitCodes() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemonWithWorkers()

@@ -25,7 +25,7 @@ struct DiskTests {
         #expect(try read(file, 10, at: 20) == [])
     }
 
-    @Test("Q1: names are listed, changed and taken away", arguments: Kind.allCases)
+    @Test("Q1: names are listed, changed and removed", arguments: Kind.allCases)
     func names(_ kind: Kind) throws {
         let scene = try DiskScene(kind)
         for name in ["b", "a", "c"] { _ = try scene.disk.open(scene.path(name), creating: true) }
@@ -36,7 +36,7 @@ struct DiskTests {
         #expect(scene.disk.exists(scene.path("c")) && !scene.disk.exists(scene.path("a")))
     }
 
-    @Test("Q1: what is not there is a fault that says so", arguments: Kind.allCases)
+    @Test("Q1: a missing file is an error with that reason", arguments: Kind.allCases)
     func missing(_ kind: Kind) throws {
         let scene = try DiskScene(kind)
         #expect(fault { _ = try scene.disk.open(scene.path("a"), creating: false) } == ENOENT)
@@ -44,7 +44,7 @@ struct DiskTests {
         #expect(fault { try scene.disk.rename(scene.path("a"), to: scene.path("b")) } == ENOENT)
     }
 
-    @Test("Q9: a file is one holder's, until that lets go of it", arguments: Kind.allCases)
+    @Test("Q9: a file has one lock holder, until it releases the lock", arguments: Kind.allCases)
     func lock(_ kind: Kind) throws {
         let scene = try DiskScene(kind)
         var holder: (any DiskFile)? = try scene.disk.open(scene.path("a"), creating: true)

@@ -8,9 +8,9 @@ import Testing
 @testable import HeadgateStore
 
 /// A log in which one dispatcher needs a little of each segment, and the others nothing.
-@Suite("What is still needed of sparse segments is copied, and stays where it is")
+@Suite("Copying the needed events of sparse segments")
 struct LogCopyTests {
-    @Test("Q10: also where the copy is told of by the first frame of the next segment", arguments: 0...60)
+    @Test("Q10: a copy recorded in the first frame of the next segment is used", arguments: 0...60)
     func atTheEndOfASegment(_ count: Int) throws {
         let scene = try LogCopyScene()
         for _ in 0..<count { scene.change() }
@@ -23,7 +23,7 @@ struct LogCopyTests {
         #expect(scene.needed() == scene.meant)
     }
 
-    @Test("Q8: what of them is damaged is counted, and nobody waits for it behind the copy")
+    @Test("Q8: damaged events are counted, and no dispatcher waits for them after the copy")
     func damaged() throws {
         let scene = try LogCopyScene()
         #expect(scene.rot(scene.meant[1]))
@@ -40,7 +40,7 @@ struct LogCopyTests {
         #expect(scene.needed() == left && scene.quarantined == 0)
     }
 
-    @Test("Q8: what is missed of a block that is about to be copied is missed once", arguments: 0...12)
+    @Test("Q8: a missing part of a block to be copied is counted once", arguments: 0...12)
     func missedMeanwhile(_ steps: Int) throws {
         let scene = try LogCopyScene()
         #expect(scene.rot(scene.meant[1]))
@@ -53,7 +53,7 @@ struct LogCopyTests {
         #expect(scene.needed() == left)
     }
 
-    @Test("Q5, Q10: also where a sync fails meanwhile, and the log is mended", arguments: 0...12)
+    @Test("Q5, Q10: the copy survives a failed sync and the log's recovery", arguments: 0...12)
     func mended(_ steps: Int) throws {
         let scene = try LogCopyScene()
         for _ in 0..<steps { scene.doChore() }

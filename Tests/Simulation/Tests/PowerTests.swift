@@ -8,11 +8,11 @@ import Testing
 @testable import HeadgateStore
 
 /// A store on a simulated disk, whose daemon is killed and whose machine loses power.
-@Suite("What a store has acknowledged survives the power")
+@Suite("Acknowledged events survive a power failure")
 struct PowerTests {
     private static let seeds = (1...20 as ClosedRange<UInt64>).map { Seed($0) }
 
-    @Test("Q5: also behind a sync that failed", arguments: PowerTests.seeds, StoreKind.allCases)
+    @Test("Q5: acknowledged events survive after a failed sync", arguments: PowerTests.seeds, StoreKind.allCases)
     func failedSync(_ seed: Seed, _ kind: StoreKind) throws {
         let scene = PowerScene(seed, kind)
         try scene.open()
@@ -27,7 +27,9 @@ struct PowerTests {
         #expect(try scene.open() == [1, 2, 3])
     }
 
-    @Test("Q5: also behind what an earlier process could not sync", arguments: PowerTests.seeds, StoreKind.allCases)
+    @Test(
+        "Q5: acknowledged events survive after data that an earlier process could not sync",
+        arguments: PowerTests.seeds, StoreKind.allCases)
     func failedSyncBeforeAKill(_ seed: Seed, _ kind: StoreKind) throws {
         let scene = PowerScene(seed, kind)
         try scene.open()
@@ -42,7 +44,7 @@ struct PowerTests {
     }
 
     @Test(
-        "Q5, Q7: what a start finds is safe from then on, since a repeat of it is a duplicate",
+        "Q5, Q7: events found at a start are safe from then on, since a repeat is a duplicate",
         arguments: PowerTests.seeds, StoreKind.allCases)
     func foundAfterAKill(_ seed: Seed, _ kind: StoreKind) throws {
         let scene = PowerScene(seed, kind)
@@ -56,7 +58,9 @@ struct PowerTests {
         #expect(try scene.open() == found)
     }
 
-    @Test("Q5: also when the first start ended between any two of its calls", arguments: 0...60, StoreKind.allCases)
+    @Test(
+        "Q5: acknowledged events survive a first start that ended between any two of its calls", arguments: 0...60,
+        StoreKind.allCases)
     func killedInTheFirstStart(_ calls: Int, _ kind: StoreKind) throws {
         let scene = PowerScene(Seed(UInt64(calls)), kind)
         scene.disk.callsToLive = calls
@@ -69,7 +73,7 @@ struct PowerTests {
     }
 
     @Test(
-        "Q8: what cannot be read for a while is neither damaged nor given up", arguments: PowerTests.seeds,
+        "Q8: events that temporarily cannot be read are neither damaged nor dropped", arguments: PowerTests.seeds,
         StoreKind.allCases)
     func unreadable(_ seed: Seed, _ kind: StoreKind) throws {
         let scene = PowerScene(seed, kind)

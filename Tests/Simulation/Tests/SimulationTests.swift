@@ -8,7 +8,7 @@ struct SimulationTests {
     private static let usual = 30
 
     @Test(
-        "P1, P3, P4, P7, Q3, Q4, Q5, Q7, Q8, Q11, D3–D10, D12, A9, B1, B23, F1, S1–S3, X2, O1: whatever happens, the promises hold"
+        "P1, P3, P4, P7, Q3, Q4, Q5, Q7, Q8, Q11, D3–D10, D12, A9, B1, B23, F1, S1–S3, X2, O1: the promises hold in any history"
     )
     func promisesHold() {
         for seed in Seeds.first(SimulationTests.usual) {
@@ -20,7 +20,7 @@ struct SimulationTests {
         }
     }
 
-    @Test("Q1, Q3, Q5, Q7, Q8, D10: whatever its disk does, a store has what it acknowledged, and nothing else")
+    @Test("Q1, Q3, Q5, Q7, Q8, D10: whatever its disk does, a store has exactly the acknowledged contents")
     func storesHold() {
         for seed in Seeds.first(SimulationTests.usual * 3) {
             let outcome = Outcome(ofStore: seed)
@@ -31,7 +31,7 @@ struct SimulationTests {
         }
     }
 
-    @Test("The same seed is the same history")
+    @Test("The same seed gives the same history")
     func repeatable() {
         for seed in Seeds.first(2).prefix(10) {
             let (one, other) = (Outcome(of: seed).record, Outcome(of: seed).record)
