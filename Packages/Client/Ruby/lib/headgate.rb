@@ -182,6 +182,7 @@ module Headgate
 
     def self.converted(value)
       if value.respond_to?(:iso8601) then value.iso8601
+      elsif defined?(::Set) && value.is_a?(::Set) then value.to_a
       elsif value.respond_to?(:to_h) then value.to_h
       elsif value.respond_to?(:to_time) then value.to_time
       else raise Error.local("misuse", "a value that JSON cannot have: a #{value.class}")

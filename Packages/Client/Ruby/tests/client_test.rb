@@ -2,6 +2,7 @@
 
 # The Ruby client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see.
 
+require "set"
 require_relative "support"
 
 class ClientTest < DaemonTest
@@ -146,11 +147,11 @@ class ValueTest < DaemonTest
     point = Struct.new(:x).new(1)
     given = {
       symbol: :a, nil => 1, time: Time.at(1), bytes: "a\xffb".b, latin: "\xfc".dup.force_encoding("ISO-8859-1"), struct: point,
-      list: [1, 2.5, true, nil], big: 1 << 70
+      list: [1, 2.5, true, nil], big: 1 << 70, set: Set[1, :b]
     }
     wanted = {
       "symbol" => "a", "" => 1, "time" => "1970-01-01T00:00:01.000000Z", "bytes" => "a\ufffdb", "latin" => "ü", "struct" => {"x" => 1},
-      "list" => [1, 2.5, true, nil], "big" => 1 << 70
+      "list" => [1, 2.5, true, nil], "big" => 1 << 70, "set" => [1, "b"]
     }
     assert_equal wanted, sent(given)
   end
