@@ -14,6 +14,7 @@ PLACES = [
     ("Packages/Client/PHP/Headgate.php", r"const VERSION = '([^']+)'"),
     ("Packages/Client/PHP/composer.json", r'"version": "([^"]+)"'),
     ("Packages/Client/Python/headgate/__init__.py", r'__version__ = "([^"]+)"'),
+    ("Packages/Client/Java/src/headgate/Client.java", r'String VERSION = "([^"]+)"'),
     ("Packages/Client/Ruby/lib/headgate.rb", r'VERSION = "([^"]+)"'),
     ("Tools/parts/package/changelog", r"headgate \(([^)]+)\)"),
 ]

@@ -13,6 +13,7 @@ import sys
 
 import c
 import go
+import java
 import node
 import pages
 import php
@@ -44,6 +45,7 @@ FILES = [
     ("Packages/Client/Node/lib/client.js", node),
     ("Packages/Client/Go/client.go", go),
     ("Packages/Client/PHP/Headgate.php", php),
+    ("Packages/Client/Java/src/headgate/Client.java", java),
     ("Packages/Client/Ruby/lib/headgate.rb", ruby),
     ("Packages/Client/C/headgate.h", c),
     ("Packages/Client/C/headgate.c", c),

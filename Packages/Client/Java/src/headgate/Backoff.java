@@ -1,0 +1,49 @@
+package headgate;
+
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** The wait before the next attempt to connect, and the moment after which there is none. Moments are those of {@link System#nanoTime}. */
+final class Backoff {
+    private final long base;
+    private final long cap;
+    private Moment end;
+    int failures;
+
+    Backoff(Duration base, Duration cap) {
+        this.base = base.toNanos();
+        this.cap = cap.toNanos();
+    }
+
+    /** Begins to be patient for so long, unless it is so already. */
+    void begin(Duration patience) {
+        if (end == null) {
+            end = Moment.after(patience);
+        }
+    }
+
+    /** Forgets the end: the next call that waits has all the time there is. */
+    void rest() {
+        end = null;
+    }
+
+    /** Notes that a call was answered. */
+    void succeed() {
+        failures = 0;
+        end = null;
+    }
+
+    boolean isOver() {
+        return end != null && end.isOver();
+    }
+
+    /**
+     * Returns the moment of the next attempt. It is somewhere in the upper half of the wait, so that clients that lost the daemon together do
+     * not come back together.
+     */
+    Moment next() {
+        double longest = Math.min(cap, base * Math.pow(2, Math.min(failures - 1, 32)));
+        long wait = (long) (longest * (0.5 + ThreadLocalRandom.current().nextDouble() / 2));
+        return end != null && end.left() < wait ? end : Moment.after(Duration.ofNanos(wait));
+    }
+}

@@ -1,0 +1,46 @@
+package headgate;
+
+import java.util.ArrayDeque;
+import java.util.Queue;
+
+/** Calls the program's functions one after the other on a thread of its own, without the connection's lock. */
+final class Hooks {
+    private final Queue<Runnable> queue = new ArrayDeque<>();
+    private Thread thread;
+
+    synchronized void add(Runnable hook) {
+        queue.add(hook);
+        if (thread == null) {
+            thread = new Thread(this::run, "headgate hooks");
+            thread.setDaemon(true);
+            thread.start();
+        } else {
+            notifyAll();
+        }
+    }
+
+    /** Waits until all hooks have run, at most until the moment. The caller may be one of them. */
+    synchronized void await(Moment moment) throws InterruptedException {
+        while (thread != null && thread != Thread.currentThread() && !moment.isOver()) {
+            wait(Math.max(1, Math.min(moment.left() / 1_000_000, 60_000)));
+        }
+    }
+
+    private void run() {
+        for (Runnable hook = next(); hook != null; hook = next()) {
+            try {
+                hook.run();
+            } catch (RuntimeException | Error error) {
+                System.err.println("headgate: a hook failed: " + error);
+            }
+        }
+    }
+
+    private synchronized Runnable next() {
+        if (queue.isEmpty()) {
+            thread = null;
+            notifyAll();
+        }
+        return queue.poll();
+    }
+}
