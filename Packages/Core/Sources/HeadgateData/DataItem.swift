@@ -1,5 +1,5 @@
 /// Any JSON value.
-public enum DataItem: Sendable, Equatable {
+public enum DataItem: Sendable {
     /// JSON's `null`.
     case null
     /// `true` or `false`.
@@ -208,5 +208,20 @@ struct WrittenNumber {
         guard !digits.isEmpty else { return 0 }
         guard (0...WrittenNumber.greatestPlaces).contains(places) else { return nil }
         return Whole((isNegative ? "-" : "") + digits + String(repeating: "0", count: places))
+    }
+}
+
+/// Strings are compared by their bytes, as JSON has them: those of Swift are equal when they look alike.
+extension DataItem: Equatable {
+    public static func == (left: DataItem, right: DataItem) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): ExactName(left) == ExactName(right)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        case (.null, _), (.bool, _), (.number, _), (.string, _), (.array, _), (.object, _): false
+        }
     }
 }

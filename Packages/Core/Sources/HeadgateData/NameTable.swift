@@ -48,6 +48,19 @@ public struct NameTable<Value> {
     public var count: Int { values.count }
     /// The names, in no particular order.
     public var keys: [String] { values.keys.map(\.text) }
+
+    /// The values of both tables; of a name in both, the other's.
+    public func merging(_ other: NameTable) -> NameTable {
+        var merged = self
+        merged.values.merge(other.values) { $1 }
+        return merged
+    }
+}
+
+extension NameTable: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (String, Value)...) {
+        for (name, value) in elements { values[ExactName(name)] = value }
+    }
 }
 
 extension NameTable: Sequence {
@@ -64,6 +77,10 @@ public struct NameSet: Sendable, Equatable {
     private var names: Set<ExactName> = []
 
     public init() {}
+
+    public init(_ names: some Sequence<String>) {
+        self.names = Set(names.lazy.map(ExactName.init))
+    }
 
     /// Adds a name.
     /// - Returns: false if the set already had the name.

@@ -25,4 +25,16 @@ struct NameTableTests {
         names.remove(two)
         #expect(names.count == 1 && names.map(\.self) == [one])
     }
+
+    @Test("A table that is merged has the values of both; of a name in both, the other's")
+    func merging() {
+        let (left, right): (NameTable<Int>, NameTable<Int>) = ([one: 1, "a": 1], [two: 2, "a": 2])
+        #expect(left.merging(right) == [one: 1, two: 2, "a": 2])
+    }
+
+    @Test("Values of JSON are compared by their bytes, strings and names of members")
+    func items() {
+        #expect(DataItem.string(one) != .string(two) && DataItem.array([.string(one)]) != .array([.string(two)]))
+        #expect(DataItem.object([one: 1]) != .object([two: 1]) && DataItem.string(one) == .string(one))
+    }
 }

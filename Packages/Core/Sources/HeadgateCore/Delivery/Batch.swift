@@ -182,6 +182,9 @@ extension Batch {
 extension Batch.Event {
     /// The decoded id, the same for all spellings of its JSON string.
     public var plainId: String { id.plainText }
+
+    /// The bytes of the id, the same however its JSON string is spelled. Half a surrogate pair equals only itself.
+    public var exactId: [UInt8] { id.exactText }
 }
 
 extension String {
@@ -192,6 +195,13 @@ extension String {
         var bytes: [UInt8] = []
         Array(spelled.utf8).withUnsafeBytes { JSONUnescaper($0).append(to: &bytes) }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The bytes of what a JSON string says. Half a surrogate pair is written as UTF-8 would write its number.
+    var exactText: [UInt8] {
+        var bytes: [UInt8] = []
+        Array(withoutQuotes.utf8).withUnsafeBytes { JSONUnescaper($0).append(to: &bytes, keepingHalves: true) }
+        return bytes
     }
 
     /// The contents of a JSON string without its quotes, still escaped.

@@ -9,8 +9,8 @@ struct BatchBuilder {
     private let room: (bytes: Int, mostBytes: Int)
     private var body: JSONWriter
     private var events: [Batch.Event] = []
-    /// The ids in the batch; nil if ids may repeat.
-    private var ids: Set<String>?
+    /// The bytes of the ids in the batch; nil if ids may repeat.
+    private var ids: Set<[UInt8]>?
 
     /// Creates a builder.
     /// - Parameters:
@@ -61,7 +61,7 @@ struct BatchBuilder {
         let attempt = entry.progress.attempts + 1
         let share = entry.progress.mostInBatch
         guard hasRoom, mayTake(entry.progress) else { return false }
-        let id = ids == nil ? nil : entry.event.id.plainText
+        let id = ids == nil ? nil : entry.event.id.exactText
         if let id, ids?.contains(id) == true { return false }
         let before = body.bytes.count
         if !events.isEmpty { body.raw(format.separator) }

@@ -123,7 +123,7 @@ extension Headgate {
     }
 
     /// Removes rules and sets others in one step.
-    public func replaceLoadRules(named old: Set<String>, by new: [String: Rule]) {
+    public func replaceLoadRules(named old: some Sequence<String>, by new: NameTable<Rule>) {
         loadRouter.replace(named: old, by: new)
     }
 

@@ -21,6 +21,11 @@ public struct EventPath: Sendable, Equatable {
         }
     }
 
+    /// Names are compared by their bytes.
+    public static func == (left: EventPath, right: EventPath) -> Bool {
+        left.member == right.member && left.names.elementsEqual(right.names) { ExactName($0) == ExactName($1) }
+    }
+
     /// Returns the index of an array's element that a name selects, or nil if there is none. The name must be a whole
     /// number as JSON writes it.
     public static func index(named name: String, in count: Int) -> Int? {

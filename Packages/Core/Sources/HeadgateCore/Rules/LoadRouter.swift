@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Holds the load rules (Behaviour S5), and determines which dispatchers refuse an event (Behaviour P3).
 final class LoadRouter {
     private(set) var rules = LoadRules()
@@ -36,7 +38,7 @@ final class LoadRouter {
     }
 
     /// Removes rules and sets others in one step.
-    func replace(named old: Set<String>, by new: [String: Rule]) {
+    func replace(named old: some Sequence<String>, by new: NameTable<Rule>) {
         var changed = rules
         for id in old { changed[id] = nil }
         for (id, rule) in new { changed[id] = rule }
@@ -82,7 +84,7 @@ struct LoadRouting {
 
     /// - Parameter dispatchers: the dispatchers with a rule.
     init(_ dispatchers: [(number: DispatcherNumber, rule: Rule)], resolver: RuleResolver) {
-        var places: [String: Int] = [:]
+        var places = NameTable<Int>()
         for (number, rule) in dispatchers {
             if case .reference(let id) = rule, let place = places[id] {
                 groups[place].dispatchers.append(number)

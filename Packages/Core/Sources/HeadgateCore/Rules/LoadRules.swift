@@ -2,14 +2,14 @@ import HeadgateData
 
 /// The named rules (Behaviour S5), which dispatchers, transformations and other rules refer to by id. Pure.
 public struct LoadRules: Sendable, Equatable {
-    private var rules: [String: Rule]
+    private var rules: NameTable<Rule>
 
     /// The deepest nesting of rules.
     public static let mostDepth = 256
     /// The most conditions of one rule, with those of the rules it refers to.
     public static let mostConditions = 10_000
 
-    public init(_ rules: [String: Rule] = [:]) {
+    public init(_ rules: NameTable<Rule> = [:]) {
         self.rules = rules
     }
 
@@ -28,7 +28,7 @@ public struct LoadRules: Sendable, Equatable {
 
 /// A Boolean expression over an event. It decides whether a dispatcher gets the event (Behaviour P3, S5), or whether a
 /// transformation applies to it (Behaviour P4).
-public indirect enum Rule: Sendable, Equatable {
+public indirect enum Rule: Sendable {
     /// True if the condition is true.
     case just(Condition)
     /// True if all rules are true; true if there are none.
@@ -39,6 +39,19 @@ public indirect enum Rule: Sendable, Equatable {
     case not(Rule)
     /// True if the load rule with this id is true.
     case reference(String)
+}
+
+/// Ids are compared by their bytes.
+extension Rule: Equatable {
+    public static func == (left: Rule, right: Rule) -> Bool {
+        switch (left, right) {
+        case (.just(let left), .just(let right)): left == right
+        case (.and(let left), .and(let right)), (.or(let left), .or(let right)): left == right
+        case (.not(let left), .not(let right)): left == right
+        case (.reference(let left), .reference(let right)): ExactName(left) == ExactName(right)
+        case (.just, _), (.and, _), (.or, _), (.not, _), (.reference, _): false
+        }
+    }
 }
 
 /// The fault of a rule that cannot be evaluated.

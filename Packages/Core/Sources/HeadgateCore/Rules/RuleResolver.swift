@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Resolves rules: replaces references with the rules, and compiles regular expressions.
 struct RuleResolver {
     let rules: LoadRules
@@ -75,7 +77,7 @@ private struct Resolution {
     }
 
     private mutating func resolve(reference id: String) throws(RuleFault) -> ResolvedRule {
-        if let start = way.firstIndex(of: id) { throw .circle(way[start...] + [id]) }
+        if let start = way.firstIndex(where: { ExactName($0) == ExactName(id) }) { throw .circle(way[start...] + [id]) }
         guard let rule = rules[id] else {
             unknownRule = unknownRule ?? id
             return .or([])

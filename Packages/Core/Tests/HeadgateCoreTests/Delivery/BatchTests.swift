@@ -87,6 +87,15 @@ struct BatchTests {
         #expect(others.sender.sent == [[1, 2, 3, 4, 5, 6, 7]])
     }
 
+    @Test("K3: ids that look alike are two, and may be in one batch")
+    func lookalikeIds() {
+        let bench = GateBench(
+            [DispatcherSettings(id: "collect")], format: .distinctJSONArray, reply: { _ in .delivered })
+        for id in ["caf\u{E9}", "cafe\u{301}"] { bench.track(EventDraft(id: id)) }
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2]])
+    }
+
     @Test("D2: an event over byte_limit is sent alone, in order, and is not retried after an answer")
     func oversize() throws {
         let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 2000))"}"#)

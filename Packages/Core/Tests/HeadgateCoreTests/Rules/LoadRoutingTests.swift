@@ -107,6 +107,19 @@ struct LoadRoutingTests {
         }
     }
 
+    @Test("P3: of two rules that look alike each dispatcher goes by its own")
+    func lookalikes() throws {
+        let ids = ["order": "caf\u{E9}", "visit": "cafe\u{301}"]
+        let bench = GateBench(
+            ids.sorted { $0.key < $1.key }.map { name, id in
+                var settings = DispatcherSettings(id: name)
+                settings.loadRule = .reference(id)
+                return settings
+            })
+        for (name, id) in ids { try bench.gate.setLoadRule(rule(name), forId: id) }
+        for name in ids.keys { #expect(try wanting(bench, name, plan: "") == [name]) }
+    }
+
     @Test("P3: without rules no rule is evaluated")
     func idle() {
         #expect(!GateBench().gate.hasLoadRules)

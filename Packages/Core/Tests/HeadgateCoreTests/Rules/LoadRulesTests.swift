@@ -27,6 +27,18 @@ struct LoadRulesTests {
         }
     }
 
+    @Test("S5: two ids that look alike are two rules, and a rule names the one of its very bytes")
+    func lookalikes() throws {
+        let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+        var rules = LoadRules([one: Self.yes])
+        #expect(rules[two] == nil && RuleResolver(rules).fault(in: .reference(two)) != nil)
+        rules[two] = .not(.reference(one))
+        #expect(RuleResolver(rules).fault(in: .reference(two)) == nil && rules[one] == Self.yes)
+        #expect(Rule.reference(one) != .reference(two) && EventPath("data." + one) != EventPath("data." + two))
+        let conditions = try [one, two].map { try Condition(.equals, path: "event", value: .string($0)) }
+        #expect(conditions[0] != conditions[1])
+    }
+
     @Test("S5: a rule may reference others")
     func references() throws {
         let rules = LoadRules([

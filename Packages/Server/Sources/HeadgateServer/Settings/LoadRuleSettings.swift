@@ -4,7 +4,7 @@ import HeadgateData
 /// Reads rules (Behaviour S5): a condition, `and`, `or`, `not`, or the ID of a rule in `load_rules`.
 struct RuleReader {
     /// The IDs that a rule may name.
-    let ids: Set<String>
+    let ids: NameSet
     /// Compiles and checks the regular expressions.
     let patterns = PatternTable(RE2Compiler())
     /// The rules that may be named, or nil until they are read. A rule is checked together with the rules that it
@@ -67,7 +67,7 @@ struct RuleReader {
 
 /// The load rules that some part of the settings names.
 final class NamedRules {
-    fileprivate(set) var ids: Set<String> = []
+    fileprivate(set) var ids = NameSet()
 }
 
 extension SettingsReader {
@@ -126,23 +126,23 @@ extension Settings {
     /// Reads the section `load_rules`.
     /// - Parameter program: the rules that the program adds, which may be named, too.
     /// - Returns: the reader of the rules that refer to them.
-    mutating func readLoadRules(_ reader: SettingsReader, program: [String: Rule]) -> RuleReader {
+    mutating func readLoadRules(_ reader: SettingsReader, program: NameTable<Rule>) -> RuleReader {
         let object = reader.object("load_rules", most: Limits.mostRules) ?? [:]
         let holder = reader.reader(object, at: "load_rules")
         holder.refuseLookalikes()
-        let ids = Set(object.filter { !$0.value.isNull }.map(\.key)).union(program.keys)
+        let ids = NameSet(object.filter { !$0.value.isNull }.map(\.key) + program.keys)
         var rules = RuleReader(ids: ids)
         for id in object.keys {
             loadRules[id] = rules.rule(id, in: holder)
         }
-        let known = LoadRules(program.merging(loadRules) { $1 })
+        let known = LoadRules(program.merging(loadRules))
         noteCircles(known, holder, rules.patterns)
         rules.known = known
         return rules
     }
 
     /// Warns of rules that no other setting names. Such a rule has no effect (Behaviour S5).
-    func warnOfUnusedRules(_ reader: SettingsReader, _ rules: RuleReader, program: [String: Rule]) {
+    func warnOfUnusedRules(_ reader: SettingsReader, _ rules: RuleReader, program: NameTable<Rule>) {
         let holder = reader.reader([:], at: "load_rules")
         for id in loadRules.keys.sorted() where !rules.named.ids.contains(id) && program[id] == nil {
             holder.warn(id, "", "is named by no dispatcher, transformation or other rule, so that it does nothing")
@@ -155,7 +155,7 @@ extension Settings {
             switch known.fault(in: .reference(id), patterns: patterns) {
             // The named rule is wrong itself, and was reported.
             case nil, .unknownRule: break
-            case .circle(let ids) where ids.first != id: break
+            case .circle(let ids) where ids.first.map(ExactName.init) != ExactName(id): break
             case let fault?: holder.fault(id, "", "\(fault)")
             }
         }

@@ -35,7 +35,7 @@ public struct Settings: Equatable, Sendable {
     /// The source of the remote layer, or nil if there is none (Behaviour S1).
     public var remote: RemoteSource?
     /// The load rules by their IDs (Behaviour S5).
-    public var loadRules: [String: Rule] = [:]
+    public var loadRules: NameTable<Rule> = [:]
     /// The transformations, in the order of the configuration (Behaviour P4).
     var transformations: [ConfiguredTransformation] = []
     /// The dispatchers, in the order of the configuration.
@@ -228,7 +228,7 @@ public struct SettingsVocabulary {
     /// The IDs of the program's collectors (Behaviour P2).
     public var collectors: Set<String> = []
     /// The program's load rules, by their IDs. Rules of the same IDs in the settings override them.
-    public var loadRules: [String: Rule] = [:]
+    public var loadRules: NameTable<Rule> = [:]
     /// The kinds of the program's transformers.
     public var transformerKinds: Set<String> = []
 

@@ -177,8 +177,7 @@ struct SettingsInstaller {
     private func putRulesInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) {
         if new.loadRules != old.loadRules {
             let program = configuration.vocabulary.loadRules
-            gate.replaceLoadRules(
-                named: Set(old.loadRules.keys), by: program.merging(new.loadRules) { $1 })
+            gate.replaceLoadRules(named: old.loadRules.keys, by: program.merging(new.loadRules))
         }
         guard new.transformations != old.transformations else { return }
         for transformation in old.transformations {

@@ -102,6 +102,44 @@ struct RuleSettingsTests {
         #expect(reading.settings == nil)
     }
 
+    @Test("S5: equals and not_equals take null as a value; a value that is missing is a fault")
+    func null() throws {
+        let condition = { (name: String, value: String) in #"{"operator": "\#(name)", "path": "x"\#(value)}"# }
+        for name in [Condition.Operator.equals, .notEquals] {
+            let reading = try reading(#""a": \#(condition(name.rawValue, #", "value": null"#))"#)
+            #expect(reading.faults.isEmpty)
+            #expect(reading.settings?.loadRules == ["a": .just(try Condition(name, path: "x", value: .null))])
+            let nested = try self.reading(#""a": {"and": [\#(condition(name.rawValue, #", "value": null"#))]}"#)
+            #expect(nested.faults.isEmpty)
+            let missing = try self.reading(#""a": \#(condition(name.rawValue, ""))"#)
+            #expect(missing.faults.map(\.description) == ["load_rules.a.value: is required"])
+        }
+        let number = try reading(#""a": \#(condition("less_than", #", "value": null"#))"#)
+        #expect(number.faults.map(\.description) == ["load_rules.a.value: must be a number"])
+    }
+
+    @Test("S5: a patch takes a value away by null, unless it names the operator: then null is the value")
+    func valueTakenAway() throws {
+        let rule: DataObject = ["operator": "equals", "path": "x", "value": "y"]
+        let settings: DataObject = [
+            "dispatchers": ["d": ["kind": "file", "path": "f", "load_rule": "a"]], "load_rules": ["a": .object(rule)],
+        ]
+        func reading(_ patch: DataObject) -> SettingsReading {
+            Settings.read(settings.patched(with: ["load_rules": ["a": .object(patch)]]))
+        }
+        #expect(reading(["value": .null]).faults.map(\.description) == ["load_rules.a.value: is required"])
+        let replaced = reading(["operator": "not_equals", "value": .null])
+        #expect(replaced.faults.isEmpty)
+        #expect(replaced.settings?.loadRules == ["a": .just(try Condition(.notEquals, path: "x", value: .null))])
+    }
+
+    @Test("S5: a rule that looks like the one that is there is another, and not there")
+    func lookalike() throws {
+        let reading = try reading(#""caf\u00e9": {"or": []}, "b": "cafe\u0301""#)
+        #expect(reading.faults.map(\.path) == ["load_rules.b"])
+        #expect(reading.faults.first?.message.hasPrefix("there is no load rule") == true)
+    }
+
     @Test("S5: a rule that nothing names is a warning")
     func unnamed() throws {
         let reading = try reading(#""a": {"not": "b"}, "b": {"or": []}"#)

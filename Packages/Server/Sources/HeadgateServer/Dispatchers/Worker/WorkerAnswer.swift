@@ -38,26 +38,29 @@ enum WorkerAnswer {
         do throws(Malformed) {
             let words = try words(result, for: batch)
             guard words.values.contains(where: { $0 != .delivered }) else { return .delivered }
-            return .each(batch.events.map { (words[$0.plainId] ?? .delivered).outcome })
+            return .each(batch.events.map { (words[$0.exactId] ?? .delivered).outcome })
         } catch {
             return retry(batch, "malformed answer from a worker: \(error.message)")
         }
     }
 
-    /// Reads the outcomes of the events that the answer names.
-    private static func words(_ result: JSONView, for batch: Batch) throws(Malformed) -> [String: Word] {
+    /// Reads the outcomes of the events that the answer names, by the bytes of their ids.
+    private static func words(_ result: JSONView, for batch: Batch) throws(Malformed) -> [[UInt8]: Word] {
         guard result.kind == .object else { throw Malformed(message: "the result must be an object") }
         guard let outcomes = result.member("outcomes") else { return [:] }
         guard let members = outcomes.members else { throw Malformed(message: "outcomes: must be an object") }
-        let ids = Set(batch.events.map(\.plainId))
-        var words: [String: Word] = [:]
+        let ids = Set(batch.events.map(\.exactId))
+        var words: [[UInt8]: Word] = [:]
         for (key, value) in members {
-            let id = key.string ?? ""
-            guard ids.contains(id) else { throw Malformed(message: "outcomes: no event \(id) in the batch") }
+            var id: [UInt8] = []
+            key.appendExact(to: &id)
+            guard ids.contains(id) else {
+                throw Malformed(message: "outcomes: no event \(key.string ?? "") in the batch")
+            }
             do throws(ParameterFault) {
                 words[id] = try Shape<Word>.word.read(value)
             } catch {
-                throw Malformed(message: "outcomes.\(id): \(error.message)")
+                throw Malformed(message: "outcomes.\(key.string ?? ""): \(error.message)")
             }
         }
         return words
