@@ -46,6 +46,8 @@ public struct ActivationRequest: Sendable, Equatable {
     /// The input as the option `unique` compares it; nil if it is ``input``. Two different JSON inputs may be equal as
     /// `DataItem`, since Swift's strings cannot contain a lone surrogate.
     public var comparedInput: DataItem?
+    /// The input's JSON text as it came; nil if `input` says all of it.
+    public var inputText: [UInt8]?
     /// The mainboard whose barriers of scope `main` apply (Behaviour A3).
     public var mainboard: String
     /// The connection that made the request; nil for the service itself.
@@ -103,6 +105,8 @@ public struct BoardRun: Sendable, Equatable {
     public let activation: Int
     public let board: String
     public let input: DataItem
+    /// The input's JSON text as it came; nil if `input` says all of it.
+    public let inputText: [UInt8]?
     public let mainboard: String
     /// True if other activations wait for this run.
     public let isBarrier: Bool
@@ -111,7 +115,7 @@ public struct BoardRun: Sendable, Equatable {
 /// The outcome of an activation. Each activation has exactly one.
 public enum ActivationOutcome: Sendable, Equatable {
     /// The board's process answered.
-    case completed(done: Bool, output: DataItem?)
+    case completed(BoardResult)
     /// The board's process answered with an error, which is passed on unchanged.
     case failed(ActivationFault)
     /// No process serves the board (`not_found`).
@@ -127,6 +131,11 @@ public enum ActivationOutcome: Sendable, Equatable {
     case circle([String])
     /// The requester cancelled the activation or has disconnected.
     case givenUp
+
+    /// The board's process answered so.
+    public static func completed(done: Bool, output: DataItem?) -> ActivationOutcome {
+        .completed(BoardResult(done: done, output: output))
+    }
 }
 
 /// The reason why a barrier did not complete (Behaviour A2).

@@ -307,7 +307,7 @@ extension Activations {
         guard let activation = activations[waiter.activation] else { return }
         var request = ActivationRequest(board: identity.board, mainboard: activation.request.mainboard)
         request.input = activation.request.input
-        request.comparedInput = activation.request.comparedInput
+        (request.comparedInput, request.inputText) = (activation.request.comparedInput, activation.request.inputText)
         request.isBarrier = true
         request.timeout = nil
         let cycle = add(request, .cycle, depth: depth)
@@ -358,36 +358,6 @@ extension Activations {
         guard let cycle = cycles.removeValue(forKey: number) else { return nil }
         joinable[cycle.identity] = nil
         return cycle
-    }
-}
-
-extension ActivationOutcome {
-    /// Creates the outcome that a barrier's end has for its waiters; nil if they may continue. In a chain of barriers,
-    /// the outcome names the barrier that did not complete.
-    fileprivate init?(refusal outcome: ActivationOutcome, by board: String) {
-        switch outcome {
-        case .completed(done: true, _): return nil
-        case .completed(done: false, _), .failed: self = .cancelled(barrier: board, cause: .refused)
-        case .notServed, .providerLost: self = .cancelled(barrier: board, cause: .providerLost)
-        case .timedOut: self = .cancelled(barrier: board, cause: .timeout)
-        case .cancelled, .circle, .givenUp: self = outcome
-        }
-    }
-}
-
-/// The answer of a board's process.
-public typealias BoardAnswer = Result<BoardResult, ActivationFault>
-
-/// The result of running a board.
-public struct BoardResult: Sendable, Equatable {
-    /// True if the board completed its task.
-    public var done: Bool
-    /// The output of the board.
-    public var output: DataItem?
-
-    public init(done: Bool, output: DataItem? = nil) {
-        self.done = done
-        self.output = output
     }
 }
 
@@ -462,24 +432,6 @@ extension Activations {
         guard let id = runs.removeValue(forKey: run) else { return nil }
         changePeer(provider) { $0.runs.remove(run) }
         return id
-    }
-}
-
-extension BoardRun {
-    fileprivate init(_ run: Int, of activation: Activation, by provider: Int) {
-        self.init(
-            run: run, provider: provider, activation: activation.id, board: activation.request.board,
-            input: activation.request.input, mainboard: activation.request.mainboard,
-            isBarrier: activation.request.isBarrier)
-    }
-}
-
-extension ActivationOutcome {
-    fileprivate init(_ answer: BoardAnswer) {
-        switch answer {
-        case .success(let result): self = .completed(done: result.done, output: result.output)
-        case .failure(let fault): self = .failed(fault)
-        }
     }
 }
 

@@ -1,12 +1,15 @@
 import HeadgateData
 import HeadgateWire
 
-/// The input of an activation as a client sent it.
+/// The input or the output of a board as a client sent it.
 struct BoardInput: Sendable {
-    /// The input that the board gets.
+    /// The value as the daemon's own code gets it.
     var item = DataItem.null
-    /// The input that the option `unique` compares (Behaviour A3); nil if that is `item`.
+    /// The value that the option `unique` compares (Behaviour A3); nil if that is `item`.
     var compared: DataItem?
+    /// The value's JSON text, without line ends and tabs, for another client, which gets what the first one sent:
+    /// half surrogate pairs too (Behaviour A1). Nil if `item` says all of it.
+    var text: [UInt8]?
 
     init() {}
 
@@ -14,7 +17,20 @@ struct BoardInput: Sendable {
         item = view.item
         let exact = view.exactItem
         // A `?:` here would turn nil into the item null.
-        if exact != item { compared = exact }
+        guard exact != item else { return }
+        compared = exact
+        // No string has such bytes, so that they are white space.
+        text = view.raw.map { max($0, UInt8(ascii: " ")) }
+    }
+}
+
+extension JSONWriter {
+    /// Writes a value as it was sent.
+    /// - Parameter text: its JSON text; nil if `item` says all of it.
+    mutating func member(_ name: StaticString, item: DataItem, text: [UInt8]?) {
+        guard let text else { return member(name, item: item) }
+        member(name)
+        raw(text)
     }
 }
 

@@ -50,7 +50,7 @@ extension JSONWriter {
         beginObject()
         member("board", run.board)
         member("activation", "activation-\(run.activation)")
-        member("input", item: run.input)
+        member("input", item: run.input, text: run.inputText)
         member("mainboard", run.mainboard)
         member("as_barrier", run.isBarrier)
         endObject()
@@ -60,7 +60,7 @@ extension JSONWriter {
     fileprivate mutating func choice(for run: BoardRun) {
         beginObject()
         member("board", run.board)
-        member("input", item: run.input)
+        member("input", item: run.input, text: run.inputText)
         member("mainboard", run.mainboard)
         endObject()
     }
@@ -105,7 +105,8 @@ extension BoardAnswer {
                 self = .failure(.noResult)
                 return
             }
-            self = .success(BoardResult(done: done, output: view.member("output")?.item))
+            let output = view.member("output").map { BoardInput($0) }
+            self = .success(BoardResult(done: done, output: output?.item, outputText: output?.text))
         case .failure(.refused(let error)): self = .failure(ActivationFault(error))
         case .failure(.gone): self = .failure(ActivationFault(message: "its process is gone"))
         }

@@ -100,7 +100,7 @@ enum BoardMethods {
     ) { service, call, board, input, mainboard, timeout, wait throws(RPCError) in
         var request = ActivationRequest(board: board, mainboard: mainboard ?? call.session.caller.namespace)
         request.client = call.session.number
-        (request.input, request.comparedInput) = (input.item, input.compared)
+        (request.input, request.comparedInput, request.inputText) = (input.item, input.compared, input.text)
         request.timeout = timeout
         request.wait = wait
         if service.gate.isStopping { throw RPCError(.shuttingDown) }
@@ -153,11 +153,11 @@ enum BoardMethods {
 extension Reply {
     fileprivate func tell(_ outcome: ActivationOutcome, of board: String) {
         if let error = RPCError(outcome, board: board) { return fail(error) }
-        guard case .completed(let done, let output) = outcome else { return }
+        guard case .completed(let result) = outcome else { return }
         answer { writer in
             writer.beginObject()
-            writer.member("done", done)
-            if let output { writer.member("output", item: output) }
+            writer.member("done", result.done)
+            if let output = result.output { writer.member("output", item: output, text: result.outputText) }
             writer.endObject()
         }
     }

@@ -44,6 +44,11 @@ final class ActivationGate: DescribedBarrier {
         self.backOff = backOff
     }
 
+    var identity: BarrierIdentity {
+        BarrierIdentity(
+            id: "\(ActivationGate.kind):\(dispatcherId)", kind: ActivationGate.kind, word: ActivationGate.word)
+    }
+
     /// The opening under which batches are sent, with the board's output.
     var opening: BoardOpening { BoardOpening(generation: generation, output: output) }
 
@@ -113,7 +118,10 @@ final class ActivationGate: DescribedBarrier {
 
     /// Returns the board's output if it completed and the output has all required members.
     private func accepted(_ outcome: ActivationOutcome) throws(ActivationRefusal) -> DataObject {
-        guard case .completed(done: true, let item) = outcome else { throw ActivationRefusal(outcome, settings.board) }
+        guard case .completed(let result) = outcome, result.done else {
+            throw ActivationRefusal(outcome, settings.board)
+        }
+        let item = result.output
         let output = item?.get(as: DataObject.self) ?? [:]
         for name in settings.outputs.sorted() where output.outputText(name) == nil {
             throw ActivationRefusal(cause: "board \(settings.board) put out no usable `\(name)`")

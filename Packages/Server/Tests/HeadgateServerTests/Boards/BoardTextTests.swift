@@ -1,0 +1,57 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+/// Inputs and outputs of boards on their way from one client to another.
+@Suite("Inputs and outputs of boards", .timeLimit(.minutes(5)))
+struct BoardTextTests {
+    private func line(_ client: RawClient) async throws -> String {
+        while true {
+            if let line = client.lines().first { return String(decoding: line, as: UTF8.self) }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    private func call(_ id: Int, _ method: String, _ params: String) -> String {
+        #"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)","params":\#(params)}"# + "\n"
+    }
+
+    @Test(
+        "A1: a board gets its input, and whoever activates it its output, as the other one sent it",
+        arguments: [
+            #"["\ud800",1.0,{"a\udc00":"\ufffd"}]"#, #"{"a":"\ud83d\ude00\ud83d"}"#, #""plain""#, "[1.10,2E5]",
+        ])
+    func text(value: String) async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (
+                try RawClient(connectingTo: stage.socket), try RawClient(connectingTo: stage.socket)
+            )
+            server.send(call(1, "board.serve", #"{"board":"b"}"#))
+            _ = try await line(server)
+            client.send(call(2, "board.activate", #"{"board":"b","input":\#(value)}"#))
+            let asked = try await line(server)
+            #expect(asked.contains(#""input":\#(value),"#), "\(asked)")
+            let id = try DataItem(parsing: Array(asked.utf8))["id"].json
+            server.send(#"{"jsonrpc":"2.0","id":\#(id),"result":{"done":true,"output":\#(value)}}"# + "\n")
+            let answer = try await line(client)
+            #expect(answer.contains(#""output":\#(value)}"#), "\(answer)")
+        }
+    }
+
+    @Test("A4: so does a barrier that runs with the input of the first who waits")
+    func barrier() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (
+                try RawClient(connectingTo: stage.socket), try RawClient(connectingTo: stage.socket)
+            )
+            server.send(call(1, "board.serve", #"{"board":"auth"}"#))
+            _ = try await line(server)
+            server.send(call(2, "board.serve", #"{"board":"b","barrier":{"board":"auth"}}"#))
+            _ = try await line(server)
+            client.send(call(3, "board.activate", "{\"board\":\"b\",\"input\":[\t\"\\ud800\"]}"))
+            let asked = try await line(server)
+            #expect(asked.contains(#""board":"auth""#) && asked.contains(#""input":[ "\ud800"]"#), "\(asked)")
+        }
+    }
+}
