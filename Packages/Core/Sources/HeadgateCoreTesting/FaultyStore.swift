@@ -10,6 +10,15 @@ public final class FaultyStore: EventStore {
     }
     /// True if the disk hangs: no operation is ever answered.
     public var isSilent = false
+    /// True to hold back reads of events and dead letters until this is false again.
+    public var holdsReads = false {
+        didSet {
+            guard !holdsReads else { return }
+            let reads = heldReads
+            heldReads = []
+            for read in reads { read() }
+        }
+    }
     /// The fault of writes while it is set. Appends do not fail.
     public var writeFault: StoreFault?
     /// The fault of reads while it is set.
@@ -24,10 +33,13 @@ public final class FaultyStore: EventStore {
     public var beforePurge: () -> Void = {}
     /// The number of reads, including failed ones.
     public private(set) var readCount = 0
+    /// How often a page of dead letters was read.
+    public private(set) var letterReadCount = 0
     public private(set) var isClosed = false
 
     private let scheduler: any Scheduler
     private var held: [() -> Void] = []
+    private var heldReads: [() -> Void] = []
 
     public init(scheduler: any Scheduler) {
         self.scheduler = scheduler
@@ -74,6 +86,7 @@ public final class FaultyStore: EventStore {
         after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void
     ) {
         readCount += 1
+        if holdsReads { return heldReads.append { [self] in read(after: sequenceNumber, then: then) } }
         guard let readFault else { return memory.read(after: max(sequenceNumber, lostThrough), then: then) }
         scheduler.soon { then(.failure(readFault)) }
     }
@@ -95,6 +108,8 @@ public final class FaultyStore: EventStore {
     }
 
     public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+        letterReadCount += 1
+        if holdsReads { return heldReads.append { [self] in readLetters(query, then: then) } }
         guard let readFault else { return memory.readLetters(query, then: then) }
         scheduler.soon { then(.failure(readFault)) }
     }

@@ -10,6 +10,15 @@ final class DeadLetterWork {
     var namespace: (StoredEvent) -> TraceWords.Number = { _ in 0 }
     private var waiting: [(@escaping () -> Void) -> Void] = []
     private var isBusy = false
+    /// The requested pages, without the one that is being read.
+    private var readers: [Reader] = []
+    private var isReading = false
+
+    private struct Reader {
+        let query: LetterQuery
+        let isWanted: () -> Bool
+        let then: (Result<LetterPage, StoreFault>) -> Void
+    }
 
     /// The most letters to requeue in one group, or to delete in one step.
     private static let pageSize = 256
@@ -25,10 +34,29 @@ final class DeadLetterWork {
         self.letters = letters
     }
 
-    /// Reads a page of letters.
-    func read(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+    /// Reads a page of letters, after the pages that were requested before it.
+    /// - Parameter isWanted: returns false once nobody waits for the page. Then the page is not read, and `then` not called.
+    func read(
+        _ query: LetterQuery, isWanted: @escaping () -> Bool = { true },
+        then: @escaping (Result<LetterPage, StoreFault>) -> Void
+    ) {
+        readers.append(Reader(query: query, isWanted: isWanted, then: then))
+        readNext()
+    }
+
+    private func readNext() {
+        guard !isReading, let next = readers.firstIndex(where: { $0.isWanted() }) else { return }
+        let reader = readers[next]
+        readers.removeFirst(next + 1)
+        isReading = true
         // Letters that are still being written are included.
-        settlements.whenWritten { [store = events.store] _ in store.readLetters(query, then: then) }
+        settlements.whenWritten { [self] _ in
+            events.store.readLetters(reader.query) { [self] result in
+                isReading = false
+                reader.then(result)
+                readNext()
+            }
+        }
     }
 
     /// Adds the events of the selected letters to the queue again. The result is their number.

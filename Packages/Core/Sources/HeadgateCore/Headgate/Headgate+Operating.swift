@@ -113,14 +113,16 @@ extension Headgate {
     ///   - id: the dispatcher's id.
     ///   - after: the sequence number after which to read, from ``QueuePage/next``.
     ///   - limit: the most events, at least one. There may be fewer if they are large.
+    ///   - isWanted: returns false once the caller has no use for the page. Reading ends then, and `then` is not called.
     ///   - then: gets the events.
     /// - Returns: false if there is no such dispatcher, and no queue of a removed one (Behaviour Q3). `then` is not
     ///   called in that case.
     public func peek(
-        at id: String, after: SequenceNumber = 0, limit: Int, then: @escaping (Result<QueuePage, StoreFault>) -> Void
+        at id: String, after: SequenceNumber = 0, limit: Int, isWanted: @escaping () -> Bool = { true },
+        then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) -> Bool {
         guard let queue = dispatchers[id]?.queue ?? dispatchers.keptQueue(of: id) else { return false }
-        QueuePeek(into: queue, in: events, after: after, limit: limit, then: then).begin()
+        QueuePeek(into: queue, in: events, after: after, limit: limit, isWanted: isWanted, then: then).begin()
         return true
     }
 
@@ -179,15 +181,16 @@ extension Headgate {
     ///   - dispatcher: the dispatcher whose letters are read; nil for all.
     ///   - after: the number after which letters are read.
     ///   - limit: the most letters to read, at least one.
+    ///   - isWanted: returns false once the caller has no use for the page. It is not read then, and `then` is not called.
     ///   - then: gets the letters.
     /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func readDeadLetters(
-        of dispatcher: String? = nil, after: LetterNumber = 0, limit: Int,
+        of dispatcher: String? = nil, after: LetterNumber = 0, limit: Int, isWanted: @escaping () -> Bool = { true },
         then: @escaping (Result<LetterPage, StoreFault>) -> Void
     ) -> Bool {
         guard var query = query(of: dispatcher, limit: limit) else { return false }
         query.after = after
-        deadLetterWork.read(query, then: then)
+        deadLetterWork.read(query, isWanted: isWanted, then: then)
         return true
     }
 

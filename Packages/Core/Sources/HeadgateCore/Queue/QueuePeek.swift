@@ -8,6 +8,8 @@ final class QueuePeek {
     /// The sequence number after which events are returned.
     private let after: SequenceNumber
     private let limit: Int
+    /// Returns false once nobody waits for the page.
+    private let isWanted: () -> Bool
     private let then: (Result<QueuePage, StoreFault>) -> Void
     private var page = QueuePage()
     /// An upper bound of the events after the buffered ones that have not been read.
@@ -15,11 +17,12 @@ final class QueuePeek {
 
     init(
         into queue: DispatcherQueue, in events: EventQueue, after: SequenceNumber, limit: Int,
-        then: @escaping (Result<QueuePage, StoreFault>) -> Void
+        isWanted: @escaping () -> Bool, then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) {
         self.events = events
         self.after = after
         self.limit = limit
+        self.isWanted = isWanted
         self.then = then
         self.queue = queue
         unread = queue.unread(in: events)
@@ -54,6 +57,7 @@ final class QueuePeek {
 
     private func read() {
         events.store.read(after: queue.readPosition) { [self] result in
+            guard isWanted() else { return }
             switch result {
             case .success(let chunk?): queue.load(chunk)
             case .success(nil): queue.skip(to: newest)

@@ -113,6 +113,23 @@ struct RequeueTests {
         #expect(!bench.gate.purgeDeadLetters(of: "nowhere") { _ in })
     }
 
+    @Test("D10, X2: one page is read after the other, and those that nobody waits for any more are not read")
+    func unwanted() {
+        let bench = GateBench()
+        bench.track(3)
+        bench.sender.answer(.status(400))
+        bench.settle()
+        var (isWanted, answers): (Bool, [Int]) = (true, [])
+        let reads = bench.store.letterReadCount
+        for number in 1...50 {
+            let isWantedNow = { isWanted || number % 25 == 0 }
+            #expect(bench.gate.readDeadLetters(limit: 1, isWanted: isWantedNow) { _ in answers.append(number) })
+        }
+        isWanted = false
+        bench.settle()
+        #expect(answers == [1, 25, 50] && bench.store.letterReadCount - reads == 3)
+    }
+
     @Test("D10: a dead letter requeued twice at once is sent once")
     func twiceAtOnce() {
         bury(3)

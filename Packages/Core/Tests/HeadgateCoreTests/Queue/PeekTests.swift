@@ -60,6 +60,26 @@ struct PeekTests {
         #expect(try peek(bench, "b", limit: 3) == [1, 2, 4])
     }
 
+    @Test("X2: a page that nobody waits for any more is not read to its end")
+    func unwanted() {
+        let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "b")])
+        hold(bench)
+        let large = EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 10_000))"}"#, dispatchers: ["b"])
+        for _ in 0..<10 {
+            bench.track(1, EventDraft(dispatchers: ["collect"]))
+            bench.track(100, large)
+        }
+        var (isWanted, answers, reads) = (true, 0, bench.store.readCount)
+        #expect(bench.gate.peek(at: "collect", limit: 20, isWanted: { isWanted }) { _ in answers += 1 })
+        isWanted = false
+        bench.settle()
+        #expect(answers == 0 && bench.store.readCount - reads == 1)
+        (isWanted, reads) = (true, bench.store.readCount)
+        #expect(bench.gate.peek(at: "collect", limit: 20, isWanted: { isWanted }) { _ in answers += 1 })
+        bench.settle()
+        #expect(answers == 1 && bench.store.readCount - reads > 1)
+    }
+
     @Test("Q6: stored events are read in bounded pages")
     func fromStore() throws {
         let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "b")])

@@ -13,9 +13,10 @@ enum DeadLetterMethods {
             .required("next", .nullable(.place), "for `after`; null when there are no more"),
         ]), reasons: [.notFound, .storage]
     ) { service, call, dispatcher, limit, after throws(RPCError) in
-        let isKnown = service.gate.readDeadLetters(
-            of: dispatcher, after: LetterNumber(after), limit: limit
-        ) { [reply = call.reply, gate = service.gate] result in
+        let (reply, gate) = (call.reply, service.gate)
+        let isKnown = gate.readDeadLetters(
+            of: dispatcher, after: LetterNumber(after), limit: limit, isWanted: { reply.isWaiting }
+        ) { [gate] result in
             switch result {
             case .success(let page): reply.answer { $0.page(page, dispatcherId: gate.dispatcherId) }
             case .failure: reply.fail(RPCError(.storage, "the dead letters could not be read"))

@@ -14,8 +14,10 @@ enum QueueMethods {
             .required("next", .nullable(.place), "for `after`; null when there are no more"),
         ]), reasons: [.notFound, .storage]
     ) { service, call, id, limit, after throws(RPCError) in
-        let isKnown = service.gate.peek(at: id, after: SequenceNumber(after), limit: limit) {
-            [reply = call.reply] result in
+        let reply = call.reply
+        let isKnown = service.gate.peek(
+            at: id, after: SequenceNumber(after), limit: limit, isWanted: { reply.isWaiting }
+        ) { result in
             switch result {
             case .success(let page): reply.answer { $0.page(page) }
             case .failure: reply.fail(RPCError(.storage, "the queue could not be read"))

@@ -1,7 +1,21 @@
+import HeadgateCoreTesting
 import HeadgateData
 import Testing
 
 @testable import HeadgateServer
+
+extension ServiceStage {
+    /// Has the store read nothing, or read again.
+    /// - Returns: how often it has read so far.
+    @discardableResult
+    fileprivate nonisolated func holdReads(_ isHeld: Bool) async throws -> Int {
+        try await look { service in
+            let store = try #require(service.gate.events.store as? FaultyStore)
+            store.holdsReads = isHeld
+            return store.readCount + store.letterReadCount
+        }
+    }
+}
 
 @Suite("event.trace", .timeLimit(.minutes(5)))
 struct TraceMethodTests {
@@ -55,6 +69,32 @@ struct TraceMethodTests {
             #expect(try await places(client, "shop") == [2])
             #expect(try await places(client, "*") == [1, 2])
             #expect(try await client.refusal("event.trace", ["id": "a", "namespace": "other"]).reason == "not_found")
+        }
+    }
+
+    @Test("X2: a user has 256 traces under way, over all connections; those of a client that is gone are dropped")
+    func most() async throws {
+        let adding: ServiceStage.Adding = { $0.makeStore = { FaultyStore(scheduler: $0) } }
+        try await ServiceStage.run(["trace": ["remember": 0]], adding: adding) { stage in
+            let (client, other) = (try await stage.client(), try await stage.client())
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            try await client.call("track", ["event": "x", "id": "a"])
+            try await stage.holdReads(true)
+            for number in 1...Limits.mostTracesPerUser {
+                _ = await client.request("event.trace", ["id": .string("unknown-\(number)")])
+            }
+            try await client.call("ping")
+            #expect(try await other.refusal("event.trace", ["id": "a"]).reason == "limit")
+            await client.close()
+            try await stage.until { $0.sessions.count == 1 }
+            let reads = try await stage.holdReads(false)
+            // The round of the first trace ends, and with it all others: nobody waits for them.
+            var traced = try await other.message(to: other.request("event.trace", ["id": "a"]))
+            while traced["error"] != .null {
+                traced = try await other.message(to: other.request("event.trace", ["id": "a"]))
+            }
+            #expect(traced["result"]["events"].elements.count == 1)
+            #expect(try await stage.holdReads(false) - reads < 10)
         }
     }
 
