@@ -51,3 +51,22 @@ struct BatchWindow {
     private static let wholeEvents = 100
     private static let wholeBytes = 40_000
 }
+
+extension BatchRoom {
+    /// Returns the room that is left beside the batches in flight, or nil if no more may be in flight.
+    func beside(
+        _ inFlight: (batches: Int, events: Int, bytes: Int), _ settings: DispatcherSettings, _ now: DeliveryConditions
+    ) -> BatchRoom? {
+        // A barrier that observes the depth releases whole batches (Behaviour B22).
+        let isDivided = now.capacity.isWindow && !now.isDepthWatched
+        guard isDivided, let window = BatchWindow(settings, most: most) else {
+            return inFlight.batches < min(settings.inFlight, now.capacity.batches) ? self : nil
+        }
+        guard inFlight.batches < min(window.batches, now.capacity.batches),
+            let part = window.room(besideEvents: inFlight.events, bytes: inFlight.bytes, pending: pending)
+        else { return nil }
+        var room = self
+        (room.most, room.bytes, room.mostBytes) = (part.events, part.bytes, part.mostBytes)
+        return room
+    }
+}

@@ -19,43 +19,20 @@ struct DeliveryMachine {
     /// The wall-clock time of the last failed attempt; nil after a success.
     private(set) var lastErrorAt: Timestamp?
     private var limit: BatchLimit
-    private var flights: Flights
+    /// The batches in flight.
+    private(set) var flights: Flights
     private var purges = Purges()
     private var retries = RetryPolicy()
     /// The time for which the destination has been answering (Behaviour D9).
     private var answerClock = AnswerClock()
     private var heldMarks = HeldMarks()
-    private var look = Look.over
+    private var look = EvaluationState.over
     private var readAhead = ReadAhead()
-    private var state = State.taking
+    private var state = SendingState.taking
     /// The room for dead letters while the result of an attempt is processed (Behaviour D10).
     private var letterRoom = LetterRoom.unlimited
     /// True if an activation barrier is configured (Behaviour A9).
     private var hasBoard = false
-
-    private enum State {
-        case taking
-        /// The destination refused the dispatcher. Nothing is sent until an operator resumes it or its settings change
-        /// (Behaviour D7).
-        case held
-        /// The dispatcher sends no more batches (Behaviour D11).
-        case stopping(wasHeld: Bool)
-    }
-
-    /// The state of an evaluation.
-    private enum Look {
-        /// Events that are too old or purged are removed. Then batches are sent, unless `isAll` is true.
-        case freshening(isAll: Bool)
-        /// Batches are sent as long as the dispatcher is open.
-        case sending(hasDropped: Bool)
-        /// The dispatcher builds a batch.
-        case laying
-        /// No further batch is sent. The queue depth is published.
-        case resting
-        /// The reasons that hold pending events are recorded.
-        case marking
-        case over
-    }
 
     /// - Parameters:
     ///   - settings: the dispatcher's settings.
@@ -70,22 +47,6 @@ struct DeliveryMachine {
     }
 
     // MARK: Status
-
-    var batchesInFlight: Int { flights.count }
-
-    /// The size of the batches in flight, as they are sent.
-    var bytesInFlight: Int { flights.bytes }
-
-    /// Returns the time at which a batch was sent, or nil if it is not in flight.
-    func sentAt(_ number: Int) -> Instant? { flights[number]?.batch.sentAt }
-
-    /// Returns the time at which the batch with an event was sent, or nil if the event is not in flight.
-    func sentAt(of sequenceNumber: SequenceNumber) -> Instant? { flights.batch(with: sequenceNumber)?.sentAt }
-
-    /// Returns the causes of a failed attempt, each with the events of the batch that it applies to.
-    func failures(of number: Int, _ result: SendResult) -> [(events: SequenceSet, cause: String)] {
-        flights[number]?.batch.failures(result) ?? []
-    }
 
     /// Returns the number of pending events: queued and not in flight.
     func pending(in source: some EventSource) -> Int {
@@ -112,9 +73,7 @@ struct DeliveryMachine {
     /// Returns the time at which a buffered event becomes too old, on the age scale, or nil if none does.
     mutating func firstEnd(maxAge: Int64) -> Int64? { queue.firstEnd(maxAge: maxAge) }
 
-    var isStopping: Bool {
-        if case .stopping = state { true } else { false }
-    }
+    var isStopping: Bool { state.isStopping }
 
     // MARK: Settings
 
@@ -123,32 +82,17 @@ struct DeliveryMachine {
         self.settings = settings
         limit.reset(to: mostEvents)
         defer { state = .taking }
-        switch state {
-        case .held, .stopping(wasHeld: true): return [.endHold, .lookAgain]
-        case .taking, .stopping(wasHeld: false): return [.lookAgain]
-        }
+        return state.isRefused ? [.endHold, .lookAgain] : [.lookAgain]
     }
 
     /// Records whether an activation barrier is configured.
     mutating func boardPlaced(_ isPlaced: Bool) { hasBoard = isPlaced }
 
     /// Stops sending batches.
-    mutating func stop() {
-        switch state {
-        case .taking: state = .stopping(wasHeld: false)
-        case .held: state = .stopping(wasHeld: true)
-        case .stopping: break
-        }
-    }
+    mutating func stop() { state.stop() }
 
     /// Records that an operator paused or resumed the dispatcher: a refusal by the destination no longer holds it.
-    mutating func holdReplaced() {
-        switch state {
-        case .held: state = .taking
-        case .stopping: state = .stopping(wasHeld: false)
-        case .taking: break
-        }
-    }
+    mutating func holdReplaced() { state.setRefused(false) }
 
     // MARK: Evaluation
 
@@ -217,22 +161,11 @@ struct DeliveryMachine {
     }
 
     /// Returns the room for the next batch, or nil if no more may be in flight.
-    private func room(
-        through newest: SequenceNumber, pending: Int, _ now: DeliveryConditions
-    ) -> BatchRoom? {
-        let (capacity, most) = (now.capacity, min(limit.current, now.capacity.events))
-        var room = BatchRoom(most: most, through: newest, pending: pending)
-        room.keepsOrder = capacity.keepsOrder
-        // A barrier that observes the depth releases whole batches (Behaviour B22).
-        let isDivided = capacity.isWindow && !now.isDepthWatched
-        guard isDivided, let window = BatchWindow(settings, most: most) else {
-            return flights.count < min(settings.inFlight, capacity.batches) ? room : nil
-        }
-        guard flights.count < min(window.batches, capacity.batches),
-            let part = window.room(besideEvents: queue.inFlightCount, bytes: flights.bytes, pending: pending)
-        else { return nil }
-        (room.most, room.bytes, room.mostBytes) = (part.events, part.bytes, part.mostBytes)
-        return room
+    private func room(through newest: SequenceNumber, pending: Int, _ now: DeliveryConditions) -> BatchRoom? {
+        var room = BatchRoom(most: min(limit.current, now.capacity.events), through: newest, pending: pending)
+        room.keepsOrder = now.capacity.keepsOrder
+        let inFlight = (batches: flights.count, events: queue.inFlightCount, bytes: flights.bytes)
+        return room.beside(inFlight, settings, now)
     }
 
     private mutating func rest(_ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
@@ -387,12 +320,7 @@ struct DeliveryMachine {
     }
 
     /// Returns the orders that follow from a verdict.
-    /// - Parameters:
-    ///   - verdict: the verdict on the attempt.
-    ///   - judged: the part of the batch that the verdict applies to.
-    ///   - batch: the whole batch.
-    ///   - result: the result of the attempt.
-    ///   - moment: the time of the result.
+    /// - Parameter judged: the part of the batch that the verdict applies to.
     private mutating func carryOut(
         _ verdict: Verdict, of judged: Batch, whole batch: Batch, _ result: SendResult, _ moment: DeliveryMoment
     ) -> [Order] {
@@ -404,7 +332,7 @@ struct DeliveryMachine {
             return []
         case .dead(let reason): return bury(judged, reason, LastAnswer(result), moment)
         case .hold(let cause):
-            state = isStopping ? .stopping(wasHeld: true) : .held
+            state.setRefused(true)
             return [.hold(cause: cause)]
         case .reassign(let cause): return reassign(judged, cause, LastAnswer(result), moment)
         case .retry(let cause, let charged):
@@ -559,27 +487,10 @@ struct DeliveryMachine {
         return bury(queue.entries(of: sequenceNumbers), reason, answer, moment)
     }
 
-    /// Dead-letters events in their stored form. Events without room for a dead letter stay in the queue, and the
-    /// dispatcher is held (Behaviour D10).
     private mutating func bury(
-        _ all: [QueueEntry], _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment
-    ) -> [Order] {
-        let dying = all.prefix { letterRoom.take($0.event.record.count) }
-        let held = all.dropFirst(dying.count).first.map { Order.holdForLetters(bytes: $0.event.record.count) }
-        return putAside(Array(dying), reason, answer, moment) + (held.map { [$0] } ?? [])
-    }
-
-    private func putAside(
         _ entries: [QueueEntry], _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
-        guard !entries.isEmpty else { return [] }
-        let letters = entries.map { entry in
-            DeadLetter(
-                dispatcher: queue.number, sequenceNumber: entry.sequenceNumber, reason: reason,
-                status: answer.status, answer: answer.text, attempts: entry.progress.attempts,
-                firstFailedAt: entry.progress.firstFailure ?? moment.wall, diedAt: moment.wall,
-                record: entry.event.record)
-        }
-        return [.keep(letters), .settle(SequenceSet(entries.map(\.sequenceNumber)), as: .dead)]
+        Burial(dispatcher: queue.number, reason: reason, answer: answer, moment: moment)
+            .orders(for: entries, in: &letterRoom)
     }
 }

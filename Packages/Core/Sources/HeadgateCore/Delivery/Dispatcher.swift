@@ -110,9 +110,9 @@ final class Dispatcher {
     /// True if the oldest pending event has not been read.
     var isFrontUnread: Bool { pending > 0 && machine.queue.firstWaiting == nil }
 
-    var batchesInFlight: Int { machine.batchesInFlight }
+    var batchesInFlight: Int { machine.flights.count }
 
-    var bytesInFlight: Int { machine.bytesInFlight }
+    var bytesInFlight: Int { machine.flights.bytes }
 
     var counters: Counters<DispatcherCounter> { machine.counters }
 
@@ -124,7 +124,7 @@ final class Dispatcher {
 
     /// Returns the wall-clock time at which an event was sent, or nil if it is not in flight.
     func sentAt(of sequenceNumber: SequenceNumber) -> Timestamp? {
-        guard let sentAt = machine.sentAt(of: sequenceNumber) else { return nil }
+        guard let sentAt = machine.flights.batch(with: sequenceNumber)?.sentAt else { return nil }
         let ago = (surroundings.scheduler.now - sentAt).wholeMilliseconds
         return Timestamp(milliseconds: surroundings.scheduler.wall.milliseconds - ago)
     }
@@ -331,14 +331,14 @@ final class Dispatcher {
 
     private func answered(_ number: Int, _ result: SendResult, by sender: ObjectIdentifier) {
         surroundings.scheduler.preconditionOnScheduler()
-        let (moment, sentAt) = (moment, machine.sentAt(number))
-        for (events, cause) in machine.failures(of: number, result) {
+        let (moment, batch) = (moment, machine.flights[number]?.batch)
+        for (events, cause) in batch?.failures(result) ?? [] {
             surroundings.trace.failed(events, of: self.number, cause: cause)
         }
         let orders = machine.answered(number, result, at: moment)
         // A second result for the same batch produces no orders.
         guard !orders.isEmpty else { return }
-        if let sentAt { measures.answered(AttemptOutcome(result, orders), after: moment.now - sentAt) }
+        if let batch { measures.answered(AttemptOutcome(result, orders), after: moment.now - batch.sentAt) }
         retiring.finished(sender)
         perform(orders)
     }
@@ -452,9 +452,7 @@ final class Dispatcher {
 
     /// Counts events that a damaged store has beyond its count.
     private func countFound(_ tallies: RouteTallies) {
-        for (route, tally) in tallies {
-            surroundings.events.backlog.add(tally, route: route, dispatchers: [number])
-        }
+        for (route, tally) in tallies { surroundings.events.backlog.add(tally, route: route, dispatchers: [number]) }
     }
 
     // MARK: Notifications
@@ -467,8 +465,7 @@ final class Dispatcher {
     }
 
     private func noteHeld(_ stretch: ClosedRange<SequenceNumber>) {
-        let isFlushing = surroundings.flushes.target(for: id) != nil
-        machine.held(for: isFlushing ? way.wordsForFlushes : way.words, stretch)
+        machine.held(for: surroundings.flushes.target(for: id) == nil ? way.words : way.wordsForFlushes, stretch)
     }
 
     // MARK: The activation barrier
@@ -483,9 +480,7 @@ final class Dispatcher {
         ) { [weak self] in self?.waitAfterRefusal(&$0) ?? .zero }
         activationGate = gate
         machine.boardPlaced(true)
-        let identity = BarrierIdentity(
-            id: "\(ActivationGate.kind):\(id)", kind: ActivationGate.kind, word: ActivationGate.word)
-        surroundings.coordinator.register(gate, identity: identity, scopes: [.dispatcher(id: id)])
+        surroundings.coordinator.register(gate, identity: gate.identity, scopes: [.dispatcher(id: id)])
         surroundings.coordinator.setConfiguration(barrier.configuration, of: gate)
     }
 

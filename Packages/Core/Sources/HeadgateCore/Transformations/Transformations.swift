@@ -168,7 +168,8 @@ struct TransformationChain {
             guard step.when.holds(for: event) else { continue }
             let (transformed, errors) = carryOut(step, on: event, dispatcher)
             result.failures += errors.map { TransformationFailure(transformation: step.id, error: $0) }
-            if !errors.isEmpty, step.dropsOnError { result.fatal = step.id } else { result.event = transformed }
+            result.event = transformed
+            if !errors.isEmpty, step.dropsOnError { result.fatal = step.id }
         }
         return result
     }

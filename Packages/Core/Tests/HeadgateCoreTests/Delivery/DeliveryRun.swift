@@ -234,7 +234,7 @@ struct DeliveryRun {
         try #require(counters[.sent] == ended.values.count { $0 == .delivered })
         try #require(counters[.dead] == letters.count && counters[.dead] == ended.values.count { $0 == .dead })
         try #require(counters[.evicted] == ended.values.count { $0 == .purged })
-        try #require(machine.batchesInFlight == inFlight.count)
+        try #require(machine.flights.count == inFlight.count)
         let stored = Int(shelf.lastStored)
         try #require(shelf.unsettled == stored - ended.count)
         let away = inFlight.values.reduce(0) { $0 + $1.events.count }

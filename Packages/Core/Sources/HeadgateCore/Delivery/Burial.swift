@@ -1,0 +1,29 @@
+/// Dead-letters events for one reason, as they were in the queue (Behaviour D10). Pure.
+struct Burial {
+    let dispatcher: DispatcherNumber
+    let reason: DeadLetter.Reason
+    let answer: LastAnswer
+    let moment: DeliveryMoment
+
+    /// Returns the orders for some events. Events without room for a dead letter stay in the queue, and the dispatcher is held.
+    /// - Parameter room: the room for dead letters, from which the letters take theirs.
+    func orders(for entries: [QueueEntry], in room: inout LetterRoom) -> [DeliveryOrder] {
+        let dying = entries.prefix { room.take($0.event.record.count) }
+        let held = entries.dropFirst(dying.count).first.map {
+            DeliveryOrder.holdForLetters(bytes: $0.event.record.count)
+        }
+        return putAside(Array(dying)) + (held.map { [$0] } ?? [])
+    }
+
+    private func putAside(_ entries: [QueueEntry]) -> [DeliveryOrder] {
+        guard !entries.isEmpty else { return [] }
+        return [.keep(entries.map(letter)), .settle(SequenceSet(entries.map(\.sequenceNumber)), as: .dead)]
+    }
+
+    private func letter(of entry: QueueEntry) -> DeadLetter {
+        DeadLetter(
+            dispatcher: dispatcher, sequenceNumber: entry.sequenceNumber, reason: reason, status: answer.status,
+            answer: answer.text, attempts: entry.progress.attempts,
+            firstFailedAt: entry.progress.firstFailure ?? moment.wall, diedAt: moment.wall, record: entry.event.record)
+    }
+}
