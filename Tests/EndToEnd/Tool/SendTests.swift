@@ -27,10 +27,12 @@ import Testing
         }
     }
 
-    @Test("P3: sending an unrouted event prints no id, and exits with 1")
-    func unrouted() async throws {
+    @Test(
+        "P3: sending an unrouted event prints no id, and exits with 1; so with settings without dispatchers",
+        arguments: ["{}", #"{"dispatchers": {}}"#, #"{"log_format": "text", "dispatchers": null}"#])
+    func unrouted(settings: String) async throws {
         try await withScene { scene in
-            let daemon = try await scene.daemon(["dispatchers": [:]])
+            let daemon = try await scene.daemon(JSON(parsing: settings))
             let run = try await CommandLineTool.run("send", "signup", on: daemon)
             #expect(run.exitCode == 1 && run.output.isEmpty)
             #expect(run.errorOutput.contains("no dispatcher wants this event"))

@@ -28,6 +28,24 @@ import Testing
         }
     }
 
+    @Test(
+        "B4: a program's barrier that settings do not name, and that stands by default before no dispatcher, is a warning",
+        arguments: [(["collect": .null], true), ([:], false)] as [(DataObject, Bool)])
+    func idle(dispatchers: DataObject, isWarning: Bool) async throws {
+        let adding: ServiceStage.Adding = { $0.addBarrier(Barriers.batching()) }
+        try await ServiceStage.run(["dispatchers": .object(dispatchers)], adding: adding) { stage in
+            let client = try await stage.client()
+            let warnings = try await client.call("status")["warnings"].elements
+            let warning: DataItem =
+                "barriers.BatchingBarrier: stands by default before no dispatcher that is there"
+            #expect(warnings == (isWarning ? [warning] : []))
+            // `collect` comes, and the warning goes.
+            let collect: DataItem = ["kind": "file", "path": "c.ndjson"]
+            try await client.call("config.set", ["patch": ["dispatchers": ["collect": collect]]])
+            #expect(try await client.call("status")["warnings"].elements.isEmpty)
+        }
+    }
+
     private func jam(_ isJammed: DataItem, _ client: LineClient) async throws {
         try await client.call(
             "config.set", ["patch": ["barriers": ["LockBarrier": ["configuration": ["jammed": isJammed]]]]])
