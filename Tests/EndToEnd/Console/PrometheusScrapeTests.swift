@@ -26,7 +26,9 @@ import Testing
 /// A Prometheus server that scrapes one target every second, with its data in a folder.
 private final class Prometheus {
     private let process: ChildProcess
-    private let port: UInt16
+    /// Prometheus does not tell which port it was given, so that it gets one that no other test can take.
+    private let reserved: ReservedPort
+    private var port: UInt16 { reserved.number }
 
     init(in folder: String, scraping target: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -35,12 +37,12 @@ private final class Prometheus {
             scrape_configs: [{job_name: headgate, static_configs: [{targets: ["\(target)"]}]}]
             """
         try configuration.write(toFile: folder + "/prometheus.yml", atomically: true, encoding: .utf8)
-        port = try Prometheus.freePort()
+        reserved = try ReservedPort()
         process = try ChildProcess(
             "/usr/bin/prometheus",
             [
                 "--config.file=\(folder)/prometheus.yml", "--storage.tsdb.path=\(folder)/data",
-                "--web.listen-address=127.0.0.1:\(port)",
+                "--web.listen-address=127.0.0.1:\(reserved.number)",
             ], environment: ["HOME": folder], outputPath: folder + "/out", errorPath: folder + "/err")
     }
 
@@ -59,23 +61,6 @@ private final class Prometheus {
             try await connection.send("GET", "/api/v1/query?query=\(query)", ["Host": "127.0.0.1:\(port)"])
             let answer = try await connection.everything()
             return answer.firstMatch(of: /"value":\[[0-9.]+,"([^"]*)"\]/).map { String($0.output.1) }
-        }
-    }
-
-    /// Returns an unused port, since Prometheus does not report a port that the system chose.
-    private static func freePort() throws -> UInt16 {
-        let descriptor = try SystemError.check(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), "socket")
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return try withUnsafeMutablePointer(to: &address) { pointer in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-                _ = try SystemError.check(bind(descriptor, raw, size), "bind")
-                _ = try SystemError.check(getsockname(descriptor, raw, &size), "getsockname")
-            }
-            return UInt16(bigEndian: pointer.pointee.sin_port)
         }
     }
 }

@@ -112,6 +112,46 @@ import Testing
         }
     }
 
+    /// An answer that nginx gives before it has read a body, and what it means for the events.
+    enum EarlyAnswer: String, CaseIterable {
+        case moved, refused, locked
+
+        var status: Int {
+            switch self {
+            case .moved: 301
+            case .refused: 400
+            case .locked: 401
+            }
+        }
+    }
+
+    @Test(
+        "D3, D7: an answer that comes before a large body is sent is heard, over HTTP/1.1 and HTTP/2",
+        arguments: EarlyAnswer.allCases, [false, true])
+    func early(answer: EarlyAnswer, isHTTP2: Bool) async throws {
+        try await withNginx { scene, nginx, collector in
+            let place = "/" + answer.rawValue
+            let endpoint = isHTTP2 ? nginx.http2Endpoint(place) : nginx.endpoint(place)
+            let settings = collector.dispatcher([
+                "endpoint": endpoint, "tls": nginx.clientTLS, "byte_limit": 10_000_000,
+            ])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            for number in 1...3 {
+                try await daemon.track(
+                    number...number, data: ["text": .string(String(repeating: "x", count: 600_000))])
+            }
+            let state = try await daemon.dispatcher(until: "the answer was heard") { $0["last_error"] != .null }
+            #expect(state["last_error"] == .string("HTTP \(answer.status)"))
+            if answer == .moved {
+                #expect(state.contains(["dead": 0, "sent": 0]))
+            } else {
+                try await daemon.dispatcher(until: "all are dead") { $0["dead"].int == 3 }
+                #expect(nginx.answered.map(\.status) == Array(repeating: answer.status, count: 3))
+            }
+            #expect(!nginx.answered.contains { $0.status == 200 })
+        }
+    }
+
     @Test("D3: 502 of a proxy without its server is retried until the server is back")
     func deadUpstream() async throws {
         try await withNginx { scene, nginx, collector in
