@@ -33,7 +33,7 @@ public final class FaultyStore: EventStore {
     public var beforePurge: () -> Void = {}
     /// The number of reads, including failed ones.
     public private(set) var readCount = 0
-    /// How often a page of dead letters was read.
+    /// The number of reads of pages of dead letters.
     public private(set) var letterReadCount = 0
     public private(set) var isClosed = false
 

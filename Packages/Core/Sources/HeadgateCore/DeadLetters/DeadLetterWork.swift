@@ -35,7 +35,7 @@ final class DeadLetterWork {
     }
 
     /// Reads a page of letters, after the pages that were requested before it.
-    /// - Parameter isWanted: returns false once nobody waits for the page. Then the page is not read, and `then` not called.
+    /// - Parameter isWanted: returns false once the caller has no use for the page. It is not read then, and `then` is not called.
     func read(
         _ query: LetterQuery, isWanted: @escaping () -> Bool = { true },
         then: @escaping (Result<LetterPage, StoreFault>) -> Void

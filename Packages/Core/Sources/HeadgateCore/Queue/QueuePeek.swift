@@ -8,7 +8,7 @@ final class QueuePeek {
     /// The sequence number after which events are returned.
     private let after: SequenceNumber
     private let limit: Int
-    /// Returns false once nobody waits for the page.
+    /// Returns false once the caller has no use for the page.
     private let isWanted: () -> Bool
     private let then: (Result<QueuePage, StoreFault>) -> Void
     private var page = QueuePage()

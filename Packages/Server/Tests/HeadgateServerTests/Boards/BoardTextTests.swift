@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Inputs and outputs of boards on their way from one client to another.
+/// Inputs and outputs of boards that pass from one client to another.
 @Suite("Inputs and outputs of boards", .timeLimit(.minutes(5)))
 struct BoardTextTests {
     private func line(_ client: RawClient) async throws -> String {

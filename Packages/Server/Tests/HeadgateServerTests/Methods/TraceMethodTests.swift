@@ -88,7 +88,7 @@ struct TraceMethodTests {
             await client.close()
             try await stage.until { $0.sessions.count == 1 }
             let reads = try await stage.holdReads(false)
-            // The round of the first trace ends, and with it all others: nobody waits for them.
+            // The round of the first trace ends. The other traces of the gone client are dropped.
             var traced = try await other.message(to: other.request("event.trace", ["id": "a"]))
             while traced["error"] != .null {
                 traced = try await other.message(to: other.request("event.trace", ["id": "a"]))

@@ -4,10 +4,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// What a worker's answer says of each event.
+/// The outcomes that a worker's answer gives to the events of its batch.
 @Suite("Workers' answers")
 struct WorkerAnswerTests {
-    /// What comes of a batch of events with these ids, JSON strings, when a worker answers so.
+    /// Returns the result of a batch of events with these ids, which are JSON strings.
     private func result(_ ids: [String], _ outcomes: String) throws -> SendResult {
         var batch = Batch(of: ids, in: .jsonArray)
         batch.events = ids.enumerated().map {
