@@ -15,6 +15,9 @@ PLACES = [
     ("Packages/Client/PHP/composer.json", r'"version": "([^"]+)"'),
     ("Packages/Client/Python/headgate/__init__.py", r'__version__ = "([^"]+)"'),
     ("Packages/Client/Java/src/headgate/Client.java", r'String VERSION = "([^"]+)"'),
+    ("Packages/Client/Rust/Cargo.toml", r'version = "([^"]+)"'),
+    ("Packages/Client/Rust/log/Cargo.toml", r'version = "([^"]+)"'),
+    ("Packages/Client/Rust/src/lib.rs", r'VERSION: &str = "([^"]+)"'),
     ("Packages/Client/Ruby/lib/headgate.rb", r'VERSION = "([^"]+)"'),
     ("Tools/parts/package/changelog", r"headgate \(([^)]+)\)"),
 ]

@@ -19,6 +19,7 @@ import pages
 import php
 import python
 import ruby
+import rust
 import swift
 from method import Document
 
@@ -46,6 +47,7 @@ FILES = [
     ("Packages/Client/Go/client.go", go),
     ("Packages/Client/PHP/Headgate.php", php),
     ("Packages/Client/Java/src/headgate/Client.java", java),
+    ("Packages/Client/Rust/src/lib.rs", rust),
     ("Packages/Client/Ruby/lib/headgate.rb", ruby),
     ("Packages/Client/C/headgate.h", c),
     ("Packages/Client/C/headgate.c", c),

@@ -1,0 +1,179 @@
+//! The Rust client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see.
+
+use headgate::{data, Client, Error, Event, Options, State, Value};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{mpsc, Arc, Mutex};
+use std::time::Duration;
+
+const SHORT: Duration = Duration::from_millis(50);
+
+/// A daemon that says what the test has it say.
+struct FakeDaemon {
+    folder: PathBuf,
+}
+
+impl FakeDaemon {
+    fn new() -> FakeDaemon {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("headgate-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        FakeDaemon { folder }
+    }
+
+    fn listen(&self) -> UnixListener {
+        UnixListener::bind(self.folder.join("d.sock")).unwrap()
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            socket_path: Some(self.folder.join("d.sock")),
+            backoff_base: Duration::from_millis(10),
+            backoff_cap: Duration::from_millis(100),
+            log: Some(Box::new(|_| {})),
+            ..Options::default()
+        }
+    }
+
+    fn client(&self) -> Client {
+        Client::with("test", "1", self.options())
+    }
+}
+
+impl Drop for FakeDaemon {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// One client of the fake daemon, in messages.
+struct Peer {
+    stream: UnixStream,
+    reader: BufReader<UnixStream>,
+}
+
+impl Peer {
+    fn greet(listener: &UnixListener) -> Peer {
+        let stream = listener.accept().unwrap().0;
+        let mut peer = Peer { reader: BufReader::new(stream.try_clone().unwrap()), stream };
+        let hello = peer.request("hello");
+        peer.answer(&hello, data! { "server": data! { "name": "fake" } });
+        peer
+    }
+
+    fn request(&mut self, method: &str) -> Value {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).unwrap();
+        let message = Value::parse(&line).unwrap();
+        assert_eq!(message.get("method").and_then(Value::as_str), Some(method));
+        message
+    }
+
+    fn answer(&mut self, request: &Value, result: Value) {
+        let id = request.get("id").unwrap().clone();
+        writeln!(self.stream, "{}", data! { "jsonrpc": "2.0", "id": id, "result": result }).unwrap();
+    }
+
+    /// Takes an event, acknowledges it, and returns its params.
+    fn event(&mut self) -> Value {
+        let request = self.request("track");
+        let params = request.get("params").unwrap().clone();
+        self.answer(&request, data! { "id": params.get("id").unwrap().clone(), "seq": 1 });
+        params
+    }
+}
+
+fn reason<T>(result: Result<T, Error>) -> Option<String> {
+    result.err().and_then(|error| error.reason)
+}
+
+#[test]
+fn cancelled_calls_are_not_written() {
+    let daemon = FakeDaemon::new();
+    let client = daemon.client();
+    assert_eq!(reason(client.within(SHORT).track(Event::new("late"))).as_deref(), Some("cannot_connect"));
+    assert_eq!(client.unanswered(), 0);
+    let listener = daemon.listen();
+    let next = client.try_track(Event::new("next")).unwrap();
+    let mut peer = Peer::greet(&listener);
+    assert_eq!(peer.event().get("event").unwrap().as_str(), Some("next"));
+    assert_eq!(next.receipt().unwrap().seq, Some(1));
+}
+
+#[test]
+fn memory_is_bounded_while_the_daemon_is_away() {
+    let daemon = FakeDaemon::new();
+    let client = Client::with("test", "1", Options { max_unanswered: 100, close_timeout: Duration::ZERO, ..daemon.options() });
+    let refused = (0..1_000).filter(|_| reason(client.try_track(Event::new("x"))).as_deref() == Some("buffer_full")).count();
+    assert_eq!((refused, client.unanswered()), (900, 100));
+}
+
+#[test]
+fn close_says_how_many_events_are_left() {
+    let daemon = FakeDaemon::new();
+    let listener = daemon.listen();
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&said);
+    let options = Options { log: Some(Box::new(move |text| log.lock().unwrap().push(text.to_string()))), ..daemon.options() };
+    let client = Client::with("test", "1", options);
+    let pending: Vec<_> = (0..3).map(|_| client.try_track(Event::new("x")).unwrap()).collect();
+    let _peer = Peer::greet(&listener);
+    assert_eq!(client.close(Some(SHORT)), 3);
+    assert_eq!(*said.lock().unwrap(), ["headgate: 3 events were not acknowledged when the client was closed"]);
+    assert_eq!(reason(pending[0].receipt()).as_deref(), Some("closed"));
+    assert_eq!(reason(client.track(Event::new("x"))).as_deref(), Some("closed"));
+}
+
+#[test]
+fn a_hook_may_call_the_client() {
+    let daemon = FakeDaemon::new();
+    let listener = daemon.listen();
+    let holder: Arc<Mutex<Option<Arc<Client>>>> = Arc::default();
+    let (sender, receiver) = mpsc::channel();
+    let (held, sender) = (Arc::clone(&holder), Mutex::new(sender));
+    let on_state = move |state, _: Option<&Error>| {
+        let client = held.lock().unwrap().clone();
+        if let (State::Connected, Some(client)) = (state, client) {
+            let status = client.status().unwrap();
+            sender.lock().unwrap().send(status.get("ready").unwrap().clone()).unwrap();
+        }
+    };
+    let client = Arc::new(Client::with("test", "1", Options { on_state: Some(Box::new(on_state)), ..daemon.options() }));
+    *holder.lock().unwrap() = Some(Arc::clone(&client));
+    client.try_track(Event::new("x")).unwrap();
+    let mut peer = Peer::greet(&listener);
+    peer.event();
+    let status = peer.request("status");
+    peer.answer(&status, data! { "ready": true });
+    assert_eq!(receiver.recv().unwrap(), Value::Bool(true));
+    holder.lock().unwrap().take();
+}
+
+#[test]
+fn an_outcome_is_given_to_the_function() {
+    let daemon = FakeDaemon::new();
+    let listener = daemon.listen();
+    let client = daemon.client();
+    let (sender, receiver) = mpsc::channel();
+    client.try_track_then(Event::new("x"), move |outcome| sender.send(outcome.is_ok()).unwrap()).unwrap();
+    Peer::greet(&listener).event();
+    assert!(receiver.recv().unwrap());
+}
+
+#[test]
+fn values_are_json() {
+    let value = data! {
+        "text": "\"\\\u{1}😀", "list": vec![1, 2], "none": None::<i32>, "odd": f64::NAN, "real": 2.0, "big": u128::MAX,
+    };
+    let text = format!("{{\"text\":\"\\\"\\\\\\u0001😀\",\"list\":[1,2],\"none\":null,\"odd\":null,\"real\":2.0,\"big\":{}}}", u128::MAX);
+    assert_eq!(value.to_string(), text);
+    assert_eq!(Value::parse(&text).unwrap().to_string(), text);
+    let halves = Value::parse(r#"["\ud83d\ude00","\ud800","\ud800\u0041","\udc00x"]"#).unwrap();
+    assert_eq!(halves, Value::from(vec!["😀", "\u{fffd}", "\u{fffd}A", "\u{fffd}x"]));
+    for text in ["01", "1.", "-", "{\"a\"}", "[1,]", "\"\t\"", "nul", "\"\\x\"", "\"\\u12g4\"", "", "1 2", &"[".repeat(20_000)] {
+        assert_eq!(Value::parse(text), None, "{text}");
+    }
+}
