@@ -43,8 +43,7 @@ public struct Places: Equatable, Sendable {
     /// The faults and warnings of the paths themselves.
     var findings: SettingsFindings {
         var findings = SettingsFindings()
-        if let socket, socket.utf8.count > UnixAddress.longestPath {
-            let message = "the path \(socket) has more than \(UnixAddress.longestPath) bytes"
+        if let message = socket.flatMap(Places.socketFault) {
             findings.faults.append(SettingsFault(path: "socket", message: message))
         }
         switch ExistingPath(dataDirectory).state {
@@ -58,6 +57,21 @@ public struct Places: Equatable, Sendable {
         case .usable: break
         }
         return findings
+    }
+
+    /// Returns why no socket can be made at a path, or nil if one can.
+    private static func socketFault(_ path: String) -> String? {
+        guard path.utf8.count <= UnixAddress.longestPath else {
+            return "the path \(path) has more than \(UnixAddress.longestPath) bytes"
+        }
+        var status = stat()
+        if lstat(path, &status) == 0 {
+            return status.st_mode & S_IFMT == S_IFSOCK ? nil : "\(path) exists and is not a socket"
+        }
+        guard let end = path.lastIndex(of: "/"), end != path.startIndex,
+            case .notDirectory(let file) = ExistingPath(String(path[..<end])).state
+        else { return nil }
+        return "cannot be \(path): \(file) is not a directory"
     }
 }
 

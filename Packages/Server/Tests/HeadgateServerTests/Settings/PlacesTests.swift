@@ -50,4 +50,15 @@ struct PlacesTests {
                 path: "data_dir", message: "is required where neither HOME nor STATE_DIRECTORY is set")
         ) { try find([:]) }
     }
+
+    @Test("S2: A socket's path that the start would refuse is a fault", arguments: ["/dev/null", "/dev", "/dev/null/s"])
+    func socketInTheWay(path: String) {
+        let findings = Places(socket: path, dataDirectory: "/").findings
+        #expect(findings.faults.map(\.path) == ["socket"])
+    }
+
+    @Test("S2: A socket's directory may be missing")
+    func missingDirectory() {
+        #expect(Places(socket: "/nowhere/at/all/s.sock", dataDirectory: "/").findings.faults.isEmpty)
+    }
 }
