@@ -31,6 +31,24 @@ struct FileSenderTests {
         #expect(folder.text(of: "events.ndjson") == (0..<60).map { "{\"n\":\($0)}\n" }.joined())
     }
 
+    @Test("S3: a sender that comes back to a path gets the thread that has yet to close its file")
+    func comesBack() throws {
+        let folder = try ScratchFolder()
+        let (threads, path) = (FileThreads(), folder("events.ndjson"))
+        let (isBusy, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        var first: FileThread? = try threads.thread(for: path)
+        let loop = try #require(first).loop
+        loop.submit {
+            isBusy.signal()
+            mayGoOn.wait()
+        }
+        isBusy.wait()
+        first?.close(EventFile(FileSettings(path: path)) { 0 })
+        first = nil
+        #expect(try threads.thread(for: path).loop === loop)
+        mayGoOn.signal()
+    }
+
     @Test("S3: reloads under load fail no attempt of a file dispatcher")
     func reloadsUnderLoad() async throws {
         try await ServiceStage.run { stage in

@@ -20,9 +20,10 @@ final class FileThread: Sendable {
         loop.submit { [desk] in then(desk.append(lines, to: file)) }
     }
 
-    /// Closes a file after all writes that were requested before.
+    /// Closes a file after all writes that were requested before. The thread lives until then, so that a sender which
+    /// comes back to the path gets this thread. Another thread would find the file locked.
     func close(_ file: EventFile) {
-        loop.submit { file.close() }
+        loop.submit { [self] in withExtendedLifetime(self) { file.close() } }
     }
 
     /// The open file. Only one is open at a time, because each locks the same path.
