@@ -215,6 +215,23 @@ import Testing
         }
     }
 
+    @Test("A follower that had no line to send yet waits for the daemon, too")
+    func quiet() async throws {
+        try await withTrail { trail, daemon, _ in
+            try trail.append("")
+            try trail.follow()
+            _ = try await eventually("the follower is connected") {
+                let clients = try await daemon.ask("client.list")["clients"].elements
+                return clients.contains { $0["client"].string?.hasPrefix("headgate/") == true } ? true : nil
+            }
+            try await daemon.killNow()
+            try trail.append(1...5)
+            try await daemon.start()
+            try await trail.expect(1...5)
+            #expect(try await trail.stop(SIGTERM) == 0)
+        }
+    }
+
     @Test("A file that was removed or compressed before it was read is reported")
     func compressed() async throws {
         try await withTrail { trail, daemon, scene in

@@ -74,11 +74,21 @@ final class Follower {
         signals = try [SIGINT, SIGTERM, SIGHUP].filter { !ProcessSignals.isIgnored($0) }.map {
             try LoopSignal($0, on: loop) { [self] in stop() }
         }
+        reach()
         step()
         loop.run()
         (timer, retry, news, signals) = (nil, nil, nil, [])
         if let fault { throw fault }
         return .success
+    }
+
+    /// Connects before there is a line to send. The follower ends if it cannot reach the daemon now. Later it waits for a
+    /// daemon that goes away.
+    private func reach() {
+        _ = connection.call("ping") { [self] answer in
+            guard case .failure(let error as ClientError) = answer, case .cannotConnect = error, !isStopping else { return }
+            end(error)
+        }
     }
 
     // MARK: Choosing the file
