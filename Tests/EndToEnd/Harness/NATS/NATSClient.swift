@@ -176,7 +176,10 @@ extension NATSClient {
         let (first, last) = (state["first_seq"].int ?? 1, state["last_seq"].int ?? 0)
         guard first <= last else { return [] }
         let messages = try (first...last).map { number in
-            StoredMessage(try request("$JS.API.STREAM.MSG.GET.\(name)", #"{"seq":\#(number)}"#)["message"])
+            // The newest message may be counted before it can be read.
+            let message = try request("$JS.API.STREAM.MSG.GET.\(name)", #"{"seq":\#(number)}"#)["message"]
+            guard message != .null else { throw NeverHappened("message \(number) of \(name)") }
+            return StoredMessage(message)
         }
         let answer = try request("$JS.API.STREAM.PURGE.\(name)", #"{"seq":\#(last + 1)}"#)
         guard answer["error"] == .null else { throw NeverHappened("a purge of \(name)", details: "\(answer)") }

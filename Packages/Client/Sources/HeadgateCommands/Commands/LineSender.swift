@@ -44,6 +44,7 @@ final class LineSender {
     /// Sends all lines and reports the outcome.
     func run() throws -> ExitCode {
         retry = LoopTimer(on: loop) { [self] in sendRefused() }
+        reach()
         read()
         loop.run()
         retry = nil
@@ -52,6 +53,17 @@ final class LineSender {
         if !printsAnswers { try terminal.write(report.summary + "\n") }
         if let fault { throw fault }
         return report.bad == 0 ? .success : .failure
+    }
+
+    /// Connects before the first line comes. The command ends if it cannot reach the daemon now. Later it waits for a
+    /// daemon that goes away.
+    private func reach() {
+        _ = connection.call("ping") { [self] answer in
+            guard case .failure(let error as ClientError) = answer, case .cannotConnect = error, fault == nil else {
+                return
+            }
+            stop(error)
+        }
     }
 
     private func read() {

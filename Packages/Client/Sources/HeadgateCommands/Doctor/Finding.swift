@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// The finding about one subject.
 struct Finding: Equatable, Sendable {
     /// The verdict on a subject.

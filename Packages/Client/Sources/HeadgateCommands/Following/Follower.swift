@@ -86,7 +86,9 @@ final class Follower {
     /// daemon that goes away.
     private func reach() {
         _ = connection.call("ping") { [self] answer in
-            guard case .failure(let error as ClientError) = answer, case .cannotConnect = error, !isStopping else { return }
+            guard case .failure(let error as ClientError) = answer, case .cannotConnect = error, !isStopping else {
+                return
+            }
             end(error)
         }
     }

@@ -1,4 +1,5 @@
 import HeadgateClient
+import HeadgateData
 
 /// Describes clients: their identities, their counts, and why one is not read.
 struct ClientText {

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// A table with aligned columns.
 struct Table {
     /// A cell of a row.

@@ -1,4 +1,5 @@
 import Glibc
+import HeadgateData
 import HeadgateTransport
 
 /// The input and outputs of the tool.

@@ -70,8 +70,8 @@ final class LogOutput: Sendable {
     /// Returns the text of a line, without the line end.
     static func rendered(_ line: LogLine, as format: LogFormat, at time: Timestamp) -> String {
         switch format {
-        case .text: "headgated: \(line.kind.level.inText)\(line.text.replacingLineEnds)"
-        case .json: json(line, at: time)
+        case .text: "headgated: \(line.kind.level.inText)\(PlainText.line(line.text.replacingLineEnds))"
+        case .json: PlainText.json(json(line, at: time))
         }
     }
 
@@ -130,7 +130,7 @@ extension LogLevel {
 }
 
 extension String {
-    /// The text with its control characters replaced, so that a quoted value cannot forge a line of the log.
+    /// The text with spaces in place of ASCII's control characters. Some messages of libraries have several lines.
     fileprivate var replacingLineEnds: String {
         String(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) })
     }

@@ -26,14 +26,14 @@ struct EventFileTests {
 
     @Test("P5: a half line of a killed process is cut away, since it comes again")
     func halfLine() throws {
-        try folder.write("{\"id\":0}\n{\"id\":1", to: "events")
+        try folder.write("{\"id\":0}\n{\"id\":\"e1\",\"seq", to: "events")
         try file().append(line(1))
         #expect(folder.text(of: "events") == "{\"id\":0}\n{\"id\":1}\n")
     }
 
     @Test("P5: so is a file that is nothing but a half line, however long")
     func onlyHalfLine() throws {
-        try folder.write("{" + String(repeating: "x", count: 200_000), to: "events")
+        try folder.write("{\"id\":\"" + String(repeating: "x", count: 200_000), to: "events")
         try file().append(line(1))
         #expect(folder.text(of: "events") == "{\"id\":1}\n")
     }
@@ -108,8 +108,11 @@ struct EventFileTests {
     }
 
     @Test(
-        "K2: an unfinished last line that is whole JSON stays, and gets its line end",
-        arguments: ["{\"id\":0}", "{\"log_format\": \"json\"}", "{}", "[1]", "7", "}", "text"])
+        "K2: a last line that is no unfinished event stays, and gets its line end",
+        arguments: [
+            "{\"id\":0}", "{\"log_format\": \"json\"}", "{}", "[1]", "7", "}", "text", "{\"a\":1}{\"b\":2}",
+            "{\"dispatchers\": {} /* none */}",
+        ])
     func wholeLine(line last: String) throws {
         try folder.write("{\"id\":0}\n" + last, to: "events")
         try file().append(line(1))

@@ -21,6 +21,17 @@ import Testing
                 == "headgated: settings read again; changed: nothing")
     }
 
+    @Test("O4: characters that steer a terminal are escaped in both formats")
+    func escaped() throws {
+        let line = LogLine(
+            .eventsDied, ["dispatcher": "d", "events": 1, "reason": "r", "cause": "c", "id": "a\u{202E}\u{9B}m"])
+        let time = Timestamp(milliseconds: 0)
+        #expect(LogOutput.rendered(line, as: .text, at: time).hasSuffix(#"a\u{202e}\u{9b}m"#))
+        let json = LogOutput.rendered(line, as: .json, at: time)
+        #expect(json.contains(#"a\u202e\u009bm"#))
+        #expect(try DataItem(parsing: Array(json.utf8)).object?["id"] == "a\u{202E}\u{9B}m")
+    }
+
     @Test("O4: as JSON a line is an object with time, level, message, kind and what it tells")
     func json() throws {
         var line = died

@@ -51,7 +51,8 @@ struct PlacesTests {
         ) { try find([:]) }
     }
 
-    @Test("S2: A socket's path that the start would refuse is a fault", arguments: ["/dev/null", "/dev", "/dev/null/s"])
+    @Test(
+        "S2: A socket's path that the start would refuse is a fault", arguments: ["/dev/null", "/dev", "/dev/null/s"])
     func socketInTheWay(path: String) {
         let findings = Places(socket: path, dataDirectory: "/").findings
         #expect(findings.faults.map(\.path) == ["socket"])

@@ -153,10 +153,11 @@ private struct LastLine {
         guard isRepaired, fdatasync(descriptor) == 0 else { throw .last }
     }
 
-    /// Returns true if the line is an unfinished event: it begins like an object and is no complete JSON (Behaviour
-    /// K2). A complete line, or a line of another program, only lacks its line end.
+    /// Returns true if the line is an unfinished event: it begins like one and is no complete JSON (Behaviour K2). A
+    /// complete line, or a line of another program, only lacks its line end.
     private func isTornEvent(_ range: Range<Int>) throws(FileFault) -> Bool {
-        guard try read(range.prefix(1)).first == UInt8(ascii: "{") else { return false }
+        let start = Array(LastLine.eventStart.utf8.prefix(range.count))
+        guard try read(range.prefix(start.count)) == start else { return false }
         // No event is longer than this.
         guard range.count <= Self.longest else { return false }
         let line = try read(range)
@@ -169,6 +170,8 @@ private struct LastLine {
     }
 
     private static let longest = 64 << 20
+    /// The start of each event in its JSON form (``StoredEvent``).
+    private static let eventStart = #"{"id":""#
 
     /// Returns the offset of the last line: behind the last LF, or the end of a file that ends with an LF.
     private func beginning() throws(FileFault) -> Int {
