@@ -84,7 +84,7 @@ extension HeadgateClient {
     }
 }
 
-/// Some of the events that wait for a dispatcher, in the order in which it would send them (Protocol, `queue.peek`).
+/// Some of the pending events for a dispatcher, in the order in which it would send them (Protocol, `queue.peek`).
 public struct PeekedEvents: Sendable, Equatable {
     /// The events, as they are stored: not transformed yet.
     public let events: [DataObject]

@@ -10,7 +10,7 @@ extension OutgoingEvent {
     ///   - key: events of one key are delivered in their order (Behaviour Q2).
     ///   - time: when it happened, if that is not now.
     ///   - dispatchers: the ids of the dispatchers that it is for; nil is for all that want it.
-    ///   - timeToLive: how long after its receipt it is worth delivering.
+    ///   - timeToLive: the time to live after the receipt.
     /// - Throws: `EncodingError` where there is no such JSON (see `DataCoder`), or what the value throws.
     public init(
         _ event: String, _ value: some Encodable, by coder: DataCoder = DataCoder(), id: String? = nil,
@@ -33,7 +33,7 @@ extension HeadgateClient {
     ///   - key: events of one key are delivered in their order (Behaviour Q2).
     ///   - time: when it happened, if that is not now.
     ///   - dispatchers: the ids of the dispatchers that it is for; nil is for all that want it.
-    ///   - timeToLive: how long after its receipt it is worth delivering.
+    ///   - timeToLive: the time to live after the receipt.
     ///   - deadline: how long to wait; nil is for ever. The event may be stored later than that.
     /// - Throws: `EncodingError`, or what the value throws, and then nothing was sent; else ``ClientError``, `refused`
     ///   when the event was not stored.

@@ -1,4 +1,4 @@
-/// The events that wait for room, in the order in which they came. They become calls, and bytes, when it is their turn, so that
+/// The pending events for room, in the order in which they came. They become calls, and bytes, when it is their turn, so that
 /// an event that waits costs little more than its program already holds.
 struct RoomLine {
     /// An event that waits.

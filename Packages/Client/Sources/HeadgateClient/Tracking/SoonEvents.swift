@@ -52,7 +52,7 @@ final class SoonEvents: Sendable {
         }
     }
 
-    /// Takes out the events that wait for the client's thread.
+    /// Takes out the pending events for the client's thread.
     func take() -> [Event] {
         state.withLock { state in
             defer { state.events = [] }

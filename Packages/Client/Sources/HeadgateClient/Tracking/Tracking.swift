@@ -12,7 +12,7 @@ extension HeadgateClient {
     ///   - key: events of one key are delivered in their order (Behaviour Q2).
     ///   - time: when it happened, if that is not now.
     ///   - dispatchers: the ids of the dispatchers that it is for; nil is for all that want it.
-    ///   - timeToLive: how long after its receipt it is worth delivering.
+    ///   - timeToLive: the time to live after the receipt.
     ///   - deadline: how long to wait; nil is for ever. The event may be stored later than that.
     /// - Throws: ``ClientError``; `refused` with the reason `queue_full`, `storage`, `event_too_large` … when the event was
     ///   not stored.

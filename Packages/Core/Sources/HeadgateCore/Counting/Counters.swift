@@ -88,22 +88,22 @@ extension EventCounter {
     /// The description of the counter, for documents.
     public var meaning: String {
         switch self {
-        case .received: "Valid events that clients sent, whatever became of them"
-        case .duplicates: "Events that were stored already"
-        case .unrouted: "Events that no dispatcher wanted"
-        case .rejected: "Events that were refused because there was no room, or the store failed"
+        case .received: "Valid events received from clients, whatever their outcome"
+        case .duplicates: "Duplicate events, which were already stored"
+        case .unrouted: "Events that no dispatcher accepted"
+        case .rejected: "Events refused because the store was full or failed"
         case .delivered: "Events delivered, once for each dispatcher that delivered it"
-        case .retried: "Events sent again, counted each time"
-        case .dead: "Events that became dead letters"
-        case .requeued: "Dead letters whose events went into the queue again"
-        case .droppedLetters: "Dead letters that had to make room for newer ones"
-        case .expired: "Events kept too long"
+        case .retried: "Events sent again, counted at each attempt"
+        case .dead: "Dead-lettered events"
+        case .requeued: "Requeued dead letters"
+        case .droppedLetters: "Dead letters deleted to make room for newer ones"
+        case .expired: "Expired events"
         case .evicted: "Events purged, or dropped to make room"
         case .transformedAway: "Events that a transformation dropped"
-        case .quarantined: "Events that a damaged store has lost"
-        case .collectorErrors: "Faults of a program's own collectors"
-        case .barrierErrors: "Faults of barriers"
-        case .transformationErrors: "Faults of transformations"
+        case .quarantined: "Events lost to damage in the store"
+        case .collectorErrors: "Failures of the embedding program's collectors"
+        case .barrierErrors: "Failures of barriers"
+        case .transformationErrors: "Failures of transformations"
         }
     }
 }
@@ -163,9 +163,9 @@ public enum DispatcherCounter: Int, CounterList {
         switch self {
         case .sent: "events delivered"
         case .failed: "attempts that failed"
-        case .retried: "events sent again, counted each time"
-        case .dead: "events that became dead letters"
-        case .expired: "events kept too long"
+        case .retried: "events sent again, counted at each attempt"
+        case .dead: "dead-lettered events"
+        case .expired: "expired events"
         case .evicted: "events purged, or dropped to make room"
         case .transformedAway: "events that a transformation dropped"
         case .duplicates: "events delivered that the destination reported as duplicates at their first attempt"
