@@ -160,28 +160,28 @@ def tells_how_things_stand(command, daemon):
 
 
 @needs(WATCHES)
-def sees_ways_close(command, daemon):
-    """A watch reports that a dispatcher is blocked and opens."""
+def sees_states_change(command, daemon):
+    """A watch reports that a dispatcher is blocked and open again."""
     with Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
         with Program(command, daemon.socket_path, "handle", "watch:dispatchers") as watcher:
-            way_is(watcher, "open")
+            state_is(watcher, "open")
             caller.result("dispatcher.pause", id="collect")
-            way_is(watcher, "closed")
+            state_is(watcher, "blocked")
             caller.result("dispatcher.resume", id="collect")
-            way_is(watcher, "open")
+            state_is(watcher, "open")
 
 
-def way_is(watcher, way):
-    """Reads notifications until the dispatcher has this state."""
-    while not tells_way(watcher.line(), way):
+def state_is(watcher, way):
+    """Reads news until the dispatcher has this state."""
+    while not reports_state(watcher.line(), way):
         pass
 
 
-def tells_way(news, way):
-    """Returns true if the notification reports this state of the dispatcher."""
+def reports_state(news, way):
+    """Returns True if the news report this state."""
     dispatchers = [] if news == "ready" else news["change"].get("dispatchers", [])
-    return any(one["id"] == "collect" and one["way"] == way for one in dispatchers)
+    return any(one["id"] == "collect" and one["state"] == way for one in dispatchers)
 
 
 def with_settings(settings):
@@ -216,7 +216,7 @@ def watches_over_a_kill(command, daemon):
         command, daemon.socket_path, "calls"
     ) as program:
         caller = Caller(program)
-        way_is(watcher, "open")
+        state_is(watcher, "open")
         caller.result("track", event="seen", id="w1")
         delivered = 0
         while delivered < 1:
@@ -224,16 +224,16 @@ def watches_over_a_kill(command, daemon):
             outcomes = [] if news == "ready" else news["change"].get("outcomes", [])
             delivered += sum(one["delivered"] for one in outcomes)
         caller.result("dispatcher.pause", id="collect", reason="certification")
-        way_is(watcher, "closed")
+        state_is(watcher, "blocked")
         kill_and_start(daemon, caller)
         words, is_closed = [], False
         while words.count("began") < len(topics) or not is_closed:
             news = watcher.line()
             words.append(news["news"])
-            is_closed = "interrupted" in words and (is_closed or tells_way(news, "closed"))
+            is_closed = "interrupted" in words and (is_closed or reports_state(news, "blocked"))
         expect("what is told of the loss", len(topics), words.count("interrupted"))
         caller.result("dispatcher.resume", id="collect")
-        way_is(watcher, "open")
+        state_is(watcher, "open")
 
 
 @needs(STANDING)
@@ -394,24 +394,24 @@ def announces_its_status(command, daemon):
     """B26: while all clients that announced a status are in the background nothing is sent, also after a kill."""
 
     def way(caller):
-        return caller.result("dispatcher.list")["dispatchers"][0]["way"]
+        return caller.result("dispatcher.list")["dispatchers"][0]["state"]
 
     with Program(command, daemon.socket_path, "calls") as one, Program(command, daemon.socket_path, "calls") as other:
         first, second = Caller(one), Caller(other)
         first.result("application.status", status="background")
-        expect("all in the background", "closed", way(second))
+        expect("all in the background", "blocked", way(second))
         second.result("application.status", status="foreground")
         expect("one in front", "open", way(first))
         second.result("application.status", status="background")
         kill_and_start(daemon, first, second)
-        until("all in the background again", "closed", lambda: way(first))
+        until("all in the background again", "blocked", lambda: way(first))
         first.result("application.status", status="foreground")
         expect("one in front again", "open", way(second))
 
 
 SCENES = [
     survives_a_kill, survives_a_restart, survives_a_lost_answer, is_refused, tells_duplicates, holds_events,
-    tells_how_things_stand, sees_ways_close, watches_over_a_kill, sets_its_barrier_again, keeps_a_barrier_closed, serves_boards, works,
+    tells_how_things_stand, sees_states_change, watches_over_a_kill, sets_its_barrier_again, keeps_a_barrier_closed, serves_boards, works,
     stops_with_work_in_hand, learns_lower_limits, looks_into_queues, announces_its_status,
 ]  # fmt: skip
 

@@ -7,13 +7,13 @@ import Testing
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await daemon(scene, collector)
-            #expect(try await daemon.dispatcher()["way"] == "open")
+            #expect(try await daemon.dispatcher()["state"] == "open")
             let client = try await daemon.connect()
             try await announce("background", client)
             try await daemon.track(1...2)
             #expect(
                 try await daemon.dispatcher()
-                    .contains(["way": "closed", "blocked_by": ["ApplicationStatusBarrier"], "pending": 2]))
+                    .contains(["state": "blocked", "blocked_by": ["ApplicationStatusBarrier"], "pending": 2]))
             #expect(
                 try await daemon.barrier("ApplicationStatusBarrier")
                     .contains(["word": "application_status", "flushable": true]))
@@ -30,13 +30,13 @@ import Testing
             // A client that announces nothing does not count.
             let silent = try await daemon.connect()
             try await announce("background", one)
-            #expect(try await daemon.dispatcher()["way"] == "closed")
+            #expect(try await daemon.dispatcher()["state"] == "blocked")
             try await announce("foreground", two)
-            #expect(try await daemon.dispatcher()["way"] == "open")
+            #expect(try await daemon.dispatcher()["state"] == "open")
             two.close()
-            try await daemon.dispatcher(until: "only the background is left") { $0["way"] == "closed" }
+            try await daemon.dispatcher(until: "only the background is left") { $0["state"] == "blocked" }
             one.close()
-            try await daemon.dispatcher(until: "nobody is in the background") { $0["way"] == "open" }
+            try await daemon.dispatcher(until: "nobody is in the background") { $0["state"] == "open" }
             #expect(try await silent.result("ping") == [:])
         }
     }

@@ -19,7 +19,7 @@ import Testing
             let daemon = try await daemon(scene, collector, ["batch_size": 5])
             try await daemon.track(1...4)
             let held = try await daemon.dispatcher()
-            #expect(held.contains(["way": "closed", "blocked_by": ["BatchingBarrier"], "pending": 4, "sent": 0]))
+            #expect(held.contains(["state": "blocked", "blocked_by": ["BatchingBarrier"], "pending": 4, "sent": 0]))
             let barrier = try await daemon.barrier("BatchingBarrier")
             #expect(barrier.contains(["word": "batching", "flushable": true, "states": ["collect": "closed"]]))
             #expect(barrier["configuration"]["batch_size"] == 5)
@@ -40,7 +40,7 @@ import Testing
             try await collector.acceptedIDs(atLeast: 3)
             try await daemon.track(4...5)
             let held = try await daemon.dispatcher(until: "the first batch is settled") { $0["in_flight"].int == 0 }
-            #expect(held.contains(["way": "closed", "pending": 2, "sent": 3]))
+            #expect(held.contains(["state": "blocked", "pending": 2, "sent": 3]))
             try await daemon.track(6...6)
             try await collector.acceptedIDs(atLeast: 6)
             #expect(collector.accepted.map(\.ids) == [["e1", "e2", "e3"], ["e4", "e5", "e6"]])
@@ -87,7 +87,7 @@ import Testing
                 _ = try await client.result("track", ["event": "x", "id": .string(id), "dispatchers": routes])
             }
             #expect(try await other.acceptedIDs(atLeast: 3) == ["a", "b", "c"])
-            #expect(try await daemon.dispatcher("collect").contains(["way": "closed", "pending": 2]))
+            #expect(try await daemon.dispatcher("collect").contains(["state": "blocked", "pending": 2]))
             #expect(try await daemon.barrier("BatchingBarrier")["states"]["collect"] == "closed")
         }
     }

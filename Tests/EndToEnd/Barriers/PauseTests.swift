@@ -31,7 +31,7 @@ import Testing
 
             try await daemon.pause("collect", ["reason": "key rotation"])
             let dispatcher = try await daemon.dispatcher()
-            #expect(dispatcher["way"] == "closed")
+            #expect(dispatcher["state"] == "blocked")
             #expect(dispatcher["blocked_by"] == ["ManualBarrier:collect"])
 
             let barrier = try await daemon.barrier("ManualBarrier:collect")
@@ -59,7 +59,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: scene.collector())
             try await daemon.pause("collect", ["reason": "lunch"])
             try await daemon.resume()
-            #expect(try await daemon.dispatcher().contains(["way": "open", "blocked_by": []]))
+            #expect(try await daemon.dispatcher().contains(["state": "open", "blocked_by": []]))
             let barrier = try await daemon.barrier("ManualBarrier:collect")
             #expect(barrier["states"] == ["collect": "open"])
             #expect(barrier["reason"] == .null)
@@ -76,7 +76,7 @@ import Testing
             try await daemon.killNow()
             try await daemon.start()
 
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 3]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "pending": 3]))
             let barrier = try await daemon.barrier("ManualBarrier:collect")
             #expect(barrier["reason"] == "audit")
             #expect(barrier["flushable"] == .bool(flushable))
@@ -94,7 +94,7 @@ import Testing
             try await daemon.resume()
             #expect(try await daemon.stop() == 0)
             try await daemon.start()
-            #expect(try await daemon.dispatcher()["way"] == "open")
+            #expect(try await daemon.dispatcher()["state"] == "open")
         }
     }
 
@@ -110,7 +110,7 @@ import Testing
             collector.release()
 
             try await daemon.dispatcher(until: "the first batch is settled") { $0["in_flight"].int == 0 }
-            #expect(try await daemon.dispatcher().contains(["sent": 1, "pending": 1, "way": "closed"]))
+            #expect(try await daemon.dispatcher().contains(["sent": 1, "pending": 1, "state": "blocked"]))
             #expect(collector.acceptedIDs == ["e1"])
         }
     }
@@ -127,7 +127,7 @@ import Testing
             let ids = try await daemon.track(1...5)
             #expect(try await other.acceptedIDs(atLeast: 5) == ids)
             #expect(collector.requests.isEmpty)
-            #expect(try await daemon.dispatcher("other")["way"] == "open")
+            #expect(try await daemon.dispatcher("other")["state"] == "open")
         }
     }
 }

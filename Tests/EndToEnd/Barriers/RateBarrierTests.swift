@@ -44,8 +44,8 @@ import Testing
                 _ = try await client.result("track", ["event": "x", "id": .string(id), "dispatchers": ["one"]])
             }
             try await one.acceptedIDs(atLeast: 2)
-            try await daemon.dispatcher("one", until: "its bucket is empty") { $0["way"] == "closed" }
-            #expect(try await daemon.dispatcher("two")["way"] == "open")
+            try await daemon.dispatcher("one", until: "its bucket is empty") { $0["state"] == "blocked" }
+            #expect(try await daemon.dispatcher("two")["state"] == "open")
             _ = try await client.result("track", ["event": "x", "id": "d", "dispatchers": ["two"]])
             #expect(try await two.acceptedIDs(atLeast: 1) == ["d"])
             #expect(one.acceptedIDs == ["a", "b"])

@@ -11,7 +11,7 @@ import Testing
             _ = try await owner.result("barrier.set", ["id": "window", "reason": "backup until noon"])
             try await daemon.track(1...2)
             let way = try await daemon.dispatcher()
-            #expect(way.contains(["way": "closed", "blocked_by": ["window"], "pending": 2]))
+            #expect(way.contains(["state": "blocked", "blocked_by": ["window"], "pending": 2]))
             let shown = try await daemon.barrier("window")
             #expect(shown.contains(["word": "window", "reason": "backup until noon", "scopes": ["collect"]]))
             #expect(shown.contains(["states": ["collect": "closed"], "flushable": true]))
@@ -20,7 +20,7 @@ import Testing
             #expect(try await daemon.ask("flush", ["wait": true])["ended"] == "settled")
             #expect(collector.acceptedIDs == ["e1", "e2"])
             try await daemon.track(3...3)
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 1]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "pending": 1]))
 
             owner.close()
             #expect(try await collector.acceptedIDs(atLeast: 3) == ["e1", "e2", "e3"])
@@ -93,9 +93,9 @@ import Testing
             for (method, params) in attempts {
                 #expect(try await other.refusal(method, params)["data"]["reason"] == "conflict", "\(method)")
             }
-            #expect(try await daemon.dispatcher()["way"] == "closed")
+            #expect(try await daemon.dispatcher()["state"] == "blocked")
             #expect(try await other.result("barrier.unregister", ["id": "mine", "force": true]) == [:])
-            #expect(try await daemon.dispatcher()["way"] == "open")
+            #expect(try await daemon.dispatcher()["state"] == "open")
             let error = try await owner.refusal("barrier.unregister", ["id": "mine"])
             #expect(error["data"]["reason"] == "not_found")
         }
@@ -135,7 +135,7 @@ import Testing
                 try await heir.refusal("barrier.set", ["id": "stays", "state": "open"])["data"]["reason"] == "conflict")
             _ = try await heir.result("barrier.register", ["id": "stays", "state": "open"])
             #expect(try await daemon.barrier("stays")["owner"] != .null)
-            #expect(try await daemon.dispatcher()["way"] == "open")
+            #expect(try await daemon.dispatcher()["state"] == "open")
         }
     }
 

@@ -45,7 +45,7 @@ import Testing
             let daemon = try await scene.daemon(
                 configuration(collector, hours.merging(["days": JSON(far)])))
             try await daemon.track(1...1)
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "blocked_by": ["ScheduleBarrier"]]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "blocked_by": ["ScheduleBarrier"]]))
             try await daemon.reload(configuration(collector, hours.merging(["days": JSON(near)])))
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
         }

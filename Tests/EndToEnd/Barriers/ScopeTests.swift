@@ -17,7 +17,7 @@ import Testing
             #expect(try await one.acceptedIDs(atLeast: 2) == ["e1", "e2"])
             #expect(
                 try await daemon.dispatcher("later")
-                    .contains(["way": "closed", "blocked_by": ["BatchingBarrier"], "pending": 2]))
+                    .contains(["state": "blocked", "blocked_by": ["BatchingBarrier"], "pending": 2]))
         }
     }
 
@@ -56,7 +56,7 @@ import Testing
             let daemon = try await scene.daemon(
                 configuration(["collect": collector.dispatcher()], scopes: ["collect"]))
             try await daemon.track(1...1)
-            #expect(try await daemon.dispatcher()["way"] == "closed")
+            #expect(try await daemon.dispatcher()["state"] == "blocked")
             try await daemon.reload(["dispatchers": ["collect": collector.dispatcher()], "flush_on": ["start": false]])
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
         }

@@ -24,7 +24,7 @@ import Testing
             #expect(try await console.post("/dispatchers/collect/pause").status == 403)
             let page = try await console.get("/dispatchers/collect").body
             #expect(!page.contains("method=\"post\""))
-            #expect(try await daemon.dispatcher()["way"] == "open")
+            #expect(try await daemon.dispatcher()["state"] == "open")
         }
     }
 
@@ -38,7 +38,7 @@ import Testing
             let page = try await console.get("/dispatchers/collect?done=pause").body
             #expect(page.contains("Paused.") && page.contains("the disk"))
             #expect(try await console.post("/dispatchers/collect/resume").status == 303)
-            #expect(try await daemon.dispatcher()["way"] == "open")
+            #expect(try await daemon.dispatcher()["state"] == "open")
         }
     }
 
@@ -50,7 +50,7 @@ import Testing
             let answer = try await console.post("/dispatchers/collect/pause", "", ["Origin": origin])
             #expect(answer.status == 403)
             #expect(try await console.post("/dispatchers/collect/pause", "", ["Authorization": ""]).status == 401)
-            #expect(try await daemon.dispatcher()["way"] == "open")
+            #expect(try await daemon.dispatcher()["state"] == "open")
         }
     }
 

@@ -23,7 +23,7 @@ import Testing
             let daemon = try await start(scene, collector, maintenance: file)
             try await daemon.track(1...2)
             let held = try await daemon.dispatcher()
-            #expect(held.contains(["way": "closed", "blocked_by": ["MaintenanceBarrier"], "pending": 2]))
+            #expect(held.contains(["state": "blocked", "blocked_by": ["MaintenanceBarrier"], "pending": 2]))
             let barrier = try await daemon.barrier("MaintenanceBarrier")
             #expect(barrier.contains(["word": "MaintenanceBarrier", "flushable": false]))
             #expect(barrier["states"] == ["collect": "closed"])

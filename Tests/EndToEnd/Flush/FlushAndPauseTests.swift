@@ -29,7 +29,7 @@ import Testing
             let client = try await daemon.connect()
             let flush = try await client.request("flush", ["wait": true])
             try await daemon.dispatcher(until: "a flush on its way") { $0["flushing"] == true }
-            #expect(try await daemon.dispatcher()["way"] == "closed")
+            #expect(try await daemon.dispatcher()["state"] == "blocked")
             #expect(collector.requests.isEmpty)
 
             // The batch is not full, so only the flush lets the three events pass.
@@ -55,7 +55,7 @@ import Testing
             #expect(collector.acceptedIDs == ids)
 
             try await daemon.track(4...4)
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 1]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "pending": 1]))
             #expect(collector.acceptedIDs == ids)
         }
     }
@@ -82,7 +82,7 @@ import Testing
                 "dispatchers": ["alive": alive.dispatcher(), "dead": dead.dispatcher(OutageTests.slow)]
             ])
             try await daemon.track(1...2)
-            try await daemon.dispatcher("dead", until: "a closed way") { $0["way"] == "closed" }
+            try await daemon.dispatcher("dead", until: "a closed way") { $0["state"] == "blocked" }
             let answer = try await daemon.ask("flush", ["wait": true, "timeout_ms": 300])
             #expect(answer["ended"] == "timeout")
             #expect(answer["dispatchers"]["alive"]["left"] == 0)

@@ -27,7 +27,7 @@ import Testing
 
             // A flush does not change the barrier: the next event waits again.
             try await daemon.track(4...4)
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 1, "flushing": false]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "pending": 1, "flushing": false]))
         }
     }
 
@@ -68,7 +68,7 @@ import Testing
             let answer = try await client.answer(to: flush)["result"]
             #expect(answer["dispatchers"] == ["collect": ["sent": 2, "failed": 0, "left": 0, "blocked_by": []]])
             #expect(collector.acceptedIDs == ["e1", "e2"])
-            #expect(try await daemon.dispatcher().contains(["pending": 2, "way": "closed"]))
+            #expect(try await daemon.dispatcher().contains(["pending": 2, "state": "blocked"]))
         }
     }
 

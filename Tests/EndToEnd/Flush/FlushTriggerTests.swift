@@ -8,7 +8,7 @@ import Testing
             let collector = try scene.collector()
             let daemon = try await scene.daemon(configuration(collector, ["shutdown": false]))
             let ids = try await daemon.track(1...3)
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 3]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "pending": 3]))
             try await daemon.killNow()
             try await daemon.start()
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
@@ -16,7 +16,7 @@ import Testing
             try await daemon.track(4...4)
             #expect(
                 try await daemon.dispatcher(until: "the flush is over") { $0["flushing"] == false }
-                    .contains(["way": "closed", "pending": 1]))
+                    .contains(["state": "blocked", "pending": 1]))
         }
     }
 
@@ -61,7 +61,7 @@ import Testing
             let collector = try scene.collector()
             let daemon = try await scene.daemon(configuration(collector, [:]))
             let ids = try await daemon.track(1...3)
-            #expect(try await daemon.dispatcher()["way"] == "closed")
+            #expect(try await daemon.dispatcher()["state"] == "blocked")
             let client = try await daemon.connect()
             _ = try await client.result("application.status", ["status": .string(status)])
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
@@ -76,7 +76,7 @@ import Testing
             try await daemon.track(1...3)
             let client = try await daemon.connect()
             _ = try await client.result("application.status", ["status": .string(status)])
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 3, "flushing": false]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "pending": 3, "flushing": false]))
             #expect(collector.requests.isEmpty)
         }
     }
@@ -94,7 +94,7 @@ import Testing
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
             try await daemon.track(4...4)
             let held = try await daemon.dispatcher(until: "the flush is over") { $0["flushing"] == false }
-            #expect(held.contains(["way": "closed", "pending": 1]))
+            #expect(held.contains(["state": "blocked", "pending": 1]))
             #expect(Set(held["blocked_by"].strings) == ["BatchingBarrier", "ApplicationStatusBarrier"])
 
             _ = try await client.result("application.status", ["status": "foreground"])

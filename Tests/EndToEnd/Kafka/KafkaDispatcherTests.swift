@@ -30,7 +30,7 @@ import Testing
             let daemon = try await scene.daemon(["dispatchers": ["collect": cluster.dispatcher()]])
             try await track(1...120, keys: 7, on: daemon)
             let entry = try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == 120 }
-            #expect(entry.contains(["kind": "kafka", "pending": 0, "last_error": .null, "way": "open"]))
+            #expect(entry.contains(["kind": "kafka", "pending": 0, "last_error": .null, "state": "open"]))
             let messages = try await cluster.messages(atLeast: 120)
             #expect(Set(messages.compactMap(\.id)) == Set((1...120).map { "e\($0)" }) && messages.count == 120)
             for message in messages {

@@ -25,7 +25,7 @@ import Testing
 
             // Pausing changes only memory at first; the answer waits until the change is on disk.
             let pause = try await owner.request("dispatcher.pause", ["id": "collect"])
-            #expect(try await slow.daemon.dispatcher()["way"] == "closed")
+            #expect(try await slow.daemon.dispatcher()["state"] == "blocked")
             let (last, ping) = (try await owner.request("ping"), try await tracker.client.request("ping"))
             #expect(try await owner.message()["id"].int == last)
             #expect(try await tracker.client.message()["id"].int == ping)

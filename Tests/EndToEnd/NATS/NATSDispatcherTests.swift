@@ -20,7 +20,7 @@ import Testing
                 #expect(event["seq"].int != nil && event["received_at"].string != nil)
             }
             let entry = try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == 120 }
-            #expect(entry.contains(["kind": "nats", "pending": 0, "last_error": .null, "way": "open"]))
+            #expect(entry.contains(["kind": "nats", "pending": 0, "last_error": .null, "state": "open"]))
             #expect(try await daemon.stop() == 0)
         }
     }

@@ -13,7 +13,7 @@ struct ConnectivityBarrierTests {
             let client = try await daemon.connect()
             defer { client.close() }
             _ = try await client.result("track", ["event": "early", "id": "e1", "data": ["n": 1]])
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 1]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "pending": 1]))
 
             try await surroundings.machine.ip("link set wan0 up")
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
@@ -46,7 +46,7 @@ struct ConnectivityBarrierTests {
                 ])
             try await daemon.network("connected", "cellular")
             let ids = try await daemon.track(1...3)
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "blocked_by": ["ConnectivityBarrier"]]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "blocked_by": ["ConnectivityBarrier"]]))
             let barrier = try await daemon.barrier("ConnectivityBarrier")
             #expect(barrier["flushable"] == true)
             #expect(barrier["reason"] == "the network connection is cellular")
@@ -80,8 +80,8 @@ struct ConnectivityBarrierTests {
                     "network": ["interface_kinds": ["wan0": .string(kind)]],
                 ])
             try await daemon.network("connected", kind)
-            let way: JSON = kind == "other" ? "closed" : "open"
-            #expect(try await daemon.dispatcher()["way"] == way)
+            let way: JSON = kind == "other" ? "blocked" : "open"
+            #expect(try await daemon.dispatcher()["state"] == way)
         }
     }
 

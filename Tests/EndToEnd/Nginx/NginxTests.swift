@@ -79,7 +79,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.endpoint("/busy")])
             let start = Date()
             try await daemon.track(1...1)
-            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
             #expect(waiting["last_error"] == "HTTP 503")
             let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
             let retryAt = try Date(try #require(waiting["retry_at"].string), strategy: style)

@@ -14,7 +14,7 @@ import Testing
             try await daemon.dispatcher("alive", until: "an empty queue") {
                 $0["pending"].int == 0 && $0["in_flight"].int == 0
             }
-            #expect(try await daemon.dispatcher("alive").contains(["way": "open", "sent": 500, "last_error": .null]))
+            #expect(try await daemon.dispatcher("alive").contains(["state": "open", "sent": 500, "last_error": .null]))
             let held = try await daemon.dispatcher("dead")
             #expect((held["pending"].int ?? 0) + (held["in_flight"].int ?? 0) == 500)
             #expect(held["sent"] == 0)

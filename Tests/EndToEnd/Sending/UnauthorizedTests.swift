@@ -15,7 +15,7 @@ import Testing
             #expect(held.contains(["pending": 1, "dead": 0, "sent": 0]))
             #expect(held["last_error"].string?.contains("\(status)") == true)
             try await daemon.track(2...3)
-            #expect(try await daemon.dispatcher()["way"] == "closed")
+            #expect(try await daemon.dispatcher()["state"] == "blocked")
             #expect(collector.requests.count == 1)
             try await daemon.resume()
             #expect(try await collector.acceptedIDs(atLeast: 3) == ["e1", "e2", "e3"])
@@ -40,7 +40,7 @@ import Testing
             try await daemon.track(1...1)
             _ = try await held(daemon)
             try await daemon.reload(configuration("wrong", 6))
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 1]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "pending": 1]))
             try await daemon.reload(configuration("right", 6))
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
             #expect(collector.requests.compactMap { $0.headers["x-key"] } == ["wrong", "right"])
@@ -76,7 +76,7 @@ import Testing
 
     private func held(_ daemon: Daemon) async throws -> JSON {
         try await daemon.dispatcher(until: "it is held") {
-            $0["way"] == "closed" && $0["in_flight"] == 0 && !$0["blocked_by"].elements.isEmpty
+            $0["state"] == "blocked" && $0["in_flight"] == 0 && !$0["blocked_by"].elements.isEmpty
         }
     }
 }

@@ -53,7 +53,7 @@ import Testing
             try await daemon.killNow()
             try await daemon.start()
             let held = try await daemon.dispatcher()
-            #expect(held.contains(["way": "closed", "pending": 2, "blocked_by": ["BatchingBarrier"]]))
+            #expect(held.contains(["state": "blocked", "pending": 2, "blocked_by": ["BatchingBarrier"]]))
             try await daemon.set(["barriers": ["BatchingBarrier": ["configuration": ["batch_size": 2]]]])
             #expect(try await collector.acceptedIDs(atLeast: 2) == ["e1", "e2"])
         }

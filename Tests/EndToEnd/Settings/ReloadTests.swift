@@ -97,7 +97,7 @@ import Testing
             let before = try await daemon.ask("config.get")
             #expect(try await daemon.ask("config.reload") == ["changed": []])
             #expect(try await daemon.ask("config.get") == before)
-            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 2]))
+            #expect(try await daemon.dispatcher().contains(["state": "blocked", "pending": 2]))
         }
     }
 

@@ -166,7 +166,7 @@ import Testing
             _ = try await client.result("track", ["event": "x", "id": "short", "ttl_ms": 30])
             try await daemon.track(1...1)
             let swept = try await daemon.dispatcher(until: "it has expired") { $0["expired"].int == 1 }
-            #expect(swept.contains(["way": "closed", "pending": 1]))
+            #expect(swept.contains(["state": "blocked", "pending": 1]))
             #expect(try await client.result("ping") == [:])
             try await daemon.resume()
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])

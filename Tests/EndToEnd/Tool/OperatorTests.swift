@@ -7,7 +7,7 @@ import Testing
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
             #expect(try await CommandLineTool.run("pause", "collect", on: daemon).exitCode == 0)
-            #expect(try await daemon.dispatcher()["way"] == "closed")
+            #expect(try await daemon.dispatcher()["state"] == "blocked")
             for command in ["barriers", "dispatchers", "status"] {
                 for run in [
                     try await CommandLineTool.run(command, on: daemon),
@@ -19,7 +19,7 @@ import Testing
                 }
             }
             #expect(try await CommandLineTool.run("resume", "collect", on: daemon).exitCode == 0)
-            #expect(try await daemon.dispatcher()["way"] == "open")
+            #expect(try await daemon.dispatcher()["state"] == "open")
         }
     }
 

@@ -10,9 +10,9 @@ import Testing
             let watch = try watch("dispatchers", "outcomes", "--json", on: daemon)
             _ = try await line(of: watch) { $0["topic"] == "outcomes" }
             let first = try await line(of: watch) { $0["topic"] == "dispatchers" }
-            #expect(first["dispatchers"][0].contains(["id": "collect", "way": "open", "sent": 0]))
+            #expect(first["dispatchers"][0].contains(["id": "collect", "state": "open", "sent": 0]))
             try await daemon.pause()
-            let closed = try await line(of: watch) { $0["dispatchers"][0]["way"] == "closed" }
+            let closed = try await line(of: watch) { $0["dispatchers"][0]["state"] == "blocked" }
             #expect(closed["dispatchers"][0]["blocked_by"] == ["ManualBarrier:collect"])
             try await daemon.track(1...3)
             try await daemon.resume()

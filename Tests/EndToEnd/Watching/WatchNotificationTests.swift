@@ -10,11 +10,11 @@ import Testing
             let watch = try await client.watch("dispatchers", "barriers")
             let first = try await client.changed(until: "how things stand") { $0["topic"] == "dispatchers" }
             #expect(first["watch"].string == watch)
-            #expect(first["dispatchers"][0].contains(["id": "collect", "way": "open", "blocked_by": []]))
+            #expect(first["dispatchers"][0].contains(["id": "collect", "state": "open", "blocked_by": []]))
 
             try await daemon.pause("collect", ["reason": "upgrade"])
             let closed = try await client.changed("dispatchers", "collect", until: "a closed way") {
-                $0["way"] == "closed"
+                $0["state"] == "blocked"
             }
             #expect(closed["blocked_by"] == ["ManualBarrier:collect"])
             let barrier = try await client.changed("barriers", "ManualBarrier:collect", until: "its barrier") { _ in
@@ -24,7 +24,7 @@ import Testing
 
             try await daemon.resume()
             _ = try await client.changed("dispatchers", "collect", until: "an open way") {
-                $0["way"] == "open" && $0["blocked_by"] == []
+                $0["state"] == "open" && $0["blocked_by"] == []
             }
         }
     }
@@ -38,11 +38,11 @@ import Testing
             _ = try await client.watch("dispatchers")
             try await daemon.track(1...1)
             _ = try await client.changed("dispatchers", "collect", until: "a closed way") {
-                $0["way"] == "closed" && $0["blocked_by"] == ["BackoffBarrier:collect"]
+                $0["state"] == "blocked" && $0["blocked_by"] == ["BackoffBarrier:collect"]
             }
             try collector.listen()
             _ = try await client.changed("dispatchers", "collect", until: "it is sent") {
-                $0["way"] == "open" && $0["sent"] == 1
+                $0["state"] == "open" && $0["sent"] == 1
             }
         }
     }
@@ -96,8 +96,8 @@ import Testing
             try await daemon.pause()
             var told: [String] = []
             _ = try await client.changed(until: "a closed way") { news in
-                if news["dispatchers"][0]["way"] == "closed" { told.append(news["watch"].string ?? "") }
-                return news["watch"].string == other && news["dispatchers"][0]["way"] == "closed"
+                if news["dispatchers"][0]["state"] == "blocked" { told.append(news["watch"].string ?? "") }
+                return news["watch"].string == other && news["dispatchers"][0]["state"] == "blocked"
             }
             #expect(told == [other])
             let again = try await client.refusal("unwatch", ["watch": .string(ended)])

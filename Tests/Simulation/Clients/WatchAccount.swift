@@ -185,7 +185,7 @@ struct WatchedState {
 
     /// For each dispatcher, its state and the reasons for it.
     var ways: [String: [DataItem?]] {
-        dispatchers.mapValues { entry in ["way", "blocked_by", "flushing"].map { entry[$0] } }
+        dispatchers.mapValues { entry in ["state", "blocked_by", "flushing"].map { entry[$0] } }
     }
 
     static func entries(_ params: DataObject, _ name: String) -> [String: DataObject]? {

@@ -217,7 +217,7 @@ class Dispatcher(TypedDict, total=False):
 
     id: str
     kind: str
-    way: str
+    state: str
     blocked_by: List[str]
     pending: int
     in_flight: int

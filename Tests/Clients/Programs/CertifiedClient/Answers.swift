@@ -20,7 +20,7 @@ extension Duration {
 extension ListedDispatcher {
     var object: DataObject {
         [
-            "id": .string(id), "kind": .string(kind), "way": isOpen ? "open" : "closed",
+            "id": .string(id), "kind": .string(kind), "state": isOpen ? "open" : "blocked",
             "blocked_by": .texts(blockedBy),
             "pending": .count(pending), "in_flight": .count(inFlight), "sent": .count(sent), "failed": .count(failed),
             "dead": .count(dead), "expired": .count(expired), "evicted": .count(evicted),

@@ -40,7 +40,7 @@ public struct ListedDispatcher: Sendable, Equatable {
         func count(_ key: String) -> Int { entry.get(key: key) ?? 0 }
         id = entry.get(key: "id") ?? ""
         kind = entry.get(key: "kind") ?? ""
-        isOpen = entry.get(key: "way", as: String.self) == "open"
+        isOpen = entry.get(key: "state", as: String.self) == "open"
         blockedBy = entry.get(key: "blocked_by") ?? []
         pending = count("pending")
         inFlight = count("in_flight")

@@ -31,7 +31,7 @@ import Testing
     func empty() {
         let barrier = ListedBarrier(["reason": .null, "owner": .null, "states": .null])
         #expect(barrier.reason == nil && barrier.owner == nil && barrier.held == [])
-        let dispatcher = ListedDispatcher(["oldest_ms": .null, "retry_at": .null, "way": "closed"])
+        let dispatcher = ListedDispatcher(["oldest_ms": .null, "retry_at": .null, "state": "blocked"])
         #expect(dispatcher.oldest == nil && dispatcher.retryAt == nil && !dispatcher.isOpen)
     }
 

@@ -21,7 +21,7 @@ import Testing
     private func status(_ change: (inout DataObject) -> Void = { _ in }) -> DataObject {
         var status: DataObject = [
             "version": "1.0", "uptime_ms": 5_000, "ready": true, "warnings": [], "counters": [:],
-            "dispatchers": [["id": "collect", "way": "open", "pending": 0, "sent": 7]],
+            "dispatchers": [["id": "collect", "state": "open", "pending": 0, "sent": 7]],
         ]
         change(&status)
         return status
@@ -47,12 +47,12 @@ import Testing
 
     @Test("A dispatcher whose last attempt failed is wrong, one that is held with something waiting is to be looked at")
     func dispatchers() {
-        let failing: DataItem = ["id": "a", "way": "closed", "pending": 3, "last_error": "HTTP 503"]
-        let held: DataItem = ["id": "b", "way": "closed", "pending": 3, "blocked_by": ["night"]]
-        let idle: DataItem = ["id": "c", "way": "closed", "pending": 0, "blocked_by": ["night"]]
+        let failing: DataItem = ["id": "a", "state": "blocked", "pending": 3, "last_error": "HTTP 503"]
+        let held: DataItem = ["id": "b", "state": "blocked", "pending": 3, "blocked_by": ["night"]]
+        let idle: DataItem = ["id": "c", "state": "blocked", "pending": 0, "blocked_by": ["night"]]
         #expect(verdicts { $0["dispatchers"] = .array([failing, held, idle]) } == [.fine, .wrong, .doubtful, .fine])
         let timed: DataItem = [
-            "id": "a", "way": "closed", "last_error": "HTTP 503", "last_error_at": Fixed.ago(180),
+            "id": "a", "state": "blocked", "last_error": "HTTP 503", "last_error_at": Fixed.ago(180),
         ]
         let findings = DaemonExamination.findings(
             status { $0["dispatchers"] = .array([timed]) }, version: "1.0", clock: Fixed.clock)
@@ -183,7 +183,7 @@ import Testing
                 "status",
                 with: [
                     "version": .string(Version.current), "ready": true,
-                    "dispatchers": [["id": "collect", "way": "open", "pending": 0]],
+                    "dispatchers": [["id": "collect", "state": "open", "pending": 0]],
                 ])
             await daemon.answer(
                 "config.get",

@@ -29,7 +29,7 @@ enum Fixed {
 
     static var collect: DataObject {
         [
-            "id": "collect", "kind": "http", "way": "closed", "blocked_by": ["ManualBarrier:collect"], "pending": 12,
+            "id": "collect", "kind": "http", "state": "blocked", "blocked_by": ["ManualBarrier:collect"], "pending": 12,
             "in_flight": 0, "sent": 3, "failed": 1, "dead": 0, "expired": 2, "evicted": 0, "oldest_ms": 121_000,
             "retry_at": ago(-90), "last_error": "HTTP 503", "flushing": true,
         ]

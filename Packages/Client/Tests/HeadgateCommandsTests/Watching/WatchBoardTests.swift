@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct WatchBoardTests {
     private func dispatcher(_ id: String, sent: Int) -> DataItem {
-        ["id": .string(id), "way": "open", "sent": .number(DataNumber(sent))]
+        ["id": .string(id), "state": "open", "sent": .number(DataNumber(sent))]
     }
 
     private func dispatchers(_ entries: DataItem..., removed: DataItem = []) -> DataObject {

@@ -12,7 +12,7 @@ struct DaemonStateTests {
     private let now = Timestamp(milliseconds: 2_000)
 
     private func dispatcher(_ id: String, pending: Int = 0) -> DataObject {
-        ["id": .string(id), "way": "open", "pending": .number(DataNumber(pending))]
+        ["id": .string(id), "state": "open", "pending": .number(DataNumber(pending))]
     }
 
     private func state(_ ids: String...) -> DaemonState {

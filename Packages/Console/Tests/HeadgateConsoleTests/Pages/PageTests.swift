@@ -22,7 +22,7 @@ struct PageTests {
             "since": "2023-11-14T22:00:00.000Z", "owner": id, "word": id, "reason": id, "configuration": ["a": id],
         ]
         let dispatcher: DataItem = [
-            "id": id, "kind": id, "way": "closed", "blocked_by": [id], "pending": 3, "in_flight": 1, "sent": 9,
+            "id": id, "kind": id, "state": "blocked", "blocked_by": [id], "pending": 3, "in_flight": 1, "sent": 9,
             "failed": 2, "dead": 1, "expired": 1, "evicted": 1, "oldest_ms": 5_000, "retry_at": nil,
             "last_error": id, "flushing": true,
         ]
@@ -106,7 +106,7 @@ struct PageTests {
         var state = DaemonState()
         state.take(
             status: [
-                "dispatchers": [["id": "web", "way": "closed", "blocked_by": ["ManualBarrier:web"]]],
+                "dispatchers": [["id": "web", "state": "blocked", "blocked_by": ["ManualBarrier:web"]]],
                 "barriers": [
                     ["id": "ManualBarrier:web", "word": "manual", "states": ["web": "closed"], "reason": "the disk"]
                 ],
@@ -138,7 +138,7 @@ struct PageTests {
         func gate(_ word: String, _ state: ListedBarrier.State) -> DaemonState.Gate {
             .init(barrier: ListedBarrier(["id": .string(word), "word": .string(word)]), state: state)
         }
-        let dispatcher = ListedDispatcher(["id": "web", "way": "closed"])
+        let dispatcher = ListedDispatcher(["id": "web", "state": "blocked"])
         let gates = [gate("manual", .open), gate("backoff", .closed), gate("own", .waiting)]
         let html = Channel(dispatcher: dispatcher, gates: gates, rate: 0).html.text
         #expect(html.contains("The way to web is closed. Barriers: manual open, backoff closed, own waiting."))

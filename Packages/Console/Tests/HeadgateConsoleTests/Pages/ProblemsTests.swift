@@ -18,7 +18,7 @@ struct ProblemsTests {
 
     private func held(by word: String) -> DataObject {
         [
-            "ready": true, "dispatchers": [["id": "web", "way": "closed", "blocked_by": ["b"]]],
+            "ready": true, "dispatchers": [["id": "web", "state": "blocked", "blocked_by": ["b"]]],
             "barriers": [["id": "b", "word": .string(word), "states": ["web": "closed"], "flushable": true]],
         ]
     }
@@ -32,7 +32,7 @@ struct ProblemsTests {
     func warnings() {
         let status: DataObject = [
             "ready": true, "warnings": ["barrier x: there is no dispatcher `y`"],
-            "dispatchers": [["id": "web", "way": "open", "dead": 1, "expired": 2]],
+            "dispatchers": [["id": "web", "state": "open", "dead": 1, "expired": 2]],
         ]
         #expect(
             titles(status) == [

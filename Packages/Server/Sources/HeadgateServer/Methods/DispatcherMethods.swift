@@ -63,7 +63,7 @@ enum DispatcherMethods {
         ]))
 
     private static let state: [Schema.Member] = [
-        .required("id", .name), .required("kind", .name), .required("way", .words(of: BarrierState.self)),
+        .required("id", .name), .required("kind", .name), .required("state", .words(of: DispatcherState.self)),
         .required("blocked_by", .array(.name), "the ids of the barriers that block the dispatcher"),
         .required("pending", .count, "pending events"), .required("in_flight", .count),
     ]
@@ -135,7 +135,7 @@ extension JSONWriter {
         beginObject()
         member("id", summary.id)
         member("kind", summary.kind)
-        member("way", summary.isOpen ? "open" : "closed")
+        member("state", (summary.isOpen ? DispatcherState.open : .blocked).rawValue)
         member("blocked_by", item: .array(summary.blockedBy.map { .string($0) }))
         member("pending", summary.pending)
         member("in_flight", summary.inFlight)
@@ -163,4 +163,12 @@ extension Duration? {
     var milliseconds: DataItem {
         map { .number(DataNumber(Int($0.wholeMilliseconds))) } ?? .null
     }
+}
+
+/// The state of a dispatcher, in `dispatcher.list` and `changed`.
+enum DispatcherState: String, CaseIterable {
+    /// No barrier blocks the dispatcher.
+    case open
+    /// At least one barrier blocks the dispatcher.
+    case blocked
 }

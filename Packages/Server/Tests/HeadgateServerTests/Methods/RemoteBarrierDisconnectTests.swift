@@ -26,7 +26,7 @@ struct RemoteBarrierDisconnectTests {
             let watcher = try await leave(stage, onDisconnect)
             try await watcher.removal(of: "door")
             #expect(try await watcher.listedBarrier("door") == .null)
-            #expect(try await watcher.listedDispatcher("collect")["way"] == "open")
+            #expect(try await watcher.listedDispatcher("collect")["state"] == "open")
         }
     }
 

@@ -49,7 +49,7 @@ struct RemoteBarrierTests {
             #expect(barrier["states"] == ["archive": "closed"])
             #expect(barrier["flushable"] == false)
             #expect(barrier["reason"] == nil)
-            #expect(try await shop.listedDispatcher("collect")["way"] == "open")
+            #expect(try await shop.listedDispatcher("collect")["state"] == "open")
         }
     }
 

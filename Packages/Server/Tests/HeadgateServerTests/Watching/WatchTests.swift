@@ -59,7 +59,7 @@ struct WatchTests {
             #expect(barrier["since"] != .null && since != nil)
             let dispatchers = try #require(news.first { $0["topic"] == "dispatchers" })
             #expect(dispatchers["dispatchers"].elements.map { $0["id"] } == ["collect"])
-            #expect(dispatchers["dispatchers"].elements[0]["way"] == "closed")
+            #expect(dispatchers["dispatchers"].elements[0]["state"] == "blocked")
             #expect(dispatchers["dispatchers"].elements[0]["blocked_by"] == ["ManualBarrier:collect"])
         }
     }

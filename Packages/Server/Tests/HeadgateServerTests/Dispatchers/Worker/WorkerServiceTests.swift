@@ -227,7 +227,7 @@ import Testing
             let jobs = try await stage.jobs { $0["in_flight"] != 0 }
             let inFlight: Int = try #require(jobs["in_flight"].get())
             #expect(inFlight < 40)
-            #expect(jobs["way"] == "open")
+            #expect(jobs["state"] == "open")
             await worker.resumeReading()
             for _ in events { await worker.answer(try await worker.batch()) }
             _ = try await stage.jobs { $0["sent"] == 60 }
