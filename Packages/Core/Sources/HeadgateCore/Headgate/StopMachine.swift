@@ -1,8 +1,9 @@
 /// The steps of an orderly stop, each with a time limit (Behaviour D11, F5). Pure: facts and the time go in, orders
 /// come out.
 ///
-/// Flushing and finishing batches in flight have the time that the stop was given. After that, interrupted batches are
-/// awaited for ``interruptionGrace``, and the store, which has to write the rest, for ``storeGrace``.
+/// Flushing and finishing batches in flight have the time that the stop was given. The last part of that time begins no
+/// new batches, so that those in flight can finish and are not sent twice. After it, interrupted batches are awaited for
+/// ``interruptionGrace``, and the store, which has to write the rest, for ``storeGrace``.
 struct StopMachine {
     static let interruptionGrace = Duration.seconds(1)
     static let storeGrace = Duration.seconds(5)
@@ -35,17 +36,20 @@ struct StopMachine {
     }
 
     private let deadline: Instant
+    /// The time at which the flush ends.
+    private let flushDeadline: Instant
     private var step = Step.flushing
     private var outcome = StopOutcome()
 
-    private init(deadline: Instant) {
-        self.deadline = deadline
+    private init(at now: Instant, within timeout: Duration) {
+        deadline = now + timeout
+        flushDeadline = deadline - min(timeout / 5, .seconds(1))
     }
 
     /// Begins a stop.
     static func begin(at now: Instant, within timeout: Duration, flushing: Bool) -> (stop: StopMachine, orders: [Order])
     {
-        var stop = StopMachine(deadline: now + timeout)
+        var stop = StopMachine(at: now, within: timeout)
         return flushing
             ? (stop, [.flush])
             : {
@@ -62,7 +66,8 @@ struct StopMachine {
     /// The time at which ``timePassed(to:inFlight:)`` is due.
     var nextDeadline: Instant? {
         switch step {
-        case .flushing, .finishing: deadline
+        case .flushing: flushDeadline
+        case .finishing: deadline
         case .interrupted: deadline + StopMachine.interruptionGrace
         case .closing: deadline + StopMachine.storeGrace
         case .ended: nil
@@ -101,8 +106,9 @@ struct StopMachine {
         guard let due = nextDeadline, now >= due else { return [] }
         switch step {
         case .flushing:
-            step = .interrupted
-            return [.endFlush, .takeNoMore, .interrupt]
+            let isOver = now >= deadline
+            step = isOver ? .interrupted : .finishing
+            return [.endFlush, .takeNoMore] + (isOver ? [.interrupt] : [])
         case .finishing:
             step = .interrupted
             return [.interrupt]

@@ -86,6 +86,18 @@ struct StopMachineTests {
         }
     }
 
+    @Test("D11: the flush of a stop begins no batch in the last fifth of its time, and in the last second at most")
+    func flushEndsBefore() {
+        let start = Instant(nanoseconds: 0)
+        for (timeout, flushEnd) in [(Duration.seconds(1), Duration.milliseconds(800)), (.seconds(20), .seconds(19))] {
+            var (stop, orders) = StopMachine.begin(at: start, within: timeout, flushing: true)
+            #expect(orders == [.flush] && stop.nextDeadline == start + flushEnd)
+            #expect(stop.timePassed(to: start + flushEnd, inFlight: 1) == [.endFlush, .takeNoMore])
+            #expect(stop.nextDeadline == start + timeout)
+            #expect(stop.looked(isStuck: false, inFlight: 0) == [.closeStore])
+        }
+    }
+
     @Test("D11: batches in flight are never interrupted early, and the interrupted ones are reported")
     func left() throws {
         let start = Instant(nanoseconds: 0)

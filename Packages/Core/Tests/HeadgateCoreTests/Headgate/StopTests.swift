@@ -166,6 +166,21 @@ struct StopTests {
         }
     }
 
+    @Test("D11: a stop with a long backlog sends no event twice, though the destination takes its time")
+    func backlog() throws {
+        bench.track(2_000)
+        var isDone = false
+        bench.gate.stop(within: .seconds(2), flushing: true) { _ in isDone = true }
+        while !isDone {
+            bench.advance(by: .milliseconds(50))
+            bench.sender.answer()
+            bench.settle()
+        }
+        #expect(bench.sender.interruptions == 0)
+        let sent = bench.sender.sent.flatMap(\.self)
+        #expect(sent.count < 2_000 && bench.sender.delivered == sent)
+    }
+
     // MARK: Bounds
 
     @Test(
