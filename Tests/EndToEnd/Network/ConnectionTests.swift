@@ -23,7 +23,8 @@ struct ConnectionTests {
             try await daemon.dispatcher("archive", until: "all are in the file") { $0["sent"].int == 5 }
 
             let held = try await daemon.dispatcher()
-            #expect(held.contains(["state": "blocked", "blocked_by": ["ConnectivityBarrier"], "pending": 5, "sent": 0]))
+            #expect(
+                held.contains(["state": "blocked", "blocked_by": ["ConnectivityBarrier"], "pending": 5, "sent": 0]))
             let barrier = try await daemon.barrier("ConnectivityBarrier")
             #expect(barrier["scopes"] == ["collect"])
             #expect(barrier["states"] == ["collect": "closed"])

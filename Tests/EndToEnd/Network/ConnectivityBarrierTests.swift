@@ -46,7 +46,8 @@ struct ConnectivityBarrierTests {
                 ])
             try await daemon.network("connected", "cellular")
             let ids = try await daemon.track(1...3)
-            #expect(try await daemon.dispatcher().contains(["state": "blocked", "blocked_by": ["ConnectivityBarrier"]]))
+            #expect(
+                try await daemon.dispatcher().contains(["state": "blocked", "blocked_by": ["ConnectivityBarrier"]]))
             let barrier = try await daemon.barrier("ConnectivityBarrier")
             #expect(barrier["flushable"] == true)
             #expect(barrier["reason"] == "the network connection is cellular")

@@ -83,7 +83,8 @@ final class Console {
         case .change(let change): pages.perform(change, request) { exchange.answer(.response($0)) }
         case .live(let page):
             guard let reader = live.reader(of: page, wake: { [weak exchange] in exchange?.resume() }) else {
-                let answer = HTTPResponse.words(503, "Too many pages are open. Close some, then reload.").with("Retry-After", "10")
+                let answer = HTTPResponse.words(503, "Too many pages are open. Close some, then reload.").with(
+                    "Retry-After", "10")
                 return exchange.answer(.response(answer))
             }
             exchange.answer(.events(reader))

@@ -8,7 +8,8 @@ extension Command {
 
     /// The command `headgate config get`.
     static let configGet = Command(
-        name: "config get", summary: "Print the settings in force, with secrets replaced by ***.", options: [layer, .json]
+        name: "config get", summary: "Print the settings in force, with secrets replaced by ***.",
+        options: [layer, .json]
     ) { invocation in
         var params = DataObject()
         params["layer"] = invocation.arguments.value(layer).map { .string($0) }
@@ -162,7 +163,8 @@ enum SettingsPatch {
             return try DataItem(parsing: Array(text.utf8))
         } catch {
             let path = word.dropLast(text.count)
-            throw fault("\(text) is not JSON; a JSON string needs its own quotes inside the shell's: '\(path)\"\(text)\"'")
+            throw fault(
+                "\(text) is not JSON; a JSON string needs its own quotes inside the shell's: '\(path)\"\(text)\"'")
         }
     }
 

@@ -27,7 +27,8 @@ extension Command {
 
     /// The command `headgate barriers`.
     static let barriers = Command(
-        name: "barriers", summary: "List barriers: which dispatchers each one blocks, since when, and what would open it.",
+        name: "barriers",
+        summary: "List barriers: which dispatchers each one blocks, since when, and what would open it.",
         options: [.json]
     ) { invocation in
         let answers = try invocation.ask([Question(method: "barrier.list"), Question(method: "dispatcher.list")])
@@ -40,7 +41,8 @@ extension Command {
 
     /// The command `headgate clients`.
     static let clients = Command(
-        name: "clients", summary: "List connected clients with their counters, and why the daemon does not read from one.",
+        name: "clients",
+        summary: "List connected clients with their counters, and why the daemon does not read from one.",
         options: [.json]
     ) { invocation in
         let answer = try invocation.ask([Question(method: "client.list")])[0]
@@ -89,7 +91,8 @@ extension Command {
         return .success
     }
 
-    private static let wait = Option("--wait", "wait for the end and print the result; exit 1 unless all events were delivered or dropped")
+    private static let wait = Option(
+        "--wait", "wait for the end and print the result; exit 1 unless all events were delivered or dropped")
     private static let timeout = Option(
         "--timeout", value: "S", "end the flush after S seconds; 0 for no timeout (default: 30)")
 

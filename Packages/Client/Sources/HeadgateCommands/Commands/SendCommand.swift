@@ -5,7 +5,8 @@ import HeadgateWire
 extension Command {
     private static let stdin = Option("--stdin", "read events from standard input, one JSON object per line")
     private static let follow = Option("--follow", value: "FILE", "follow a file as it grows, or a named pipe")
-    private static let state = Option("--state", value: "FILE", "the file in which --follow stores its position (default: FILE.headgate)")
+    private static let state = Option(
+        "--state", value: "FILE", "the file in which --follow stores its position (default: FILE.headgate)")
 
     private static let follows: @Sendable (Arguments) -> Bool = { $0.has(follow) }
 

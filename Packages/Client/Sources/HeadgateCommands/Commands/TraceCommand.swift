@@ -7,7 +7,8 @@ extension Command {
 
     /// The command `headgate trace`.
     static let trace = Command(
-        name: "trace", summary: "Show the state or outcome of an event, and the barriers that block it.", operands: [Operand("ID")],
+        name: "trace", summary: "Show the state or outcome of an event, and the barriers that block it.",
+        operands: [Operand("ID")],
         options: [namespace, .json],
         notes: """
             Pending events and dead letters are always found. Other outcomes are remembered for the newest events until the

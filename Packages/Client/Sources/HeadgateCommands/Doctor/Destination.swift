@@ -100,7 +100,9 @@ extension Destination {
             return .wrong(
                 dispatcher, "\(shownURL) answers an empty batch with \(status)", "check the endpoint")
         case .failed(let why):
-            return .wrong(dispatcher, "\(shownURL): \(why)", "fix the network, DNS or firewall of this machine: the daemon cannot reach the destination either")
+            return .wrong(
+                dispatcher, "\(shownURL): \(why)",
+                "fix the network, DNS or firewall of this machine: the daemon cannot reach the destination either")
         case .cannotTry: return .unknown(dispatcher, "libcurl is missing, so \(shownURL) was not tested")
         }
     }

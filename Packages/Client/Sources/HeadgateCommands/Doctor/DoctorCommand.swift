@@ -11,7 +11,8 @@ extension Command {
 
     /// The command `headgate doctor`.
     static let doctor = Command(
-        name: "doctor", summary: "Check this machine and the daemon for problems, with advice; exit 1 if there are any.",
+        name: "doctor",
+        summary: "Check this machine and the daemon for problems, with advice; exit 1 if there are any.",
         options: [config, sends, .json],
         notes: """
             Checks the socket and its permissions, the daemon's warnings, configuration, dispatchers and destinations, the
@@ -88,7 +89,8 @@ private struct Doctor {
             let words = "no readable configuration at \(file)"
             return (
                 inForce ?? [:],
-                isFileAsked ? [.wrong("settings", words, "give another path: --config FILE")] : [.unknown("settings", words)]
+                isFileAsked
+                    ? [.wrong("settings", words, "give another path: --config FILE")] : [.unknown("settings", words)]
             )
         }
         var findings: [Finding] = []

@@ -41,7 +41,9 @@ extension MachineFacts {
         guard let disk else { return nil }
         let room = "\(Quantity.bytes(disk.freeBytes)) of \(Quantity.bytes(disk.totalBytes)) free at \(disk.directory)"
         let advice = "give the data directory a disk of its own, or free space on it"
-        if disk.isReadOnly { return .wrong("disk", "\(disk.directory) is read-only", "check dmesg, then remount it read-write") }
+        if disk.isReadOnly {
+            return .wrong("disk", "\(disk.directory) is read-only", "check dmesg, then remount it read-write")
+        }
         if disk.room.level == .nearlyFull {
             return .wrong("disk", disk.freeFiles == 0 ? "\(disk.directory): no free inodes" : room, advice)
         }
@@ -86,7 +88,8 @@ extension MachineFacts {
         guard let freeMemory else { return nil }
         let words = "\(Quantity.bytes(freeMemory)) free"
         return freeMemory < MachineFacts.leastMemory
-            ? .wrong("memory", words, "the kernel may kill the daemon at any time: check which processes use the memory")
+            ? .wrong(
+                "memory", words, "the kernel may kill the daemon at any time: check which processes use the memory")
             : .fine("memory", words)
     }
 }

@@ -142,7 +142,9 @@ public struct BarrierText {
     }
 
     private func remote(_ barrier: ListedBarrier) -> String {
-        guard let owner = barrier.owner else { return "its owner has disconnected: opens when a client takes it over and opens it" }
+        guard let owner = barrier.owner else {
+            return "its owner has disconnected: opens when a client takes it over and opens it"
+        }
         return "opens when its owner, \(owner), says so"
     }
 

@@ -79,7 +79,9 @@ struct TraceText {
     }
 
     private func letter(_ way: ListedTrace.Way) -> String {
-        guard let letter = way.letter else { return "Its dead letter no longer exists: it was requeued, purged or expired." }
+        guard let letter = way.letter else {
+            return "Its dead letter no longer exists: it was requeued, purged or expired."
+        }
         return "It is dead letter \(letter): `headgate dead-letters requeue \(letter)` requeues it."
     }
 }

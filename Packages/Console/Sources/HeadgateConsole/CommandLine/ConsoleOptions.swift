@@ -44,7 +44,8 @@ struct ConsoleOptions: Equatable, Sendable {
             return
         }
         guard ["--listen", "--socket", "--token-file", "--host"].contains(name) else {
-            throw UsageFault(message: name.hasPrefix("-") ? "there is no option \(name)" : "unexpected argument \(name)")
+            throw UsageFault(
+                message: name.hasPrefix("-") ? "there is no option \(name)" : "unexpected argument \(name)")
         }
         guard let value = attached ?? rest.popFirst(), !value.isEmpty else {
             throw UsageFault(message: "\(name): the value is missing")

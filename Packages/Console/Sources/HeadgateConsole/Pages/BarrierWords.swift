@@ -19,7 +19,9 @@ struct BarrierWords {
 
                 """
         }
-        guard !items.isEmpty else { return "No barrier blocks this dispatcher: pending events are sent as fast as the destination accepts them." }
+        guard !items.isEmpty else {
+            return "No barrier blocks this dispatcher: pending events are sent as fast as the destination accepts them."
+        }
         return "<ul class=\"holders\">\(items)</ul>"
     }
 

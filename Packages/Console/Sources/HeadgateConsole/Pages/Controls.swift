@@ -40,11 +40,14 @@ struct Controls {
     }
 
     private var purge: HTML {
-        form(.purge, "Purge pending events", "Delete all pending events of this dispatcher permanently.", confirmation(.purge))
+        form(
+            .purge, "Purge pending events", "Delete all pending events of this dispatcher permanently.",
+            confirmation(.purge))
     }
 
     private var bury: HTML {
-        form(.bury, "Purge dead letters", "Delete all dead letters of this dispatcher permanently.", confirmation(.bury))
+        form(
+            .bury, "Purge dead letters", "Delete all dead letters of this dispatcher permanently.", confirmation(.bury))
     }
 
     private func form(_ act: Route.Change.Act, _ name: HTML, _ meaning: HTML, _ fields: HTML) -> HTML {

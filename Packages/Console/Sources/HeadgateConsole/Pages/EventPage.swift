@@ -28,7 +28,8 @@ struct EventPage {
     private func finding(_ finding: Finding) -> HTML {
         switch finding {
         case .none:
-            return "Shows whether the event is pending, in flight, delivered or dead-lettered, and which barriers block it."
+            return
+                "Shows whether the event is pending, in flight, delivered or dead-lettered, and which barriers block it."
         case .failed(let words): return "<p class=\"error\">\(words)</p>"
         case .events(let events):
             let parts = events.map(trace)

@@ -34,7 +34,9 @@ struct Problems {
             let advice =
                 "Is headgated running? See `systemctl status headgate` and its log. This page reconnects by itself."
             return [
-                Problem(title: "The daemon cannot be reached since \(clock.text(since)): \(cause)", advice: advice, isBad: true)
+                Problem(
+                    title: "The daemon cannot be reached since \(clock.text(since)): \(cause)", advice: advice,
+                    isBad: true)
             ]
         case .refusing(let cause):
             let advice = "Grant `observe` to this console's user in `access` of the daemon's settings."

@@ -39,6 +39,8 @@ public final class Headgate {
     private let barrierFailureSubject = PulseSubject<BarrierFailure>()
     private let changeSubject = PulseSubject<GateChange>()
     private var networkReturn = NetworkReturn()
+    /// The dispatchers that a ConnectivityBarrier blocked after the last change of the network.
+    private var withoutConnection: Set<String> = []
     private let automaticFlushes = AutomaticFlushes()
     /// The running orderly stop.
     @exclusivity(unchecked) private var stopping: OrderlyStop?
@@ -257,18 +259,22 @@ public final class Headgate {
     private func networkChanged(to state: NetworkState) {
         // The reason for a closed barrier may have changed without a change of its state.
         barriersChanged()
-        guard networkReturn.isReturn(to: state), flushesOnReturn else { return }
+        let isReturn = networkReturn.isReturn(to: state)
+        guard flushesOnReturn else { return }
         // Some ConnectivityBarriers are notified of the change after the gate, in this turn.
-        scheduler.atEndOfTurn(.facts) { [weak self] in self?.flushBehindOpenConnectivity() }
+        scheduler.atEndOfTurn(.facts) { [weak self] in self?.flushBehindOpenConnectivity(isReturn) }
     }
 
-    /// Flushes the dispatchers whose ConnectivityBarriers are all open now (Behaviour F5). The return of a connection
-    /// of the wrong kind thus flushes nothing.
-    private func flushBehindOpenConnectivity() {
+    /// Flushes the dispatchers whose ConnectivityBarriers are all open now: all of them after the return of the network,
+    /// else those that a ConnectivityBarrier blocked after the last change of the network (Behaviour F5). So a connection
+    /// of the wrong kind flushes nothing, and one of the right kind after it does.
+    private func flushBehindOpenConnectivity(_ isReturn: Bool) {
         guard !isStopping else { return }
         let states = barrierSummaries.filter { $0.identity.kind == ConnectivityBarrier.id }.flatMap(\.states)
         let closed = Set(states.filter { $0.state != .open }.map(\.dispatcher))
-        flushAutomatically(Set(states.map(\.dispatcher)).subtracting(closed).sorted())
+        let open = Set(states.map(\.dispatcher)).subtracting(closed)
+        flushAutomatically((isReturn ? open : open.intersection(withoutConnection)).sorted())
+        withoutConnection = closed
     }
 
     /// Starts a flush without a timeout, which lasts until everything it covers is settled (Behaviour F5).

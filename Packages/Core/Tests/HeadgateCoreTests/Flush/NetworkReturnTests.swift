@@ -89,6 +89,18 @@ struct NetworkReturnTests {
         #expect(sent("remote") == [[1]])
     }
 
+    @Test("F5, B20: with wifi_only Wi-Fi that comes after a cellular connection flushes what waited for it, once")
+    func wifiAfterCellular() throws {
+        try bench.gate.updateBarrier(
+            id: ConnectivityBarrier.id, scopes: [.dispatcher(id: "remote")], configuration: ["wifi_only": true])
+        bench.track(1)
+        go(.disconnected, .connected(.cellular), .connected(.wifi))
+        #expect(sent("remote") == [[1]])
+        bench.track(1)
+        go(.connected(.ethernet))
+        #expect(sent("remote") == [[1]])
+    }
+
     @Test("F5: only a dispatcher whose barriers are all open is flushed")
     func oneOfTwo() throws {
         try bench.gate.addBarrier(

@@ -167,7 +167,8 @@ public struct ServerConfiguration {
         loaded.startWarnings = outcome.warnings + found.warnings
         if persisted == nil {
             loaded.startWarnings.append(
-                SettingsFault(path: "", message: "the settings persisted with config.set cannot be read and are ignored"))
+                SettingsFault(
+                    path: "", message: "the settings persisted with config.set cannot be read and are ignored"))
         }
         return .success(loaded)
     }

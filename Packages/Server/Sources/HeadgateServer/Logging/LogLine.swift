@@ -68,7 +68,10 @@ enum LogKind: String, CaseIterable, Sendable {
         case .barrierFailed: (.warning, "barrier {barrier}: {cause}")
         case .barrierRefused: (.warning, "{fault}")
         case .batchesGivenUp:
-            (.warning, "the service stopped with {batches} batches in flight; their events are sent again at the next start")
+            (
+                .warning,
+                "the service stopped with {batches} batches in flight; their events are sent again at the next start"
+            )
         case .bypassForbidden:
             (.warning, "board {board} of {client} asks to bypass the gateway, which the settings forbid")
         case .clientDisconnected: (.notice, "{client} is disconnected: it has lost the right to {rights}")
@@ -77,9 +80,13 @@ enum LogKind: String, CaseIterable, Sendable {
         case .dispatcherRetried:
             (.notice, "dispatcher {dispatcher} retries now: an operator ended the backoff after {cause}")
         case .dispatcherResumed: (.notice, "dispatcher {dispatcher} is resumed: {reason}")
-        case .eventsDied: (.warning, "dispatcher {dispatcher} dead-lettered {events} ({reason}): {cause}; the first is {id}")
+        case .eventsDied:
+            (.warning, "dispatcher {dispatcher} dead-lettered {events} ({reason}): {cause}; the first is {id}")
         case .eventsDuplicate:
-            (.warning, "dispatcher {dispatcher}: the destination already had {events} before the first attempt; another sender may use the same ids")
+            (
+                .warning,
+                "dispatcher {dispatcher}: the destination already had {events} before the first attempt; another sender may use the same ids"
+            )
         case .eventsEvicted: (.warning, "dispatcher {dispatcher} evicted {events} to make room for newer ones")
         case .eventsExpired: (.warning, "dispatcher {dispatcher}: {events} expired")
         case .eventsPurged: (.notice, "dispatcher {dispatcher}: an operator purged {events}")
@@ -109,8 +116,12 @@ enum LogKind: String, CaseIterable, Sendable {
         case .storeDamaged: (.error, "the store is damaged: {count} events are quarantined")
         case .storeFailed: (.error, "the event store failed, and refused {events}: {cause}")
         case .storeLeft:
-            (.error, "the event store did not answer in time, the daemon stops without it; all acknowledged events are on disk")
-        case .storeMoving: (.notice, "moving events from the {from} store to the {to} store: {percent} %, {count} events")
+            (
+                .error,
+                "the event store did not answer in time, the daemon stops without it; all acknowledged events are on disk"
+            )
+        case .storeMoving:
+            (.notice, "moving events from the {from} store to the {to} store: {percent} %, {count} events")
         case .storeNoted: (.notice, "the store: {note}")
         case .storeRenewed:
             (

@@ -99,7 +99,8 @@ enum BarrierMethods {
         "Barrier",
         .object([
             .required("id", .name), .required("kind", .name),
-            .required("scopes", .array(.name), "`all`, or the ids of dispatchers; empty if the barrier is switched off"),
+            .required(
+                "scopes", .array(.name), "`all`, or the ids of dispatchers; empty if the barrier is switched off"),
             .required("states", .dictionary(.words(["open", "closed", "waiting"])), "by dispatcher"),
             .required("flushable", .bool), .required("since", .time),
             .required("owner", .nullable(.name), "the session that registered it"),
@@ -116,9 +117,11 @@ extension RPCError {
     fileprivate init(_ refusal: RemoteBarrierRefusal, barrier id: String) {
         switch refusal {
         case .unknown: self.init(.notFound, "there is no barrier \(id)")
-        case .notRemote: self.init(.conflict, "barrier \(id) belongs to the service or is in its settings; clients cannot change it")
+        case .notRemote:
+            self.init(.conflict, "barrier \(id) belongs to the service or is in its settings; clients cannot change it")
         case .belongs(let owner): self.init(.conflict, "barrier \(id) belongs to \(owner)")
-        case .abandoned: self.init(.conflict, "barrier \(id) was left by a client that disconnected: register it to take it over")
+        case .abandoned:
+            self.init(.conflict, "barrier \(id) was left by a client that disconnected: register it to take it over")
         case .unknownDispatcher(let dispatcher): self.init(.notFound, "there is no dispatcher \(dispatcher)")
         case .tooMany(let most): self.init(.limit, "the limit of \(most) registered barriers is reached")
         }

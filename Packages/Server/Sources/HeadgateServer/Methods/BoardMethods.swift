@@ -21,7 +21,8 @@ enum BoardMethods {
         Field(optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usual.timeout),
         Field(optional: "on_timeout", usually: usual.onTimeout),
         Field(
-            optional: "sticky_ms", .milliseconds(atLeast: 1), "the time for which a completed cycle stays valid for later activations")
+            optional: "sticky_ms", .milliseconds(atLeast: 1),
+            "the time for which a completed cycle stays valid for later activations")
     ) { board, option, scope, timeout, onTimeout, sticky in
         var barrier = ActivationBarrier(board: board)
         barrier.option = option
@@ -54,9 +55,11 @@ enum BoardMethods {
         "board.serve", .serve, "Registers the client as a server of a board. The daemon then sends `board.run`.", board,
         Field(
             optional: "barrier", ownBarrier,
-            "the board that must complete before this board runs; `ask`: the daemon requests it with `board.barrier` at each activation"),
+            "the board that must complete before this board runs; `ask`: the daemon requests it with `board.barrier` at each activation"
+        ),
         Field(
-            optional: "bypass_gateway", usually: false, "true: the board bypasses the gateway, if the settings allow that"),
+            optional: "bypass_gateway", usually: false,
+            "true: the board bypasses the gateway, if the settings allow that"),
         reasons: [.conflict, .activationCycle, .limit]
     ) { service, call, board, barrier, bypassesGateway throws(RPCError) in
         let serving = BoardServing(barrier ?? .fixed(nil), bypassesGateway: bypassesGateway)
@@ -142,7 +145,8 @@ enum BoardMethods {
             } catch {
                 let path = error.path.isEmpty ? "barrier" : "barrier.\(error.path)"
                 return .failure(
-                    ActivationFault(message: "the serving process answered board.barrier with \(path) that \(error.message)"))
+                    ActivationFault(
+                        message: "the serving process answered board.barrier with \(path) that \(error.message)"))
             }
         }
     }

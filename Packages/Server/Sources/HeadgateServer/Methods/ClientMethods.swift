@@ -6,7 +6,8 @@ import HeadgateWire
 /// (Behaviour O3, X2).
 enum ClientMethods {
     private static let list = Method(
-        "client.list", .observe, "Returns every connected client, its counters, and why the daemon does not read from it, if so.",
+        "client.list", .observe,
+        "Returns every connected client, its counters, and why the daemon does not read from it, if so.",
         changesNothing: true, result: .object([.required("clients", .array(client))])
     ) { service, call in
         call.reply.answer { writer in

@@ -28,14 +28,16 @@ enum ConfigMethods {
             case .success: reply.answer()
             case .failure(.refused(let faults)): reply.fail(.invalidSettings(faults))
             case .failure(.notKept):
-                reply.fail(RPCError(.storage, "the change is in force but could not be saved: it is lost at the next start"))
+                reply.fail(
+                    RPCError(.storage, "the change is in force but could not be saved: it is lost at the next start"))
             }
         }
     }
 
     private static let reload = Method(
         "config.reload", .control, "Reads the configuration file again.",
-        result: .object([.required("changed", .array(.name), "the key paths of the changed settings")]), reasons: [.invalidSettings]
+        result: .object([.required("changed", .array(.name), "the key paths of the changed settings")]),
+        reasons: [.invalidSettings]
     ) { service, call throws(RPCError) in
         switch service.control.reload() {
         case .changed(let paths): call.reply.answer(["changed": .array(paths.map { .string($0) })])

@@ -21,7 +21,9 @@ enum ConnectionMethods {
     private static let hello = Method(
         "hello", .track, "Identifies the client. Optional. If sent, it must be the first request.",
         Field("client", client),
-        Field(optional: "namespace", .string(1...256), "the namespace of the client's event ids; by default the user's namespace"),
+        Field(
+            optional: "namespace", .string(1...256),
+            "the namespace of the client's event ids; by default the user's namespace"),
         Field(
             optional: "protocol", .integer, usually: protocolNumber, "any other is refused with the reason `conflict`"),
         result: .object([
@@ -34,7 +36,9 @@ enum ConnectionMethods {
         guard number == protocolNumber else {
             throw RPCError(.conflict, "this daemon speaks protocol \(protocolNumber)")
         }
-        guard !call.session.hasSpoken else { throw RPCError(.conflict, "hello must be the first request, and sent only once") }
+        guard !call.session.hasSpoken else {
+            throw RPCError(.conflict, "hello must be the first request, and sent only once")
+        }
         if let namespace { try check(namespace, of: call.session.caller) }
         let name = client.version.map { "\(client.name)/\($0)" } ?? client.name
         call.session.introduce(as: name, namespace: namespace)
@@ -61,7 +65,9 @@ enum ConnectionMethods {
 
     // MARK: ping, rpc.discover, application.status
 
-    private static let ping = Method("ping", .track, "Returns an empty answer, to check the connection.", changesNothing: true) {
+    private static let ping = Method(
+        "ping", .track, "Returns an empty answer, to check the connection.", changesNothing: true
+    ) {
         _, call in
         call.reply.answer()
     }

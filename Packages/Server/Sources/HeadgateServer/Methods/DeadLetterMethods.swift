@@ -7,7 +7,9 @@ enum DeadLetterMethods {
     private static let list = Method(
         "dead_letters.list", .observe, "Returns dead letters, oldest first.", changesNothing: true,
         Field(optional: "dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 100),
-        Field(optional: "after", .integer(0...), usually: 0, "return the dead letters after this number (`next` of the previous page)"),
+        Field(
+            optional: "after", .integer(0...), usually: 0,
+            "return the dead letters after this number (`next` of the previous page)"),
         result: .object([
             .required("dead_letters", .array(letter)),
             .required("next", .nullable(.place), "for `after`; null when there are no more"),
@@ -26,7 +28,8 @@ enum DeadLetterMethods {
     }
 
     private static let dispatcher = Field(optional: "dispatcher", .string, "only dead letters of this dispatcher")
-    private static let letters = Field(optional: "letters", numbers, "the numbers of dead letters; without them and without a dispatcher, all")
+    private static let letters = Field(
+        optional: "letters", numbers, "the numbers of dead letters; without them and without a dispatcher, all")
     private static let numbers = Shape<[Int]>.array(of: .integer).map { Set($0.map { LetterNumber($0) }) }
     private static let count = Schema.object([.required("count", .count)])
 

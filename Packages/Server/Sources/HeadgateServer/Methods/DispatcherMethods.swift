@@ -19,8 +19,10 @@ enum DispatcherMethods {
     private static let reason = Field(optional: "reason", .string(0...Limits.longestReason), "for people")
 
     private static let pause = Method(
-        "dispatcher.pause", .control, "Pauses a dispatcher: closes its ManualBarrier. It stays paused across restarts.", Field("id", .string), reason,
-        Field(optional: "flushable", usually: false, "true: a flush passes the barrier"), reasons: [.notFound, .storage]
+        "dispatcher.pause", .control, "Pauses a dispatcher: closes its ManualBarrier. It stays paused across restarts.",
+        Field("id", .string), reason,
+        Field(optional: "flushable", usually: false, "true: a flush passes the barrier"),
+        reasons: [.notFound, .storage]
     ) { service, call, id, reason, isFlushable throws(RPCError) in
         let isKnown = service.gate.pause(id, reason: reason, isFlushable: isFlushable, then: call.reply.answerWritten())
         guard isKnown else { throw .unknownDispatcher(id) }

@@ -41,7 +41,8 @@ enum FlushMethods {
     ])
 
     private static let cancel = Method(
-        "flush.cancel", .control, "Cancels a flush. Events that were not sent stay pending.", Field("flush", .string, "its id"),
+        "flush.cancel", .control, "Cancels a flush. Events that were not sent stay pending.",
+        Field("flush", .string, "its id"),
         reasons: [.notFound]
     ) { service, call, name throws(RPCError) in
         guard service.gate.cancelFlush(name) else { throw RPCError(.notFound, "there is no flush \(name)") }
@@ -49,7 +50,8 @@ enum FlushMethods {
     }
 
     private static let list = Method(
-        "flush.list", .observe, "Returns every flush in progress, also flushes of clients that have disconnected.", changesNothing: true,
+        "flush.list", .observe, "Returns every flush in progress, also flushes of clients that have disconnected.",
+        changesNothing: true,
         result: .object([.required("flushes", .array(summary))])
     ) { service, call in
         call.reply.answer { writer in

@@ -5,7 +5,8 @@ import HeadgateWire
 /// The method `status`.
 enum StatusMethods {
     private static let status = Method(
-        "status", .observe, "Returns the status of the daemon, its store, dispatchers and barriers.", changesNothing: true,
+        "status", .observe, "Returns the status of the daemon, its store, dispatchers and barriers.",
+        changesNothing: true,
         result: .object([
             .required("version", .name), .required("uptime_ms", .count), .required("ready", .bool),
             .required(
@@ -19,7 +20,8 @@ enum StatusMethods {
                         "dedupe",
                         .object([
                             .required("ids", .count, "the number of remembered event ids"),
-                            .required("since", .nullable(.time), "the time at which the oldest remembered id was received"),
+                            .required(
+                                "since", .nullable(.time), "the time at which the oldest remembered id was received"),
                         ])),
                 ])),
             .required("clients", .count),

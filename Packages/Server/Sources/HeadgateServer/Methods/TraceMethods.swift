@@ -20,7 +20,10 @@ enum TraceMethods {
             quota.end(for: uid)
             switch result {
             case .success(let events) where events.isEmpty:
-                reply.fail(RPCError(.notFound, "no event \(id) is known: it was never received, or its outcome is no longer remembered"))
+                reply.fail(
+                    RPCError(
+                        .notFound,
+                        "no event \(id) is known: it was never received, or its outcome is no longer remembered"))
             case .success(let events): reply.answer { $0.traced(events, id: id) }
             case .failure: reply.fail(RPCError(.storage, "the event store could not be read"))
             }

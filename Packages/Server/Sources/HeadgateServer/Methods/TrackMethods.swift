@@ -9,7 +9,8 @@ enum TrackMethods {
     /// This declaration serves `track` in a JSON-RPC batch or as a notification. The session runs other calls on its
     /// hot path.
     private static let track = Method(
-        "track", .track, "Tracks an event. The answer comes once the event is stored.", readingItself: EventReader.members,
+        "track", .track, "Tracks an event. The answer comes once the event is stored.",
+        readingItself: EventReader.members,
         result: .object([
             .required("id", .name), .optional("seq", .place, "its sequence number, in the order of receipt"),
             .optional("duplicate", .bool, "true: an event with this id was already stored; this one is not stored"),

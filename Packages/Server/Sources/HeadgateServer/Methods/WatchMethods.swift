@@ -4,7 +4,8 @@ import HeadgateWire
 /// The methods `watch` and `unwatch`, and the notification `changed` (Behaviour B10).
 enum WatchMethods {
     private static let watch = Method(
-        "watch", .observe, "Starts a watch: the daemon reports the present state and later changes as `changed` notifications.",
+        "watch", .observe,
+        "Starts a watch: the daemon reports the present state and later changes as `changed` notifications.",
         Field(
             optional: "topics", .array(of: Shape<WatchTopic>.word, atLeast: 1), usually: WatchTopic.allCases,
             told: .array(WatchTopic.allCases.map { .string($0.rawValue) })),

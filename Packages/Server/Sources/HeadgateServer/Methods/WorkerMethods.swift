@@ -5,9 +5,11 @@ import HeadgateWire
 /// workers (Behaviour K3).
 enum WorkerMethods {
     private static let subscribe = Method(
-        "dispatcher.subscribe", .serve, "Subscribes to the batches of a dispatcher of kind `worker`, which the daemon sends as `dispatch`.",
+        "dispatcher.subscribe", .serve,
+        "Subscribes to the batches of a dispatcher of kind `worker`, which the daemon sends as `dispatch`.",
         Field("id", .string),
-        Field(optional: "credit", .integer(1...DispatcherSettings.mostInFlight), usually: 1, "the most batches at a time"),
+        Field(
+            optional: "credit", .integer(1...DispatcherSettings.mostInFlight), usually: 1, "the most batches at a time"),
         Field(optional: "limit", .integer(1...), "the most events of a batch"), reasons: [.notFound, .conflict]
     ) { service, call, id, credit, mostEvents throws(RPCError) in
         guard let workforce = service.workforces.open(id) else {
@@ -19,7 +21,8 @@ enum WorkerMethods {
     }
 
     private static let unsubscribe = Method(
-        "dispatcher.unsubscribe", .serve, "Ends a subscription. The answer comes once the batches in progress are answered.",
+        "dispatcher.unsubscribe", .serve,
+        "Ends a subscription. The answer comes once the batches in progress are answered.",
         Field("id", .string), reasons: [.notFound]
     ) { service, call, id throws(RPCError) in
         let reply = call.reply
@@ -30,7 +33,8 @@ enum WorkerMethods {
     }
 
     static let dispatch = ServerMessage(
-        "dispatch", "A batch for a worker. If the answer is an error, or does not come within the lease, the daemon sends the batch again.",
+        "dispatch",
+        "A batch for a worker. If the answer is an error, or does not come within the lease, the daemon sends the batch again.",
         params: [
             .required("dispatcher", .name), .required("batch", .name), .required("attempt", .place),
             .required("events", .array(deliveredEvent)),

@@ -31,7 +31,10 @@ enum MetricTable {
             reading, writer in
             if let disk = reading.disk { writer.sample(.whole(disk.totalBytes)) }
         },
-        .one(.counter, "headgate_log_lines_dropped_total", "Log lines dropped because standard error was not read or not writable") {
+        .one(
+            .counter, "headgate_log_lines_dropped_total",
+            "Log lines dropped because standard error was not read or not writable"
+        ) {
             .whole($0.droppedLogLines)
         },
     ]
@@ -55,7 +58,8 @@ enum MetricTable {
                 .whole($0.inFlightBytes)
             },
             .each(
-                .gauge, "oldest_seconds", "Age of the dispatcher's oldest event that is neither delivered nor dropped, 0 without such an event",
+                .gauge, "oldest_seconds",
+                "Age of the dispatcher's oldest event that is neither delivered nor dropped, 0 without such an event",
                 unit: .seconds
             ) { .seconds($0.oldest ?? .zero) },
             .each(.gauge, "open", "1 if the dispatcher is open, 0 if barriers block it") {

@@ -45,7 +45,9 @@ extension Settings {
             let entry = reader.reader(object, at: "transformations[\(place)]")
             let transformation = ConfiguredTransformation(
                 entry, place: place, rules: rules, dispatcherIDs: dispatcherIDs, own: own)
-            if !ids.insert(transformation.settings.id).inserted { entry.fault("id", "", "is the id of an earlier transformation") }
+            if !ids.insert(transformation.settings.id).inserted {
+                entry.fault("id", "", "is the id of an earlier transformation")
+            }
             transformations.append(transformation)
             entry.finish()
         }
