@@ -137,10 +137,17 @@ final class Service {
 
     var uptime: Duration { scheduler.now - started }
 
-    /// The warnings of the start, the network, the disk, the settings, the boards and the gate, for `status`.
+    /// The warnings of the start, the network, the disk, the settings, the boards and the gate, of queues without a
+    /// dispatcher (Behaviour Q3), and of scopes of registered barriers that name no dispatcher yet (Behaviour B4).
     var warnings: [String] {
-        startWarnings + (network?.warnings ?? []) + (disk?.warning.map { [$0] } ?? []) + control.warnings
-            + boards.warnings + gate.warnings.map(\.description)
+        let findings = startWarnings + (network?.warnings ?? []) + (disk?.warning.map { [$0] } ?? []) + control.warnings
+        let orphans = gate.orphans.map {
+            "dispatcher \($0.id) is not configured any more: its \($0.events) pending events are kept until \($0.until.text)"
+        }
+        let idle = gate.remoteBarriers.idleScopes.map {
+            "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`"
+        }
+        return findings + boards.warnings + gate.warnings.map(\.description) + orphans + idle
     }
 
     // MARK: Network

@@ -54,16 +54,9 @@ enum StatusMethods {
         }
     }
 
-    /// Returns the service's warnings, orphans, and scopes of remote barriers that name no dispatcher (Behaviour B4).
+    /// Returns the service's warnings, not more than a person reads.
     private static func warnings(_ service: Service) -> [String] {
-        let all =
-            service.warnings
-            + service.gate.orphans.map {
-                "dispatcher \($0.id) is not configured any more: its \($0.events) pending events are kept until \($0.until.text)"
-            }
-            + service.gate.remoteBarriers.idleScopes.map {
-                "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`"
-            }
+        let all = service.warnings
         guard all.count > Limits.mostWarnings else { return all }
         return all.prefix(Limits.mostWarnings) + ["and \(all.count - Limits.mostWarnings) more"]
     }
