@@ -27,7 +27,7 @@ struct ClientsPage {
 
     private var clients: HTML {
         guard let all = state.clients else {
-            return "Not available: the daemon cannot be reached or is older than the console."
+            return "<p class=\"nothing\">Not available: the daemon cannot be reached or is older than the console.</p>"
         }
         var table = PageTable("Connected clients", Self.columns)
         let stopped = all.filter { $0.traffic?.stopped != nil }
