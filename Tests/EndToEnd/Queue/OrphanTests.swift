@@ -34,6 +34,7 @@ import Testing
                 "dispatchers": ["keep": ["kind": "file", "path": "keep.ndjson", "formerly": "old"]]
             ])
             #expect(faults.map(\.["message"]).description.contains("has one of its own"))
+            #expect(faults.map(\.["path"]) == ["dispatchers.keep.formerly"])
             try await daemon.reload(["dispatchers": ["new": successor]])
             #expect(try await collector.acceptedIDs(atLeast: 6) == (1...6).map { "e\($0)" })
             // Later starts with the same settings have no effect.

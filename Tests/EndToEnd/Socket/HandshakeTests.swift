@@ -136,8 +136,8 @@ import Testing
 
     private static let counters = [
         "received", "duplicates", "unrouted", "rejected", "delivered", "retried", "dead", "requeued",
-        "dropped_letters", "expired", "evicted", "transformed_away", "quarantined", "rejected_connections",
-        "failed_notifications",
+        "dropped_letters", "expired", "evicted", "purged", "purged_letters", "transformed_away", "quarantined",
+        "rejected_connections", "failed_notifications",
         "line_too_long", "slow_readers_closed", "limited", "paused_readings", "collector_errors", "barrier_errors",
         "transformation_errors",
     ]

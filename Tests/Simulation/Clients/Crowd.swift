@@ -169,9 +169,9 @@ final class Crowd: Actor {
     func check() {
         guard let service else { return }
         record.count(.pausedReading, service.sessions.counters[.pausedReadings])
-        let evicted = service.gate.counts.all[.evicted]
+        let purged = service.gate.counts.all[.purged]
         record.expect(
-            events.isPurgeUncertain || events.purged <= evicted, "\(events.purged) are told purged, and \(evicted) are")
+            events.isPurgeUncertain || events.purged <= purged, "\(events.purged) are told purged, and \(purged) are")
         guard let operatorsOwn else { return }
         callRoll(operatorsOwn)
         scheduler.endTurn()

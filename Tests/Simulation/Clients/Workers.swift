@@ -42,7 +42,7 @@ final class Workers: Actor, Duty {
         comeLate = record.oneIn(6)
         side.mostAtOnce = { [unowned self] in workers.reduce(0) { $0 + $1.credit } }
         side.departed = { [unowned self] in workers.count { !$0.client.isTalking } }
-        side.lost = { [unowned self] in counted(.evicted) + counted(.expired) }
+        side.lost = { [unowned self] in counted(.evicted) + counted(.purged) + counted(.expired) }
         side.delivered = { [unowned self] in counted(.sent) }
         crowd.duties.append(self)
     }

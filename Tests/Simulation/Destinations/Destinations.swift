@@ -53,6 +53,11 @@ final class Destinations: Actor {
 }
 
 extension EventCounts {
-    /// The number of evicted and expired events.
-    var lost: Int { all[.evicted] + all[.expired] }
+    /// The total number of events that were dropped.
+    var lost: Int { all[.evicted] + all[.purged] + all[.expired] }
+}
+
+extension Counters<DispatcherCounter> {
+    /// The number of events that were dropped.
+    var lost: Int { self[.evicted] + self[.purged] + self[.expired] }
 }

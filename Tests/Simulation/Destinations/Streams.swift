@@ -11,7 +11,7 @@ final class Streams: Actor {
 
     init(_ record: Record, _ side: StreamSide) {
         (self.record, self.side) = (record, side)
-        side.lost = { [unowned self] in summary.map { $0.counters[.evicted] + $0.counters[.expired] } ?? 0 }
+        side.lost = { [unowned self] in summary?.counters.lost ?? 0 }
     }
 
     private var summary: DispatcherSummary? {

@@ -110,7 +110,7 @@ final class Lane {
         guard let counters else { return record.expect(false, "there is no \(id)") }
         record.expect(counters[.sent] == delivered.count, "\(id): sent is \(counters[.sent]), not \(delivered.count)")
         record.expect(counters[.dead] == dead.count, "\(id): dead is \(counters[.dead]), not \(dead.count)")
-        let lost = counters[.evicted] + counters[.expired]
+        let lost = counters.lost
         let isExplained = lost == waiting.count || abs(lost - waiting.count) <= damaged().count
         record.expect(isExplained, "\(id): \(waiting.sorted()) are gone, and \(lost) counted so")
     }

@@ -168,7 +168,7 @@ final class Ledger {
         let lost = all.reduce(0) { $0 + $1.waiting.count }
         record.expect(counters[.delivered] == sent, "delivered is \(counters[.delivered]), not \(sent)")
         record.expect(counters[.dead] == dead, "dead is \(counters[.dead]), not \(dead)")
-        let counted = counters[.evicted] + counters[.expired]
+        let counted = counters[.evicted] + counters[.purged] + counters[.expired]
         let spoilt = all.reduce(0) { $0 + $1.waiting.intersection($1.damaged()).count }
         let isExplained = rot?.explains(lost, counted: counted, putAside: counters[.quarantined], ofSpoilt: spoilt)
         let what = "\(lost) events are gone, and \(counted) counted so, \(counters[.quarantined]) as put aside"

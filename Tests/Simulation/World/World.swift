@@ -292,7 +292,7 @@ final class World {
         if let gate = service?.gate {
             for id in ledger.lanes.keys { lost[id] = gate.counts.lost }
             for summary in gate.dispatcherSummaries where !ledger.lane(summary.id).isPatchy {
-                lost[summary.id] = summary.counters[.evicted] + summary.counters[.expired]
+                lost[summary.id] = summary.counters.lost
             }
         }
         // The losses of a power failure are unknown until a store is opened.

@@ -16,7 +16,7 @@ public struct CountedTrouble: Sendable {
             counter: "expired", words: "expired, by `max_age_s` or their `ttl_ms`",
             advice: "Raise `store.max_age_s`, or check why the dispatcher was blocked for so long."),
         CountedTrouble(
-            counter: "evicted", words: "evicted to make room, or purged",
+            counter: "evicted", words: "evicted to make room",
             advice: "Raise `store.max_events` or `store.max_bytes`, or let the store reject new events instead."),
     ]
 

@@ -70,8 +70,12 @@ public enum EventCounter: Int, CounterList {
     case droppedLetters
     /// Events that were dropped because they were too old (Behaviour Q4).
     case expired
-    /// Events that were purged, or evicted to make room for newer ones (Behaviour Q5).
+    /// Events that were evicted to make room for newer ones (Behaviour Q5).
     case evicted
+    /// Events that an operator purged from a dispatcher's queue.
+    case purged
+    /// Dead letters that an operator deleted.
+    case purgedLetters
     /// Events that a transformation dropped (Behaviour P4).
     case transformedAway
     /// Events that a damaged store has lost (Behaviour Q8).
@@ -98,7 +102,9 @@ extension EventCounter {
         case .requeued: "Requeued dead letters"
         case .droppedLetters: "Dead letters deleted to make room for newer ones"
         case .expired: "Expired events"
-        case .evicted: "Events purged, or dropped to make room"
+        case .evicted: "Events dropped to make room for newer ones"
+        case .purged: "Events that an operator purged"
+        case .purgedLetters: "Dead letters that an operator deleted"
         case .transformedAway: "Events that a transformation dropped"
         case .quarantined: "Events lost to damage in the store"
         case .collectorErrors: "Failures of the embedding program's collectors"
@@ -151,8 +157,10 @@ public enum DispatcherCounter: Int, CounterList {
     case dead
     /// Events that were dropped because they were too old (Behaviour Q4).
     case expired
-    /// Events that were purged, or evicted to make room for newer ones (Behaviour Q5).
+    /// Events that were evicted to make room for newer ones (Behaviour Q5).
     case evicted
+    /// Events that an operator purged.
+    case purged
     /// Events that a transformation dropped (Behaviour P4).
     case transformedAway
     /// Events that the destination reported as duplicates at their first attempt (Behaviour K4).
@@ -166,7 +174,8 @@ public enum DispatcherCounter: Int, CounterList {
         case .retried: "events sent again, counted at each attempt"
         case .dead: "dead-lettered events"
         case .expired: "expired events"
-        case .evicted: "events purged, or dropped to make room"
+        case .evicted: "events dropped to make room for newer ones"
+        case .purged: "events that an operator purged"
         case .transformedAway: "events that a transformation dropped"
         case .duplicates: "events delivered that the destination reported as duplicates at their first attempt"
         }
@@ -175,7 +184,7 @@ public enum DispatcherCounter: Int, CounterList {
     /// The counter's name in the list of dispatchers; nil if it is not listed (Protocol, `dispatcher.list`).
     public var nameInList: String? {
         switch self {
-        case .retried, .transformedAway, .duplicates: nil
+        case .retried, .purged, .transformedAway, .duplicates: nil
         default: name
         }
     }
@@ -184,7 +193,7 @@ public enum DispatcherCounter: Int, CounterList {
     public var nameAsOutcome: String? {
         switch self {
         case .sent: "delivered"
-        case .failed, .transformedAway, .duplicates: nil
+        case .failed, .purged, .transformedAway, .duplicates: nil
         default: name
         }
     }
@@ -197,7 +206,8 @@ extension DeliveryEnd {
         case .delivered: .delivered
         case .dead: .dead
         case .expired: .expired
-        case .evicted, .purged: .evicted
+        case .evicted: .evicted
+        case .purged: .purged
         case .transformedAway: .transformedAway
         }
     }
@@ -208,7 +218,8 @@ extension DeliveryEnd {
         case .delivered: .sent
         case .dead: .dead
         case .expired: .expired
-        case .evicted, .purged: .evicted
+        case .evicted: .evicted
+        case .purged: .purged
         case .transformedAway: .transformedAway
         }
     }

@@ -172,6 +172,7 @@ final class DeadLetterWork {
     ) {
         events.store.purgeLetters(query) { [self] result in
             letters.changed()
+            if case .success(let count) = result { counts.count(.purgedLetters, count) }
             guard case .success(let count) = result, count == query.limit else {
                 return then(result.map { $0 + before })
             }

@@ -256,6 +256,9 @@ final class Dispatchers {
         known.others(than: Set(configured.keys).union(leaving.keys))
     }
 
+    /// The ids of the known dispatchers that are not configured.
+    var orphanIDs: [String] { orphans.map(\.id) }
+
     /// Records which known dispatchers are not configured. Their queues are kept for the retention time (Behaviour Q3).
     func noteOrphans() {
         known.noteOrphans(except: Set(configured.keys))

@@ -180,6 +180,8 @@ public final class Headgate {
     /// Records which known dispatchers are not configured. Their queues are kept for the retention time (Behaviour Q3).
     public func noteOrphans() {
         dispatchers.noteOrphans()
+        // A pause belongs to one dispatcher, and a later one of the same name is not paused.
+        for id in dispatchers.orphanIDs { kept.endPause(of: id) }
     }
 
     /// The queues of removed dispatchers, in alphabetical order of the dispatchers (Behaviour Q3).

@@ -233,7 +233,7 @@ struct DeliveryRun {
         let counters = machine.counters
         try #require(counters[.sent] == ended.values.count { $0 == .delivered })
         try #require(counters[.dead] == letters.count && counters[.dead] == ended.values.count { $0 == .dead })
-        try #require(counters[.evicted] == ended.values.count { $0 == .purged })
+        try #require(counters[.purged] == ended.values.count { $0 == .purged })
         try #require(machine.flights.count == inFlight.count)
         let stored = Int(shelf.lastStored)
         try #require(shelf.unsettled == stored - ended.count)

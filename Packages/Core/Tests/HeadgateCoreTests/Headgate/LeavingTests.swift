@@ -160,6 +160,21 @@ struct LeavingTests {
         #expect(bench.summary().isOpen)
     }
 
+    @Test("B23: a pause ends with a dispatcher that is removed between two starts, though its queue is kept")
+    func pauseOfRemoved() throws {
+        let bench = bench()
+        bench.track(1)
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.settle()
+        let settings = bench.dispatchers
+        bench.dispatchers = [DispatcherSettings(id: "other")]
+        try bench.restart()
+        #expect(bench.gate.dispatchers.known["collect"] != nil)
+        bench.dispatchers = settings
+        try bench.restart()
+        #expect(bench.summary().isOpen)
+    }
+
     @Test("Q3: batches in flight are not dropped however short the retention is, and are counted once")
     func staysInFlight() {
         var limits = StoreLimits()

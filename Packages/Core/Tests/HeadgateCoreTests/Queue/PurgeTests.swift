@@ -26,7 +26,7 @@ struct PurgeTests {
         let barrier = closed(bench)
         bench.track(1_000)
         #expect(purge(bench) == .success(1_000))
-        #expect(bench.counters[.evicted] == 1_000 && bench.summary().counters[.evicted] == 1_000)
+        #expect(bench.counters[.purged] == 1_000 && bench.summary().counters[.purged] == 1_000)
         #expect(bench.summary().pending == 0 && bench.gate.stored == .zero)
         bench.track(1)
         barrier.set(.open)
@@ -180,6 +180,6 @@ struct PurgeTests {
         #expect(bench.gate.purge("collect") { counts.append((try? $0.get()) ?? -1) })
         bench.settle()
         #expect(counts == [3, 3])
-        #expect(bench.counters[.evicted] == 6)
+        #expect(bench.counters[.purged] == 6 && bench.counters[.evicted] == 0)
     }
 }

@@ -138,7 +138,7 @@ final class SettingsControl {
             try putInForce(settings, candidate.reading.warnings)
         } catch {
             layers = before
-            return .refused([SettingsFault(path: "", message: error.description)])
+            return .refused([SettingsFault(path: error.path, message: error.message)])
         }
         waiting = candidate.waiting
         return .changed(SettingsChange.paths(from: before.effective, to: layers.effective))

@@ -98,7 +98,7 @@ struct SettingsInstaller {
                 let kind = configuration.vocabulary.dispatcherKinds.kind(named: dispatcher.kind.kind)
                 made.senders[dispatcher.id] = try kind?.makeSender(of: dispatcher, in: surroundings)
             } catch {
-                throw StartFault("dispatchers.\(dispatcher.id): \(error)")
+                throw StartFault("\(error)", at: "dispatchers.\(dispatcher.id)")
             }
         }
     }
@@ -125,7 +125,7 @@ struct SettingsInstaller {
             guard let former = dispatcher.common.formerly,
                 let fault = gate.fault(takingOver: former, by: dispatcher.id)
             else { continue }
-            throw StartFault("dispatchers.\(dispatcher.id).formerly: \(fault)")
+            throw StartFault("\(fault)", at: "dispatchers.\(dispatcher.id).formerly")
         }
     }
 
@@ -135,7 +135,7 @@ struct SettingsInstaller {
     private func refuseTakenIds(_ new: Settings) throws(StartFault) {
         let taken = Set(gate.barrierSummaries.filter { $0.identity.kind == RemoteBarrier.kind }.map(\.identity.id))
         guard let barrier = new.barriers.first(where: { taken.contains($0.id) }) else { return }
-        throw StartFault("barriers.\(barrier.id): a client has registered a barrier of this id")
+        throw StartFault("a client has registered a barrier of this id", at: "barriers.\(barrier.id)")
     }
 
     /// Applies the barriers of the settings.
@@ -152,7 +152,7 @@ struct SettingsInstaller {
                     id: barrier.id, kind: barrier.kind, scopes: barrier.scopes, configuration: barrier.configuration,
                     stateOnError: barrier.stateOnError)
             } catch {
-                refusals.append(StartFault("barriers.\(barrier.id): \(error)"))
+                refusals.append(StartFault("\(error)", at: "barriers.\(barrier.id)"))
             }
         }
         return refusals
@@ -168,7 +168,7 @@ struct SettingsInstaller {
             do {
                 made.transformers[transformation.id] = try makeTransformer(transformation)
             } catch {
-                throw StartFault("transformations.\(transformation.id): \(error)")
+                throw StartFault("\(error)", at: "transformations.\(transformation.id)")
             }
         }
     }

@@ -68,6 +68,7 @@ struct DeadLetterMethodTests {
             #expect(events.map { $0["id"] } == ["event-1", "event-2"])
             #expect(try await stage.events(of: "archive", after: client).isEmpty)
             #expect(try await client.call("dead_letters.purge") == ["count": 1])
+            #expect(try await client.call("status")["counters"]["purged_letters"] == 1)
             #expect(try await client.call("dead_letters.list")["dead_letters"] == [])
         }
     }
