@@ -139,6 +139,9 @@ enum BoardMethods {
         case .failure(.refused(let error)): return .failure(ActivationFault(error))
         case .failure(.gone): return .failure(ActivationFault(message: "the serving process has disconnected"))
         case .success(let view):
+            guard view.kind == .object else {
+                return .failure(ActivationFault(message: "its process answered board.barrier with a result that is no object"))
+            }
             guard let member = view.member("barrier"), member.kind != .null else { return .success(nil) }
             do throws(ParameterFault) {
                 return .success(try barrier.read(member))

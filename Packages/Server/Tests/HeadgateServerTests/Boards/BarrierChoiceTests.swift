@@ -58,7 +58,7 @@ struct BarrierChoiceTests {
     @Test(
         "A2: an answer that names no sound barrier fails the activation, as a refusal of the process does",
         arguments: [
-            ["barrier": "auth"], ["barrier": [:]], ["barrier": ["board": "auth", "option": "all"]],
+            ["barrier": "auth"], ["barrier": [:]], ["barrier": ["board": "auth", "option": "all"]], 7, ["auth"],
         ] as [DataItem])
     func unsound(answer: DataItem) async throws {
         try await run { _, shop, client in
