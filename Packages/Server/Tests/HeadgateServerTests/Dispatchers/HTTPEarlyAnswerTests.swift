@@ -67,6 +67,26 @@ struct HTTPEarlyAnswerTests {
         #expect(!losses.include(batch))
     }
 
+    @Test("D6: halves of a lost batch are asked for, too, until they are answered")
+    func halves() {
+        let whole = Batch(of: ["1", "2", "3", "4"], in: .jsonArray)
+        let (first, second) = (half(of: whole, 0..<2), half(of: whole, 2..<4))
+        var losses = LostBodies()
+        losses.ended(whole, .failed(cause: "x", isLost: true))
+        losses.ended(whole, .answered(HTTPAnswer(status: 413, headers: [:], body: [])))
+        #expect(losses.include(first) && losses.include(second))
+        losses.ended(first, .answered(HTTPAnswer(status: 200, headers: [:], body: [])))
+        #expect(!losses.include(first) && losses.include(second))
+        losses.ended(second, .answered(HTTPAnswer(status: 200, headers: [:], body: [])))
+        #expect(!losses.include(second))
+    }
+
+    private func half(of batch: Batch, _ indices: Range<Int>) -> Batch {
+        var half = batch
+        half.events = Array(batch.events[indices])
+        return half
+    }
+
     @Test("D9: an answer that came before its request is none", arguments: ["408 Request Timeout", "400 Bad Request"])
     func beforeTheRequest(line: String) async throws {
         let server = try ScriptedServer { _ in .ok }

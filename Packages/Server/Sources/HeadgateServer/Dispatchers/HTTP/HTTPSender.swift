@@ -157,29 +157,47 @@ final class HTTPSender: Sender {
     private static let excerptLimit = 512
 }
 
-/// The batches whose connection was lost while the body was being sent, perhaps because the server answered early and
+/// The batches whose connection was lost before the server had read the body, perhaps because the server answered early and
 /// closed the connection. The next attempt asks the server before it sends the body (Behaviour D6).
 struct LostBodies {
-    /// The first events of these batches.
-    private var firsts: Set<SequenceNumber> = []
+    /// The sequence numbers of these batches, from the first to the last event. Halves of a batch lie in its range.
+    private var ranges: [ClosedRange<SequenceNumber>] = []
 
     /// The most entries. All are forgotten at this number: entries of batches whose events expire would stay for ever.
-    private static let most = 1024
+    private static let most = 64
 
-    /// Returns true if a batch contains the first event of a lost batch.
+    /// Returns true if a batch overlaps a lost batch.
     func include(_ batch: Batch) -> Bool {
-        !firsts.isEmpty && batch.events.contains { firsts.contains($0.sequenceNumber) }
+        guard let range = LostBodies.range(of: batch) else { return false }
+        return ranges.contains { $0.overlaps(range) }
     }
 
     /// Remembers or forgets a batch by the outcome of its attempt.
     mutating func ended(_ batch: Batch, _ outcome: HTTPOutcome) {
+        guard let range = LostBodies.range(of: batch) else { return }
         switch outcome {
-        case .answered: if !firsts.isEmpty { firsts.subtract(batch.events.map(\.sequenceNumber)) }
+        // The server is asked for the halves, too.
+        case .answered(let answer) where answer.status == 413 && batch.events.count > 1: break
+        case .answered: forget(range)
         case .failed(_, isLost: true):
-            if firsts.count >= LostBodies.most { firsts = [] }
-            if let first = batch.events.first { firsts.insert(first.sequenceNumber) }
+            guard !ranges.contains(where: { $0.contains(range.lowerBound) }) else { return }
+            if ranges.count >= LostBodies.most { ranges = [] }
+            ranges.append(range)
         case .failed, .refusedByProxy, .unmade: break
         }
+    }
+
+    /// Forgets the ranges as far as they are answered. What is behind the answered batch is still to be asked for.
+    private mutating func forget(_ answered: ClosedRange<SequenceNumber>) {
+        ranges = ranges.compactMap { range in
+            guard range.overlaps(answered) else { return range }
+            return range.upperBound > answered.upperBound ? answered.upperBound + 1...range.upperBound : nil
+        }
+    }
+
+    private static func range(of batch: Batch) -> ClosedRange<SequenceNumber>? {
+        guard let first = batch.events.first, let last = batch.events.last else { return nil }
+        return first.sequenceNumber...max(first.sequenceNumber, last.sequenceNumber)
     }
 }
 

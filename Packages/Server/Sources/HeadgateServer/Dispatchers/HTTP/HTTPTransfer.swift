@@ -72,8 +72,16 @@ final class HTTPTransfer {
         // libcurl returns this code for a request longer than it can make.
         let isUnmade = code == CURLE_OUT_OF_MEMORY && ccurl_request_size(easy) == 0
         if isUnmade, handle.target.method == .get { return .unmade(cause: HTTPOutcome.longURL) }
-        return .failed(cause: cause, isLost: code.isLoss && ccurl_uploaded(easy) < request.body.count)
+        return .failed(cause: cause, isLost: code.isLoss && isBodyUnread)
     }
+
+    /// True if the server need not have read the whole body: libcurl still has a part of it, or the system's buffers may.
+    private var isBodyUnread: Bool {
+        ccurl_uploaded(easy) < request.body.count || request.body.count > HTTPTransfer.longestReadBody
+    }
+
+    /// The most bytes of a body that a server is assumed to have read when the connection is lost behind the body.
+    private static let longestReadBody = 16 << 10
 
     private func answerHeaders(_ origin: Int32) -> [String: String] {
         var found: [String: String] = [:]
