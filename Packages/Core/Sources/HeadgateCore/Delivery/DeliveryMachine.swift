@@ -479,6 +479,7 @@ struct DeliveryMachine {
     mutating func transformationFailed(
         _ failed: SequenceSet, of transformations: [String], at moment: DeliveryMoment
     ) -> [Order] {
+        letterRoom = moment.letterRoom
         let fault = "transformation \(transformations.joined(separator: ", ")) failed"
         (lastError, lastErrorAt) = (fault, moment.wall)
         return bury(queue.entries(of: failed), .transformation, LastAnswer(unsent: fault), moment)

@@ -232,6 +232,25 @@ struct TransformationTests {
         withExtendedLifetime(subscription) {}
     }
 
+    @Test("P4, D10: events whose transformation failed do not exceed the limit of dead letters either")
+    func dropsWithinTheLimit() throws {
+        var limits = StoreLimits()
+        limits.deadLetters = LetterBounds(count: 3, bytes: 1 << 20)
+        let bench = GateBench(
+            [DispatcherSettings(id: "a")], limits: limits, surroundings: { $0.readObject = DocumentReader.read })
+        bench["a"].reply = { _ in .delivered }
+        bench.gate.registerTransformer(EditingTransformer([.set("user.seen", true)]) { _ in "" }, id: "mark")
+        try bench.gate.setTransformation(
+            TransformationSettings(id: "mark", transformerId: "mark", scopes: [.allDispatchers], dropsOnError: true))
+        bench.track(10, EventDraft(data: #"{"user":"x"}"#))
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.count == 3 && bench.summary(of: "a").pending == 7)
+        #expect(bench.summary(of: "a").blockedBy == ["DeadLettersBarrier:a"])
+        #expect(bench.gate.purgeDeadLetters([1, 2]) { _ in })
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.count == 3 && bench.summary(of: "a").pending == 5)
+    }
+
     @Test("P4: by default the event continues without the members to remove")
     func goesOnWithoutError() throws {
         let bench = bench("a")
