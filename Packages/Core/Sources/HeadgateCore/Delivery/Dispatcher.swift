@@ -206,11 +206,12 @@ final class Dispatcher {
         machine.holdReplaced()
     }
 
-    /// Ends the wait after a failure. The number of consecutive failures is unchanged, so that the next failure causes
-    /// the same wait as it would have otherwise (Behaviour D5).
+    /// Ends the wait after a failure, and after a refusal of the board of its activation barrier. The number of consecutive
+    /// failures is unchanged, so that the next failure causes the same wait as it would have otherwise (Behaviour D5).
     /// - Returns: true if the dispatcher was waiting.
     func endBackoff() -> Bool {
-        guard backoff.retryAt != nil else { return false }
+        let wasResting = activationGate?.endRest() ?? false
+        guard backoff.retryAt != nil else { return wasResting }
         backoff.open()
         perform(machine.readingRested())
         return true

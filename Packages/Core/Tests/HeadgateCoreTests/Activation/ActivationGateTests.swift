@@ -175,6 +175,23 @@ struct ActivationGateTests {
         #expect(boards.asked.count == 5)
     }
 
+    @Test("A9, D5: an operator ends the wait after a refusal, and the next one is as long as it would have been")
+    func waitEnded() {
+        let bench = bench()
+        bench.track(1)
+        #expect(bench.gate.endBackoff(of: "collect") == false)
+        boards.end(.timedOut)
+        bench.settle()
+        #expect(boards.asked.count == 1 && bench.gate.endBackoff(of: "collect") == true)
+        bench.settle()
+        #expect(boards.asked.count == 2)
+        boards.end(.timedOut)
+        bench.advance(by: .milliseconds(999))
+        #expect(boards.asked.count == 2)
+        bench.advance(by: .milliseconds(1))
+        #expect(boards.asked.count == 3)
+    }
+
     @Test("A9: the status shows whether the board runs or is not served")
     func reasons() {
         let bench = bench()

@@ -68,6 +68,15 @@ final class ActivationGate: DescribedBarrier {
         close()
     }
 
+    /// Ends the wait after a refusal, so that the board is requested again now (Behaviour D5). The number of consecutive
+    /// refusals is unchanged.
+    /// - Returns: true if the gate was waiting.
+    func endRest() -> Bool {
+        guard case .resting = phase else { return false }
+        close()
+        return true
+    }
+
     /// Ends the gate, because its dispatcher is removed or gets another gate.
     func end() {
         isOver = true
