@@ -28,9 +28,9 @@ extension ClientConnection {
         let new = OwnBarrier(registration, call: call)
         let hasFormer = barriers[id] != nil
         if !hasFormer { barriers[id] = new }
+        let giveBack: () -> Void = { [weak self] in self?.giveBack(new, named: id) }
         stand(
-            call, "barrier.register", registration.params, as: "barrier \(id)", deadline: deadline,
-            giveBack: { [weak self] in self?.giveBack(new, named: id) }
+            call, "barrier.register", registration.params, as: "barrier \(id)", deadline: deadline, giveBack: giveBack
         ) { [weak self] news in
             self?.note(news, of: new, named: id)
             tell(StandingReport(news))

@@ -27,10 +27,12 @@ extension ClientConnection {
     fileprivate func announce(
         _ call: Call, _ status: ApplicationStatus, deadline: Duration?, _ tell: @escaping (StandingReport) -> Void
     ) {
+        let giveBack: () -> Void = { [weak self] in
+            if let former = self?.announcement, former != call { self?.renew(former) }
+        }
         stand(
             call, "application.status", ["status": .string(status.rawValue)], as: "the application's status",
-            deadline: deadline,
-            giveBack: { [weak self] in if let former = self?.announcement, former != call { self?.renew(former) } }
+            deadline: deadline, giveBack: giveBack
         ) { [weak self] news in
             self?.note(news, ofAnnouncement: call)
             tell(StandingReport(news))
