@@ -2,10 +2,10 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// A daemon for tests: it speaks the protocol over a real Unix socket, keeps what it is told to track in memory, and
-/// does to each request what its script says. It can be killed and started again; what it stored stays.
+/// A daemon for tests. It speaks the protocol over a Unix socket, keeps tracked events in memory, and treats each
+/// request as its script says. A test can kill it and start it again; it keeps its events.
 public actor ScriptedDaemon {
-    /// Decides what becomes of each request but `hello`.
+    /// Decides how the daemon treats each request except `hello`.
     public typealias Script = @Sendable (ScriptedRequest) -> Reaction
 
     /// The path of its socket.
@@ -15,7 +15,7 @@ public actor ScriptedDaemon {
     private let script: Script
     private lazy var stage = Stage(path: path, on: loop, script: script)
 
-    /// A daemon that does not listen yet.
+    /// Creates a daemon that does not listen yet.
     public init(path: String, script: @escaping Script = { _ in .answer }) throws {
         self.path = path
         self.script = script
@@ -26,49 +26,49 @@ public actor ScriptedDaemon {
         loop.stop()
     }
 
-    /// The daemon's thread, on which the actor lives.
+    /// The daemon's thread, which runs the actor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
     }
 
-    /// What has happened to it.
+    /// The requests, the events and the connections so far.
     public var record: ScriptedRecord {
         stage.record
     }
 
-    /// Listens, the first time or again.
+    /// Listens, for the first time or again.
     public func start() throws {
         try stage.listen()
     }
 
-    /// Breaks all connections and listens no more, as if it had been killed.
+    /// Breaks all connections and stops listening, as if the daemon were killed.
     public func kill() async {
         await withCheckedContinuation { continuation in
             stage.kill { continuation.resume() }
         }
     }
 
-    /// Follows another script from now on.
+    /// Replaces the script.
     public func follow(_ script: @escaping Script) {
         stage.script = script
     }
 
-    /// Answers a method with this result, if the script says that it is answered.
+    /// Sets the result of a method, for requests that the script has answered.
     public func answer(_ method: String, with result: DataObject) {
         stage.results[method] = result
     }
 
-    /// Tells these limits in its answer to `hello`.
+    /// Reports these limits in the answer to `hello`.
     public func greet(withLimits limits: DataObject) {
         stage.greeting["limits"] = .object(limits)
     }
 
-    /// Refuses the next `hello`; without its id if `anonymously`.
+    /// Refuses the next `hello`, without its id if `anonymously` is true.
     public func refuseNextGreeting(_ error: RPCError, anonymously: Bool = false) {
         stage.refusedGreetings.append((error, anonymously))
     }
 
-    /// Answers what was held, the last first if `reversed`.
+    /// Writes the held answers, the last one first if `reversed` is true.
     public func release(reversed: Bool = false) {
         stage.release(reversed: reversed)
     }
@@ -78,7 +78,7 @@ public actor ScriptedDaemon {
         stage.tellAll(line)
     }
 
-    /// Waits until a condition holds; it is looked at after every request and connection.
+    /// Waits until a condition holds. The daemon evaluates it after every request and connection.
     public func wait(until condition: @escaping @Sendable (ScriptedRecord) -> Bool) async {
         guard !condition(stage.record) else { return }
         await withCheckedContinuation { continuation in
@@ -87,7 +87,7 @@ public actor ScriptedDaemon {
     }
 }
 
-/// One client's connection to a scripted daemon.
+/// The connection of one client.
 final class Visitor: ConnectionHandler {
     let number: Int
     private let connection: Connection
@@ -116,7 +116,7 @@ final class Visitor: ConnectionHandler {
         connection.close()
     }
 
-    /// Reads nothing more, and closes when all has been written.
+    /// Stops reading, and closes the connection when everything is written.
     func closeAfterFlush() {
         isDone = true
         connection.closeAfterFlush()
@@ -139,19 +139,19 @@ final class Visitor: ConnectionHandler {
     }
 }
 
-/// What a ``ScriptedDaemon`` does with a request.
+/// The treatment of a request by a ``ScriptedDaemon``.
 public enum Reaction: Sendable {
-    /// Does what is asked and answers it.
+    /// Does what the request asks for, and answers.
     case answer
-    /// Does what is asked, and answers when `release` says so.
+    /// Does what the request asks for, and holds the answer until `release`.
     case hold
-    /// Does what is asked, and closes the connection in place of an answer.
+    /// Does what the request asks for, and closes the connection without an answer.
     case doAndBreak
-    /// Does what is asked, and closes the connection in the middle of the answer.
+    /// Does what the request asks for, and closes the connection in the middle of the answer.
     case breakInAnswer
-    /// Closes the connection and does nothing.
+    /// Does nothing, and closes the connection.
     case breakOff
-    /// Answers with an error and does nothing.
+    /// Does nothing, and answers with an error.
     case refuse(RPCError)
     /// Does nothing, and writes this line.
     case write(String)
@@ -159,36 +159,36 @@ public enum Reaction: Sendable {
     case ignore
 }
 
-/// A request that a ``ScriptedDaemon`` got.
+/// A request to a ``ScriptedDaemon``.
 public struct ScriptedRequest: Sendable {
-    /// Its place among all requests but `hello`, from 1 on, over all connections.
+    /// The number of the request, from 1 on, over all connections and without `hello`.
     public let number: Int
-    /// The place of its connection among all, from 1 on.
+    /// The number of the connection, from 1 on.
     public let connection: Int
     /// The method's name.
     public let method: String
-    /// The params; empty if there are none.
+    /// The params, empty if there are none.
     public let params: DataObject
 }
 
-/// What has happened to a ``ScriptedDaemon``.
+/// The requests, the events and the connections of a ``ScriptedDaemon``.
 public struct ScriptedRecord: Sendable {
-    /// The ids of the events that it stored, each once, in their order.
+    /// The ids of the stored events, each once and in order.
     public internal(set) var stored: [String] = []
-    /// How many events came that it had stored already.
+    /// The number of events that were stored before.
     public internal(set) var duplicates = 0
-    /// The requests that it got, without `hello`.
+    /// The requests, without `hello`.
     public internal(set) var requests: [ScriptedRequest] = []
     /// The params of each `hello`.
     public internal(set) var greetings: [DataObject] = []
-    /// How many connections there have been.
+    /// The number of connections.
     public internal(set) var connections = 0
-    /// How many connections have ended, not by `kill`.
+    /// The number of connections that ended, except by `kill`.
     public internal(set) var departures = 0
-    /// The errors that it got as answers to what `tellAll` asked: id and message.
+    /// The errors in answers to requests of `tellAll`, as id and message.
     public internal(set) var answers: [String] = []
-    /// The results that it got as answers to what `tellAll` asked: id and JSON.
+    /// The results in answers to requests of `tellAll`, as id and JSON.
     public internal(set) var results: [String] = []
-    /// How many answers it holds back.
+    /// The number of held answers.
     public internal(set) var held = 0
 }

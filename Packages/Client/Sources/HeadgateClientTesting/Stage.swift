@@ -2,7 +2,7 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// All that a scripted daemon has on its loop.
+/// The state of a scripted daemon on its loop.
 final class Stage {
     var script: ScriptedDaemon.Script
     var results: [String: DataObject] = [:]
@@ -30,7 +30,7 @@ final class Stage {
         listener = try UnixListener(path: path, on: loop) { [weak self] in self?.welcome($0) }
     }
 
-    /// Calls `body` when the listener has gone, which it does at the end of the loop's turn.
+    /// Calls `body` when the listener is closed, at the end of the loop's turn.
     func kill(then body: @escaping () -> Void) {
         listener?.close()
         listener = nil
@@ -143,7 +143,7 @@ extension Stage {
 // MARK: Answers
 
 extension Stage {
-    /// Does what is asked and gives the line that says so.
+    /// Does what a request asks for, and returns the line of the answer.
     private func answer(_ request: ScriptedRequest, _ id: [UInt8]) -> [UInt8] {
         switch request.method {
         case "track":

@@ -1,23 +1,24 @@
 import HeadgateData
 
-/// A barrier of this side's that is to be taken away, and stays at the daemon when its connection is gone (Behaviour B29).
+/// A barrier that is being unregistered, and that outlives its connection (Behaviour B29).
 struct BarrierEnding {
-    /// The call that stands until the daemon has taken it away.
+    /// The persistent call that ends when the daemon has removed the barrier.
     let call: ClientConnection.Call
-    /// Tells who waits that it took too long.
+    /// Ends the caller's wait at its deadline.
     let timer: any ClientTimer
 
-    /// So often the daemon may take it for another's: that of a connection before it notices, and that of another client it
-    /// is to leave alone.
+    /// The number of conflicts that are repeated. The daemon may still take the barrier for that of the earlier
+    /// connection. If it belongs to another client, this client must leave it alone.
     static let mostConflicts = 10
 }
 
 extension ClientConnection {
-    /// Takes away a barrier that stays when its connection is gone. On another one it is taken over first, since only its
-    /// owner may: as one that holds nothing, and goes with that connection.
+    /// Unregisters a barrier that outlives its connection. On another connection the client first takes it over,
+    /// since only the owner may unregister it. It registers a barrier that holds nothing and ends with that
+    /// connection.
     /// - Parameters:
-    ///   - call: whoever waits for it; it goes on when nobody does.
-    ///   - deadline: how long that one waits; nil is for ever.
+    ///   - call: the caller's call. The barrier is unregistered even when the caller no longer waits.
+    ///   - deadline: how long the caller waits; nil waits for ever.
     func endBarrier(_ call: Call, _ id: String, deadline: Duration?, _ completion: @escaping Completion) {
         let timer = loop.timer { [weak self] in self?.complete(call, .failure(ClientError.timedOut)) }
         if let deadline { timer.arm(at: loop.monotonicNow + deadline.nanoseconds) }
@@ -47,7 +48,7 @@ extension ClientConnection {
                 + ClientConnection.line(reserve(), "barrier.unregister", away))
     }
 
-    /// Where only this side gave up, whoever takes the barrier away again does so in the same way.
+    /// Forgets the ending if the daemon refused it. After any other error the next `unregister` uses it again.
     private func forgetEnding(_ call: Call, of id: String, because error: any Error) {
         guard barrierEndings[id]?.call == call else { return }
         switch error as? ClientError {

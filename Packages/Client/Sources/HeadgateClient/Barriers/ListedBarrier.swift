@@ -1,14 +1,14 @@
 import HeadgateData
 
-/// A barrier as the daemon shows it (Behaviour B10, Protocol `barrier.list`).
+/// A barrier as the daemon lists it (Behaviour B10, Protocol `barrier.list`).
 public struct ListedBarrier: Sendable, Equatable {
-    /// Whether a barrier lets a dispatcher's events through.
+    /// The state of a barrier for a dispatcher.
     public enum State: String, Sendable {
-        /// The events get through.
+        /// Events pass.
         case open
-        /// The events wait.
+        /// Events wait.
         case closed
-        /// The barrier has not said yet which of the two it is; it counts as closed (Behaviour B3).
+        /// The barrier has not reported a state yet. It counts as closed (Behaviour B3).
         case waiting
     }
 
@@ -16,32 +16,32 @@ public struct ListedBarrier: Sendable, Equatable {
     public let id: String
     /// The barrier's kind.
     public let kind: String
-    /// The dispatchers before which the barrier stands, or `all`; none if it is switched off.
+    /// The ids of the dispatchers in its scope, or `all`. Empty if the barrier is switched off.
     public let scopes: [String]
-    /// Its state for each dispatcher in scope, in the daemon's order.
+    /// The barrier's state for each dispatcher in its scope, in the daemon's order.
     public let states: [DispatcherState]
-    /// Whether a flush goes through while it is closed.
+    /// True if a flush passes the barrier while it is closed.
     public let isFlushable: Bool
-    /// When its state last changed.
+    /// The time of the last change of its state.
     public let since: Timestamp?
-    /// The client that registered it, if one did.
+    /// The client that registered the barrier; nil for a barrier of the settings.
     public let owner: String?
     /// The reason word (Behaviour B10).
     public let word: String
-    /// The words of an operator or the owner, or the cause; nil where there are none.
+    /// The text of an operator or the owner, or the cause; nil if there is none.
     public let reason: String?
-    /// Its settings.
+    /// The barrier's settings.
     public let configuration: DataObject
 
-    /// Its state for one dispatcher.
+    /// The state of the barrier for one dispatcher.
     public struct DispatcherState: Sendable, Equatable {
         /// The dispatcher's id.
         public let dispatcher: String
-        /// Whether its events get through.
+        /// The state.
         public let state: State
     }
 
-    /// Reads an entry of `barrier.list`. What is missing or not known is taken for empty.
+    /// Reads an entry of `barrier.list`. Missing and unknown members are empty.
     public init(_ entry: DataObject) {
         id = entry.get(key: "id") ?? ""
         kind = entry.get(key: "kind") ?? ""
@@ -58,19 +58,19 @@ public struct ListedBarrier: Sendable, Equatable {
         configuration = entry.get(key: "configuration") ?? [:]
     }
 
-    /// The dispatchers that it holds, unless they are being flushed.
+    /// The dispatchers that the barrier blocks, unless they are being flushed.
     public var held: [String] {
         states.filter { $0.state != .open }.map(\.dispatcher)
     }
 
-    /// Reads the member `barriers` of `barrier.list` or `status`; nil if there is none.
+    /// Reads the member `barriers` of `barrier.list` or `status`. Returns nil if it is absent.
     public static func list(in result: DataObject) -> [ListedBarrier]? {
         result.get(key: "barriers", as: [DataObject].self)?.map(ListedBarrier.init)
     }
 }
 
 extension HeadgateClient {
-    /// All barriers, with what they hold and why (Behaviour B10).
+    /// Returns all barriers with the dispatchers that they block and the reasons (Behaviour B10).
     public func barriers(deadline: Duration? = nil) async throws -> [ListedBarrier] {
         let result = try await object("barrier.list", [:], deadline)
         guard let barriers = ListedBarrier.list(in: result) else {

@@ -2,13 +2,13 @@ import HeadgateData
 import HeadgateWire
 
 extension ClientConnection {
-    /// Puts a barrier before dispatchers, until ``unregisterBarrier(_:force:deadline:_:)`` (Behaviour B29). When the
-    /// connection is lost it is made again, and the barrier registered with it as it was set last. One of the same id
-    /// that was registered here before is replaced when the daemon grants the new one; if it does not, the former stays.
+    /// Registers a barrier, which lasts until ``unregisterBarrier(_:force:deadline:_:)`` (Behaviour B29). After a
+    /// reconnect the client registers it again as it was last set. It replaces an earlier barrier of the same id when
+    /// the daemon grants it. If the daemon refuses it, the earlier one stays.
     /// - Parameters:
-    ///   - registration: what is asked for.
-    ///   - deadline: how long it may take until it begins; nil is for ever.
-    ///   - tell: told on the loop, in order; `ended` comes once and last.
+    ///   - registration: the barrier.
+    ///   - deadline: the longest time until the first grant; nil for none.
+    ///   - tell: called on the loop, in order; `ended` comes once and last.
     /// - Returns: the call, for ``abandon(_:)``, which forgets the barrier and leaves it to the daemon.
     @discardableResult
     public func registerBarrier(
@@ -37,7 +37,8 @@ extension ClientConnection {
         }
     }
 
-    /// Nobody waits for a registration any more, and the daemon may grant it: it gets the former one again, or none.
+    /// The caller of a registration no longer waits, and the daemon may grant it. Registers the earlier barrier
+    /// again, or unregisters the new one.
     private func giveBack(_ new: OwnBarrier, named id: String) {
         guard let present = barriers[id] else { return }
         guard present.call == new.call else { return renew(present.call) }
@@ -45,8 +46,8 @@ extension ClientConnection {
         call("barrier.unregister", ["id": .string(id)]) { _ in }
     }
 
-    /// A registration takes the place of the former one when it is granted, and at no other time: a refusal, or a deadline
-    /// that passed, leaves the former one as it is.
+    /// Replaces the earlier registration when the daemon grants the new one, and at no other time. A refusal or a
+    /// deadline leaves the earlier one as it is.
     private func note(_ news: StandingNews, of new: OwnBarrier, named id: String) {
         let present = barriers[id]
         switch news {
@@ -58,12 +59,12 @@ extension ClientConnection {
         }
     }
 
-    /// Says something anew of a barrier. One that was registered here is registered so on later connections, too, unless the
+    /// Changes a barrier. A barrier of this client is registered with the change on later connections, unless the
     /// daemon refuses the change.
     ///
-    /// As long as it is not known what became of a change, it goes with the registration on each connection, behind what was
-    /// granted: a connection that breaks meanwhile does not bring the old state back. A refusal is that of the change alone, and
-    /// so is that with `conflict` while the daemon takes the barrier for that of the connection before.
+    /// While the outcome of a change is unknown, the client sends it with the registration on each connection, after
+    /// the granted state. So a lost connection does not bring the old state back. A refusal ends the change alone. A
+    /// `conflict` does not: the daemon may still take the barrier for that of the earlier connection.
     @discardableResult
     public func setBarrier(
         _ id: String, _ change: BarrierChange, deadline: Duration? = nil, _ completion: @escaping Completion
@@ -90,9 +91,9 @@ extension ClientConnection {
         }
     }
 
-    /// Takes a barrier away, with `force` also that of another owner (Behaviour B29). Whatever becomes of that, it is
-    /// not registered again. One of this side's that stays when its connection is gone is taken away as soon as there is a
-    /// connection again, whether somebody still waits for that or not.
+    /// Unregisters a barrier, with `force` also that of another owner (Behaviour B29). The client does not register
+    /// it again, whatever the outcome. A barrier of this client that outlives its connection is unregistered on the
+    /// next connection, even when the caller no longer waits.
     @discardableResult
     public func unregisterBarrier(
         _ id: String, force: Bool = false, deadline: Duration? = nil, _ completion: @escaping Completion
@@ -121,21 +122,21 @@ extension ClientConnection {
         }
     }
 
-    /// Forgets a barrier of this side's that went with the connection, so that the daemon need not be asked.
-    /// - Returns: whether it was one.
+    /// Forgets a barrier of this client that ended with its connection.
+    /// - Returns: true if it was such a barrier: the daemon need not be asked.
     func forgetBarrier(_ id: String) -> Bool {
         guard !isConnected, let barrier = barriers[id], barrier.endsWithConnection else { return false }
         abandon(barrier.call)
         return true
     }
 
-    /// Changes what is known of a barrier of this side's, and how it is registered on the next connection.
+    /// Changes the record of a barrier, and its registration on the next connection.
     private func keep(_ id: String, _ body: (inout OwnBarrier) -> Void) {
         guard var barrier = barriers[id] else { return }
         body(&barrier)
         barriers[id] = barrier
         var lines = ClientConnection.line(barrier.call, "barrier.register", barrier.params)
-        // All goes in one piece: nothing may slip through before the exceptions are said. Nobody waits for their
+        // The lines go out together, so that no event passes before the exceptions are set. No caller waits for their
         // answers.
         for change in barrier.further {
             lines += ClientConnection.line(reserve(), "barrier.set", change.params(of: id))
@@ -144,9 +145,9 @@ extension ClientConnection {
     }
 }
 
-/// A barrier of this side's as it was set last, to be registered so again on each connection (Behaviour B29).
+/// A barrier of this client as it was last set, for its registration on the next connection (Behaviour B29).
 struct OwnBarrier {
-    /// What was said of the way to a dispatcher.
+    /// The state and the reason for a dispatcher.
     private struct Statement {
         var state: RegisteredBarrier.State
         var reason: String?
@@ -157,13 +158,13 @@ struct OwnBarrier {
         }
     }
 
-    /// The call that stands for it.
+    /// The persistent call of its registration.
     let call: ClientConnection.Call
     private var registration: BarrierRegistration
     private var reason: String?
-    /// What was said of single dispatchers, in the order in which it was said first.
+    /// The states for single dispatchers, in the order in which they were first set.
     private var exceptions: [(dispatcher: String, statement: Statement)] = []
-    /// Changes of which nobody knows yet whether the daemon grants them, in their order.
+    /// The changes whose outcome is unknown, in order.
     private var attempts: [(call: ClientConnection.Call, change: BarrierChange)] = []
 
     init(_ registration: BarrierRegistration, call: ClientConnection.Call) {
@@ -171,7 +172,7 @@ struct OwnBarrier {
         self.call = call
     }
 
-    /// Whether it is gone without a connection.
+    /// True if the daemon removes the barrier when the connection ends.
     var endsWithConnection: Bool {
         registration.onDisconnect ?? .unregister == .unregister
     }
@@ -179,20 +180,20 @@ struct OwnBarrier {
     /// The params of `barrier.register`.
     var params: DataObject { registration.params }
 
-    /// What is to be set behind the registration, since that cannot say it.
+    /// The changes to send after the registration, which has no members for them.
     var further: [BarrierChange] {
         let general = reason.map { [BarrierChange(reason: $0)] } ?? []
         return general
             + exceptions.map { BarrierChange($1.state, reason: $1.reason, dispatcher: $0) } + attempts.map(\.change)
     }
 
-    /// A change is asked for.
+    /// Adds a change that the daemon has not answered yet.
     mutating func attempt(_ change: BarrierChange, as call: ClientConnection.Call) {
         attempts.append((call, change))
     }
 
-    /// The daemon has granted a change. Earlier changes of the same things, of which it is not known what became of them, do
-    /// not matter any more.
+    /// Applies a change that the daemon granted. Earlier changes of the same members are dropped, whatever their
+    /// outcome.
     mutating func grant(_ call: ClientConnection.Call) {
         guard let place = attempts.firstIndex(where: { $0.call == call }) else { return }
         let granted = attempts[place].change
@@ -201,12 +202,12 @@ struct OwnBarrier {
         apply(granted)
     }
 
-    /// The daemon has refused a change: nothing of it is said again.
+    /// Drops a change that the daemon refused.
     mutating func refuse(_ call: ClientConnection.Call) {
         attempts.removeAll { $0.call == call }
     }
 
-    /// Takes in a change as the daemon does.
+    /// Applies a change as the daemon does.
     mutating func apply(_ change: BarrierChange) {
         registration.isFlushable = change.isFlushable ?? registration.isFlushable
         guard let dispatcher = change.dispatcher else { return applyToAll(change) }
@@ -231,7 +232,7 @@ struct OwnBarrier {
 }
 
 extension BarrierChange {
-    /// Returns true if nothing of an earlier change is left once this one is granted.
+    /// Returns true if this change, once granted, leaves nothing of an earlier change.
     fileprivate func covers(_ earlier: BarrierChange) -> Bool {
         let isStateCovered = state != nil && (dispatcher == nil || dispatcher == earlier.dispatcher)
         let saysOfState = earlier.state != nil || earlier.reason != nil

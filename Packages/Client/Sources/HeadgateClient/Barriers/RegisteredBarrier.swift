@@ -2,19 +2,19 @@ import HeadgateData
 import HeadgateWire
 
 extension HeadgateClient {
-    /// Puts a barrier before dispatchers, and waits until the daemon knows of it (Behaviour B29).
+    /// Registers a barrier, and waits until the daemon has it (Behaviour B29).
     ///
-    /// The client owns it, and nobody else changes it. It stands until it is unregistered, or as long as the client
-    /// lives: a lost connection is made again, and the barrier registered with it as it was set last. A barrier of the
-    /// same id that this client has registered before is replaced.
+    /// The client owns the barrier, and only the owner changes it. It lasts until it is unregistered, or as long as
+    /// the client lives. After a reconnect the client registers it again as it was last set. It replaces an earlier
+    /// barrier of the same id of this client.
     /// - Parameters:
-    ///   - id: its id, by which lists show it.
-    ///   - state: its state for all its scopes.
-    ///   - scopes: `all`, or the ids of the dispatchers before which it stands; none switches it off; nil is `all`.
-    ///   - flushable: whether a flush goes through while it is closed; nil is yes.
-    ///   - onDisconnect: what becomes of it while this client is not connected; nil has it unregistered.
-    ///   - deadline: how long to wait; nil is for ever.
-    /// - Throws: ``ClientError``; `refused` with the reason `conflict` when the id is another's.
+    ///   - id: its id in lists.
+    ///   - state: its state for its whole scope.
+    ///   - scopes: `all`, or the ids of the dispatchers that it blocks. An empty array switches it off; nil is `all`.
+    ///   - flushable: true if a flush passes it while it is closed; nil is true.
+    ///   - onDisconnect: its state while this client is not connected; nil has the daemon unregister it.
+    ///   - deadline: the longest wait; nil waits for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `conflict` if the id belongs to another client.
     public func barrier(
         _ id: String, _ state: RegisteredBarrier.State, scopes: [String]? = nil, flushable: Bool? = nil,
         onDisconnect: RegisteredBarrier.OnDisconnect? = nil, deadline: Duration? = nil
@@ -25,96 +25,95 @@ extension HeadgateClient {
         return RegisteredBarrier(id: id, client: self)
     }
 
-    /// Takes a barrier away; with `force` that of another owner as well, which is for operators (Behaviour B29).
+    /// Unregisters a barrier, with `force` also that of another owner, which is for operators (Behaviour B29).
     public func unregisterBarrier(_ id: String, force: Bool = false, deadline: Duration? = nil) async throws {
         if connection.forgetBarrier(id) { return }
         try await ask(nothing) { $0.unregisterBarrier($1, id, force: force, deadline: deadline, $2) }
     }
 
-    /// Says something anew of a barrier of this client's, by its id; ``RegisteredBarrier`` does the same.
+    /// Changes a barrier of this client by its id, as ``RegisteredBarrier`` does.
     public func setBarrier(_ id: String, _ change: BarrierChange, deadline: Duration? = nil) async throws {
         try await ask(nothing) { $0.setBarrier($1, id, change, deadline: deadline, $2) }
     }
 
-    /// What there is to read in an answer that says nothing.
+    /// Reads an answer without members.
     private func nothing(_ answer: JSONView) {}
 }
 
-/// A barrier that this client has put before dispatchers (Behaviour B29), for any number of tasks at once.
+/// A barrier that this client registered (Behaviour B29). Any number of tasks may use it.
 ///
-/// It stands until ``unregister(deadline:)``, or as long as the client lives: a lost connection is made again, and the
-/// barrier registered with it as it was set last. What it does meanwhile was said when it was registered
-/// (``OnDisconnect``).
+/// It lasts until ``unregister(deadline:)``, or as long as the client lives. After a reconnect the client registers
+/// it again as it was last set. ``OnDisconnect`` is its state in between.
 public struct RegisteredBarrier: Sendable {
-    /// Whether a barrier lets a dispatcher's events through (Behaviour B1).
+    /// The state of a barrier for a dispatcher (Behaviour B1).
     public enum State: String, Sendable, CaseIterable {
-        /// The events get through.
+        /// Events pass.
         case open
-        /// The events wait.
+        /// Events wait.
         case closed
     }
 
-    /// What becomes of a barrier while its client is not connected (Behaviour B29).
+    /// The state of a barrier while its client is not connected (Behaviour B29).
     public enum OnDisconnect: String, Sendable, CaseIterable {
-        /// The barrier is gone.
+        /// The daemon unregisters the barrier.
         case unregister
-        /// The barrier stays, and opens.
+        /// The barrier stays and opens.
         case open
-        /// The barrier stays, and closes.
+        /// The barrier stays and closes.
         case close
         /// The barrier stays as it is.
         case keep
     }
 
-    /// The id by which lists show the barrier.
+    /// The barrier's id in lists.
     public let id: String
     let client: HeadgateClient
 
-    /// Opens or closes it, for all its dispatchers or for one.
+    /// Opens or closes the barrier, for all its dispatchers or for one.
     ///
-    /// From the call on it is registered so on each connection, even when this fails with
-    /// ``ClientError/disconnected`` or is cancelled.
+    /// The client also registers this state on later connections if this call fails with ``ClientError/disconnected``
+    /// or is cancelled.
     /// - Parameters:
-    ///   - state: one for all dispatchers takes back what was said of single ones.
-    ///   - dispatcher: the one of which it is said; nil is all.
-    ///   - reason: why, for people.
-    ///   - deadline: how long to wait for the daemon; nil is for ever.
+    ///   - state: a state for all dispatchers replaces those for single ones.
+    ///   - dispatcher: the dispatcher whose state is set; nil is all.
+    ///   - reason: a text for people.
+    ///   - deadline: the longest wait for the daemon; nil waits for ever.
     public func set(
         _ state: State, for dispatcher: String? = nil, reason: String? = nil, deadline: Duration? = nil
     ) async throws {
         try await change(BarrierChange(state, reason: reason, dispatcher: dispatcher), deadline: deadline)
     }
 
-    /// Says whether a flush goes through while it is closed (Behaviour B2).
+    /// Sets whether a flush passes the barrier while it is closed (Behaviour B2).
     public func setFlushable(_ isFlushable: Bool, deadline: Duration? = nil) async throws {
         try await change(BarrierChange(isFlushable: isFlushable), deadline: deadline)
     }
 
-    /// Changes several things of it at once.
+    /// Changes several members at once.
     public func change(_ change: BarrierChange, deadline: Duration? = nil) async throws {
         try await client.setBarrier(id, change, deadline: deadline)
     }
 
-    /// Takes it away.
+    /// Unregisters the barrier.
     public func unregister(deadline: Duration? = nil) async throws {
         try await client.unregisterBarrier(id, deadline: deadline)
     }
 }
 
-/// A barrier that a client puts before dispatchers (Behaviour B29).
+/// The members of a barrier to register (Behaviour B29).
 public struct BarrierRegistration: Sendable, Equatable {
-    /// Its id, by which lists show it.
+    /// The barrier's id in lists.
     public var id: String
-    /// Its state for all its scopes.
+    /// The state for the whole scope.
     public var state: RegisteredBarrier.State
-    /// The ids of the dispatchers before which the barrier stands, or `all`; none switches it off; nil is `all`.
+    /// The ids of the dispatchers that it blocks, or `all`. An empty array switches it off; nil is `all`.
     public var scopes: [String]?
-    /// Whether a flush goes through while it is closed; nil is yes.
+    /// True if a flush passes it while it is closed; nil is true.
     public var isFlushable: Bool?
-    /// What becomes of it while this client is not connected; nil has it unregistered.
+    /// The state while this client is not connected; nil has the daemon unregister it.
     public var onDisconnect: RegisteredBarrier.OnDisconnect?
 
-    /// What is nil is as the daemon usually has it.
+    /// Creates a registration. For nil the daemon uses its default.
     public init(
         _ id: String, _ state: RegisteredBarrier.State, scopes: [String]? = nil, isFlushable: Bool? = nil,
         onDisconnect: RegisteredBarrier.OnDisconnect? = nil
@@ -136,18 +135,18 @@ public struct BarrierRegistration: Sendable, Equatable {
     }
 }
 
-/// What the owner of a barrier says of it anew; nil is left as it is (Behaviour B29).
+/// A change of a barrier by its owner. Members that are nil stay as they are (Behaviour B29).
 public struct BarrierChange: Sendable, Equatable {
-    /// Its state. One that is said of all dispatchers takes back what was said of single ones.
+    /// The new state. A state for all dispatchers replaces those for single ones.
     public var state: RegisteredBarrier.State?
-    /// The reason, for people. A state that comes without one has none.
+    /// The reason, for people. A new state without a reason has none.
     public var reason: String?
-    /// The one dispatcher that state and reason are said of; nil is all.
+    /// The dispatcher whose state and reason change; nil is all.
     public var dispatcher: String?
-    /// Whether a flush goes through while it is closed. It is said of the whole barrier.
+    /// True if a flush passes the barrier while it is closed. It counts for the whole barrier.
     public var isFlushable: Bool?
 
-    /// A change of what is given.
+    /// Creates a change of the given members.
     public init(
         _ state: RegisteredBarrier.State? = nil, reason: String? = nil, dispatcher: String? = nil,
         isFlushable: Bool? = nil

@@ -1,48 +1,48 @@
 import HeadgateData
 import HeadgateWire
 
-/// What stands before a board: another board that has to complete first (Behaviour A2–A5).
+/// The barrier of a board: another board that must complete first (Behaviour A2–A5).
 public struct BoardBarrier: Sendable, Equatable {
-    /// Who shares one run of it (Behaviour A3).
+    /// The activations that share one run of the barrier (Behaviour A3).
     public enum Option: String, Sendable, CaseIterable {
-        /// Everybody shares one run.
+        /// All activations share one run.
         case void
-        /// Those share a run whose input is the same JSON value.
+        /// Activations whose input is the same JSON value share a run.
         case unique
-        /// Nobody shares a run.
+        /// Each activation has its own run.
         case each
     }
 
-    /// Where one run of it counts (Behaviour A3).
+    /// The activations for which one run counts (Behaviour A3).
     public enum Scope: String, Sendable, CaseIterable {
-        /// Each mainboard has runs of its own.
+        /// Each mainboard has its own runs.
         case main
         /// A run counts for the whole service.
         case global
     }
 
-    /// What becomes of those who wait when it takes too long (Behaviour A5).
+    /// The outcome of waiting activations when a run takes too long (Behaviour A5).
     public enum OnTimeout: String, Sendable, CaseIterable {
-        /// Those who wait are cancelled.
+        /// The waiting activations are cancelled.
         case cancel
-        /// Those who wait go on as if the board had completed.
+        /// The waiting activations go on as if the board had completed.
         case pass
     }
 
-    /// The board that has to complete.
+    /// The board that must complete.
     public var board: String
-    /// Who shares one run of it.
+    /// The activations that share one run.
     public var option: Option
-    /// Where one run of it counts.
+    /// The activations for which one run counts.
     public var scope: Scope
-    /// How long a run may take, with all that stands before it, to the millisecond; nil is the daemon's 30 seconds.
+    /// The longest time of a run with its own barriers, in whole milliseconds; nil is the daemon's 30 seconds.
     public var timeout: Duration?
-    /// What becomes of those who wait then.
+    /// The outcome of waiting activations at the timeout.
     public var onTimeout: OnTimeout
-    /// How long its completion counts for those who come later, to the millisecond; nil is not at all.
+    /// The time for which a completed run counts for later activations, in whole milliseconds; nil is none.
     public var sticky: Duration?
 
-    /// A barrier of this board.
+    /// Creates a barrier of this board.
     public init(
         _ board: String, option: Option = .void, scope: Scope = .main, timeout: Duration? = nil,
         onTimeout: OnTimeout = .cancel, sticky: Duration? = nil
@@ -67,14 +67,14 @@ public struct BoardBarrier: Sendable, Equatable {
     }
 }
 
-/// The barrier of a board that this side serves (Protocol, `board.serve`).
+/// The barrier of a board that this client serves (Protocol, `board.serve`).
 public enum ServedBarrier: Sendable, Equatable {
     /// The same barrier for every activation; nil for none.
     case fixed(BoardBarrier?)
     /// The daemon asks for a barrier at each activation (`"barrier": "ask"`, Behaviour A2).
     case chosen
 
-    /// The member `barrier` of `board.serve`; nil if it is left out.
+    /// The member `barrier` of `board.serve`; nil if it is absent.
     var item: DataItem? {
         switch self {
         case .fixed(let barrier): barrier.map { .object($0.object) }
@@ -83,7 +83,7 @@ public enum ServedBarrier: Sendable, Equatable {
     }
 }
 
-/// An activation whose barrier this side chooses (Protocol, `board.barrier`).
+/// An activation whose barrier this client chooses (Protocol, `board.barrier`).
 public struct BarrierChoice: Sendable, Equatable {
     /// The name of the board that is activated.
     public let board: String

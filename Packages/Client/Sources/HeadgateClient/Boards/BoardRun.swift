@@ -1,49 +1,49 @@
 import HeadgateData
 import HeadgateWire
 
-/// What is told of a board that this side serves (Protocol, `board.serve`; Behaviour A1).
+/// Reports about a board that this client serves (Protocol, `board.serve`; Behaviour A1).
 public enum BoardNews {
-    /// The daemon knows of it, for the first time or again.
+    /// The daemon has the board, for the first time or again.
     case began
-    /// The board is to be run; the request wants its answer: `complete`, or `fail`.
+    /// The board should run. Answer the request with `complete` or `fail`.
     case run(BoardActivation, DaemonRequest)
-    /// An activation needs its barrier (``ServedBarrier/chosen``); the request wants its answer: `choose`, or `fail`.
+    /// An activation needs its barrier (``ServedBarrier/chosen``). Answer the request with `choose` or `fail`.
     case choose(BarrierChoice, DaemonRequest)
-    /// The connection is gone, for this reason, and with it the runs that were not answered. The next one is looked
-    /// for, on which the board is served again.
+    /// The connection is lost for this reason, and with it the runs without an answer. The board is served again on
+    /// the next connection.
     case interrupted(ClientError)
-    /// The board is served no more: the daemon refused, did not come back in time, or the connection was closed. After
-    /// `unserve` it is a `CancellationError`.
+    /// The board is no longer served: the daemon refused it, did not come back in time, or the connection was closed.
+    /// A `CancellationError` after `unserve`.
     case ended(any Error)
 }
 
 extension DaemonRequest {
-    /// Says what came of a board's run.
+    /// Answers with the outcome of a run.
     public func complete(_ outcome: BoardOutcome) {
         answer(outcome.object)
     }
 
-    /// Chooses the barrier of an activation; nil for none.
+    /// Answers with the barrier of an activation; nil for none.
     public func choose(_ barrier: BoardBarrier?) {
         answer(barrier.map { ["barrier": .object($0.object)] } ?? [:])
     }
 }
 
-/// A board that this client serves is to be run (Behaviour A1, Protocol `board.run`).
+/// An activation of a board that this client serves (Behaviour A1, Protocol `board.run`).
 public struct BoardActivation: Sendable, Equatable {
-    /// The name of the board that is run.
+    /// The name of the board.
     public let board: String
     /// The daemon's name for this run.
     public let activation: String
-    /// What whoever activated it gave; nil for nothing.
+    /// The input of the activation; nil if there is none.
     public let input: DataItem?
-    /// The mainboard whose barriers stand before the board: the name that whoever activated it gave, or the namespace
-    /// of their connection.
+    /// The mainboard whose barriers the activation passed: the name in the activation, or the namespace of its
+    /// connection.
     public let mainboard: String?
-    /// Whether it is run as a barrier before another board or a dispatcher (Behaviour A2, A9).
+    /// True if the board runs as a barrier of another board or a dispatcher (Behaviour A2, A9).
     public let isBarrier: Bool
 
-    /// Reads the params of `board.run`; nil when they are not of the protocol.
+    /// Reads the params of `board.run`. Returns nil if they are malformed.
     init?(_ params: JSONView) {
         guard let board = params.member("board")?.string else { return nil }
         self.board = board
@@ -55,24 +55,24 @@ public struct BoardActivation: Sendable, Equatable {
     }
 }
 
-/// What came of a board that was run (Behaviour A1).
+/// The outcome of a board's run (Behaviour A1).
 public struct BoardOutcome: Sendable, Equatable {
-    /// Whether the board did what it is for. What waits for it goes on only then (Behaviour A2).
+    /// True if the board completed. Activations that wait for it go on only then (Behaviour A2).
     public var isDone: Bool
-    /// What it hands out; nil is nothing.
+    /// The output; nil if there is none.
     public var output: DataItem?
 
-    /// The board did what it is for, and hands out nothing.
+    /// The board completed without an output.
     public static let done = BoardOutcome(isDone: true)
-    /// The board did not do what it is for.
+    /// The board did not complete.
     public static let refused = BoardOutcome(isDone: false)
 
-    /// The board did what it is for, and hands this out.
+    /// Returns the outcome of a board that completed with this output.
     public static func done(_ output: DataItem?) -> BoardOutcome {
         BoardOutcome(isDone: true, output: output)
     }
 
-    /// An outcome.
+    /// Creates an outcome.
     public init(isDone: Bool, output: DataItem? = nil) {
         self.isDone = isDone
         self.output = output

@@ -2,22 +2,23 @@ import HeadgateData
 import HeadgateWire
 
 extension HeadgateClient {
-    /// What a board does when it is run.
+    /// A function that runs a board.
     public typealias Run = @Sendable (BoardActivation) async throws -> BoardOutcome
 
     /// Serves a board (Behaviour A1), until the task is cancelled.
     ///
-    /// When the daemon restarts, it goes on. Each run is a task of its own. A run that throws fails the activation
-    /// (`cancelled`, with the error's text for people). When the task is cancelled so are the runs; what they say then
-    /// still counts.
+    /// The board is served again after a restart of the daemon. Each run is a task of its own. A run that throws
+    /// fails the activation (`cancelled`, with the error's text). Cancelling the task cancels the runs, whose
+    /// outcomes still count.
     /// - Parameters:
-    ///   - board: its name.
-    ///   - barrier: the board that has to complete first; all who serve the board have to say the same.
-    ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
-    ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
-    ///   - run: what it does.
-    /// - Throws: a ``ClientError`` when the daemon refuses, does not come back in the time of the options, or
-    ///   the client serves the board already; `CancellationError` when the task was cancelled.
+    ///   - board: the board's name.
+    ///   - barrier: the board that must complete first. All processes that serve the board must give the same
+    ///     barrier.
+    ///   - bypassGateway: true if activations pass no gateway, where the daemon's settings allow that (Behaviour A7).
+    ///   - onNews: called in order when the daemon has the board and when the connection is lost. It must not block.
+    ///   - run: runs the board.
+    /// - Throws: ``ClientError`` if the daemon refuses the board or does not come back in the time of the options, or
+    ///   if the client already serves the board; `CancellationError` if the task was cancelled.
     public func serve(
         _ board: String, barrier: BoardBarrier? = nil, bypassGateway: Bool = false,
         onNews: @escaping @Sendable (ServingNews) -> Void = { _ in }, _ run: @escaping Run
@@ -27,13 +28,13 @@ extension HeadgateClient {
 
     /// Serves a board whose barrier is chosen for each activation (Behaviour A2), until the task is cancelled.
     /// - Parameters:
-    ///   - board: its name.
-    ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
-    ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
-    ///   - choose: returns the board that has to complete before an activation, or nil for none. An error fails the
+    ///   - board: the board's name.
+    ///   - bypassGateway: true if activations pass no gateway, where the daemon's settings allow that (Behaviour A7).
+    ///   - onNews: called in order when the daemon has the board and when the connection is lost. It must not block.
+    ///   - choose: returns the board that must complete before an activation, or nil for none. An error fails the
     ///     activation. It has the time of the activation's `timeout_ms`.
-    ///   - run: what it does.
-    /// - Throws: as the function with one barrier does.
+    ///   - run: runs the board.
+    /// - Throws: the errors of the function with one barrier.
     public func serve(
         _ board: String, bypassGateway: Bool = false,
         onNews: @escaping @Sendable (ServingNews) -> Void = { _ in },
@@ -80,16 +81,16 @@ extension HeadgateClient {
         try Task.checkCancellation()
     }
 
-    /// Activates a board, and waits for what comes of it (Behaviour A1).
+    /// Activates a board, and waits for its outcome (Behaviour A1).
     /// - Parameters:
-    ///   - board: its name.
-    ///   - input: what it is given; nil is nothing.
-    ///   - mainboard: whose barriers stand before it; nil is this connection's namespace.
-    ///   - timeout: how long it may take from when it runs, to the millisecond; nil is the daemon's 30 seconds.
-    ///   - wait: how long to wait for somebody who serves it, to the millisecond; nil is not at all.
-    ///   - deadline: how long to wait for the answer; nil is for ever.
-    /// - Throws: ``ClientError``; `refused` with the reason `cancelled` when a barrier before it did not complete, with
-    ///   `barrier` and `cause` in the error's data; `not_found`, `provider_lost`, `timeout`, `activation_cycle`.
+    ///   - board: the board's name.
+    ///   - input: the input; nil for none.
+    ///   - mainboard: the mainboard whose barriers count; nil is this connection's namespace.
+    ///   - timeout: the longest time of the run, in whole milliseconds; nil is the daemon's 30 seconds.
+    ///   - wait: the longest wait for a process that serves the board, in whole milliseconds; nil is none.
+    ///   - deadline: the longest wait for the answer; nil waits for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `cancelled` if a barrier did not complete, with `barrier`
+    ///   and `cause` in the error's data; `not_found`, `provider_lost`, `timeout`, `activation_cycle`.
     @discardableResult
     public func activate(
         _ board: String, input: DataItem? = nil, mainboard: String? = nil, timeout: Duration? = nil,
@@ -103,7 +104,7 @@ extension HeadgateClient {
         return try BoardOutcome(await object("board.activate", params, deadline))
     }
 
-    /// One thing that the daemon asks of a board's process.
+    /// A request of the daemon to a board's process.
     private enum BoardJob {
         case run(BoardActivation)
         case choose(BarrierChoice)
@@ -123,13 +124,14 @@ extension HeadgateClient {
 }
 
 extension ClientConnection {
-    /// Serves a board until ``unserveBoard(_:then:)`` (Behaviour A1). When the connection is lost it is made again, and
-    /// the board served again with it. A board that is served here already is replaced.
+    /// Serves a board until ``unserveBoard(_:then:)`` (Behaviour A1), also on later connections. Replaces an earlier
+    /// call for the same board.
     /// - Parameters:
-    ///   - board: its name.
-    ///   - barrier: the board that has to complete first; all who serve the board have to say the same.
-    ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
-    ///   - tell: told on the loop, in order; `ended` comes once and last.
+    ///   - board: the board's name.
+    ///   - barrier: the board that must complete first. All processes that serve the board must give the same
+    ///     barrier.
+    ///   - bypassGateway: true if activations pass no gateway, where the daemon's settings allow that (Behaviour A7).
+    ///   - tell: called on the loop, in order; `ended` comes once and last.
     public func serveBoard(
         _ board: String, barrier: ServedBarrier = .fixed(nil), bypassGateway: Bool = false,
         _ tell: @escaping (BoardNews) -> Void
@@ -149,10 +151,10 @@ extension ClientConnection {
         stand(call, "board.serve", params, as: "board \(board)") { [weak self] in self?.board(board, call, $0, tell) }
     }
 
-    /// Serves a board no more. Runs that come yet, and those that are here, are still to be answered.
+    /// Serves a board no longer. Runs that are here, or still come, need their answers.
     /// - Parameters:
-    ///   - board: its name.
-    ///   - then: called once nothing more comes, or the connection is gone.
+    ///   - board: the board's name.
+    ///   - then: called when no more runs come, or the connection is lost.
     public func unserveBoard(_ board: String, then: @escaping () -> Void = {}) {
         guard let served = boards[board] else { return then() }
         guard isConnected else {
@@ -165,7 +167,7 @@ extension ClientConnection {
             served.tell(.ended(CancellationError()))
             then()
         }
-        // This comes after the call: without any call, the connection would be let go.
+        // The call above comes first: without any call the connection would be closed.
         abandon(served.call)
     }
 
@@ -175,7 +177,7 @@ extension ClientConnection {
         case .interrupted(let error): tell(.interrupted(error))
         case .ended(let error):
             if boards[board]?.call == call {
-                // One that is ending tells its end when the daemon has let it go.
+                // An ending board reports its end when the daemon has answered.
                 guard boards[board]?.isEnding == false else { return }
                 boards[board] = nil
             }
@@ -194,12 +196,12 @@ extension ClientConnection {
     }
 }
 
-/// A board that this side serves.
+/// A board that this client serves.
 struct ServedBoard {
-    /// The call that stands for it.
+    /// The persistent call of the board.
     fileprivate let call: ClientConnection.Call
-    /// The caller, who is told what happens.
+    /// The caller.
     fileprivate let tell: (BoardNews) -> Void
-    /// Whether it was ended, and what is on its way is still taken.
+    /// True once it was ended. Runs that still come are taken.
     fileprivate(set) var isEnding = false
 }

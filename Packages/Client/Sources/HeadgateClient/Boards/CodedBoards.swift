@@ -1,8 +1,8 @@
 import HeadgateData
 
 extension BoardActivation {
-    /// What whoever activated it gave, as a type of the program's own.
-    /// - Throws: `DecodingError`, also where nothing was given and the type is no optional; or what the type throws.
+    /// Decodes the input as a type of the program.
+    /// - Throws: `DecodingError`, also if there is no input and the type is not optional, or an error of the type.
     public func decodeInput<Input: Decodable>(
         as type: Input.Type = Input.self, by coder: DataCoder = DataCoder()
     ) throws -> Input {
@@ -11,14 +11,14 @@ extension BoardActivation {
 }
 
 extension BoardOutcome {
-    /// The board did what it is for, and hands out a value of the program's own.
-    /// - Throws: `EncodingError` where there is no JSON for it, or what the value throws.
+    /// Returns the outcome of a board that completed with a value of the program as its output.
+    /// - Throws: `EncodingError` if there is no JSON for the value, or an error of the value.
     public static func done(encoding output: some Encodable, by coder: DataCoder = DataCoder()) throws -> BoardOutcome {
         .done(try coder.encode(output))
     }
 
-    /// What the board handed out, as a type of the program's own.
-    /// - Throws: `DecodingError`, also where it handed out nothing and the type is no optional; or what the type throws.
+    /// Decodes the output as a type of the program.
+    /// - Throws: `DecodingError`, also if there is no output and the type is not optional, or an error of the type.
     public func decodeOutput<Output: Decodable>(
         as type: Output.Type = Output.self, by coder: DataCoder = DataCoder()
     ) throws -> Output {
@@ -27,18 +27,19 @@ extension BoardOutcome {
 }
 
 extension HeadgateClient {
-    /// Serves a board whose input and output are types of the program's own (Behaviour A1), until the task is cancelled.
+    /// Serves a board whose input and output are types of the program (Behaviour A1), until the task is cancelled.
     ///
-    /// The client's ``coder`` reads and writes them. An input that is not of the type fails the activation, and so does
-    /// what `run` throws.
+    /// The client's ``coder`` reads and writes them. An input of another type fails the activation, and so does an
+    /// error of `run`.
     /// - Parameters:
-    ///   - board: its name.
-    ///   - input: what whoever activates it gives.
-    ///   - barrier: the board that has to complete first; all who serve the board have to say the same.
-    ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
-    ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
-    ///   - run: what it does; nil is a refusal.
-    /// - Throws: as the function that takes activations does.
+    ///   - board: the board's name.
+    ///   - input: the type of the input.
+    ///   - barrier: the board that must complete first. All processes that serve the board must give the same
+    ///     barrier.
+    ///   - bypassGateway: true if activations pass no gateway, where the daemon's settings allow that (Behaviour A7).
+    ///   - onNews: called in order when the daemon has the board and when the connection is lost. It must not block.
+    ///   - run: runs the board; nil is a refusal.
+    /// - Throws: the errors of the function that takes activations.
     public func serve<Input: Decodable & SendableMetatype, Output: Encodable & SendableMetatype>(
         _ board: String, as input: Input.Type, barrier: BoardBarrier? = nil, bypassGateway: Bool = false,
         onNews: @escaping @Sendable (ServingNews) -> Void = { _ in },
@@ -50,17 +51,17 @@ extension HeadgateClient {
         }
     }
 
-    /// Activates a board with a value of the program's own, and waits for what comes of it (Behaviour A1).
+    /// Activates a board with a value of the program, and waits for its outcome (Behaviour A1).
     ///
-    /// The client's ``coder`` makes JSON of the value, before anything is sent.
+    /// The client's ``coder`` encodes the value before anything is sent.
     /// - Parameters:
-    ///   - board: its name.
-    ///   - input: what it is given.
-    ///   - mainboard: whose barriers stand before it; nil is this connection's namespace.
-    ///   - timeout: how long it may take from when it runs, to the millisecond; nil is the daemon's 30 seconds.
-    ///   - wait: how long to wait for somebody who serves it, to the millisecond; nil is not at all.
-    ///   - deadline: how long to wait for the answer; nil is for ever.
-    /// - Throws: `EncodingError`, or what the value throws, and then nothing was sent; else ``ClientError``.
+    ///   - board: the board's name.
+    ///   - input: the input.
+    ///   - mainboard: the mainboard whose barriers count; nil is this connection's namespace.
+    ///   - timeout: the longest time of the run, in whole milliseconds; nil is the daemon's 30 seconds.
+    ///   - wait: the longest wait for a process that serves the board, in whole milliseconds; nil is none.
+    ///   - deadline: the longest wait for the answer; nil waits for ever.
+    /// - Throws: `EncodingError` or an error of the value, and then nothing was sent; otherwise ``ClientError``.
     @discardableResult
     public nonisolated(nonsending) func activate(
         _ board: String, with input: some Encodable, mainboard: String? = nil, timeout: Duration? = nil,

@@ -2,32 +2,31 @@ import Glibc
 import HeadgateTransport
 import HeadgateWire
 
-/// Why a call to the daemon came to nothing.
+/// The reason why a call to the daemon failed.
 ///
 /// A call whose task is cancelled ends with `CancellationError` instead.
 public enum ClientError: Error, Sendable, Equatable {
-    /// There is no connection to be had. `cause` is for people.
+    /// The client cannot connect. `cause` is for people.
     case cannotConnect(path: String, cause: String)
-    /// The connection broke before the answer came. What was asked for may have been done, or not.
+    /// The connection broke before the answer came. The daemon may have done what the call asked for.
     case disconnected
-    /// The daemon refused, or failed; the error's `reason` says why (Protocol, Errors).
+    /// The daemon refused the call, or failed. The error's `reason` says why (Protocol, Errors).
     case refused(RPCError)
-    /// No answer came before the call's deadline. The daemon may do yet what was asked for.
+    /// No answer came before the call's deadline. The daemon may still do what the call asks for.
     case timedOut
     /// No room came free before the call's deadline: too many calls, or too many bytes, are unanswered
     /// (``ClientOptions/maxUnanswered``). Nothing was sent.
     case noRoom
     /// The client is closed.
     case closed
-    /// What came is no answer of the protocol. The text is for people.
+    /// The answer is not of the protocol. The text is for people.
     case badAnswer(String)
-    /// The client's loop cannot be started: the process has no descriptors, memory or threads left. `cause` is for
-    /// people.
+    /// The client's loop cannot start: the process has no descriptors, memory or threads left. `cause` is for people.
     case cannotStart(cause: String)
 }
 
 extension ClientError: CustomStringConvertible {
-    /// What went wrong, for people.
+    /// The error as a text for people.
     public var description: String {
         switch self {
         case .cannotConnect(let path, let cause): "cannot connect to \(path): \(cause)"
@@ -43,7 +42,7 @@ extension ClientError: CustomStringConvertible {
 }
 
 extension TransportError {
-    /// Why there is no connection, for people who know the path already.
+    /// The cause as a text for people who know the path.
     var cause: String {
         switch code {
         case -ENOENT: "there is no such socket"
@@ -54,8 +53,7 @@ extension TransportError {
         }
     }
 
-    /// A Boolean value that says whether another attempt at the same path fails in the same way until somebody changes the
-    /// rights, the path or the file.
+    /// True if another attempt at the same path fails until the rights, the path or the file change.
     var isPermanent: Bool {
         switch self {
         case .pathTooLong, .invalidPath, .notASocket: true

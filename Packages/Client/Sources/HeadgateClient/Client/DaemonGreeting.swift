@@ -1,22 +1,22 @@
 import HeadgateData
 import HeadgateWire
 
-/// What the daemon says of itself when it is greeted (Protocol, `hello`).
+/// The daemon's answer to the greeting (Protocol, `hello`).
 public struct DaemonGreeting: Sendable, Equatable {
     /// The service's name.
     public let name: String
     /// The service's version.
     public let version: String
-    /// The daemon's process; nil when it did not say.
+    /// The daemon's process id; nil if it reported none.
     public let pid: Int?
-    /// The version of the protocol that the daemon speaks.
+    /// The version of the protocol.
     public let protocolVersion: Int
-    /// The daemon's name for this connection, by which lists show it.
+    /// The daemon's name for this connection in lists.
     public let session: String
-    /// What the daemon takes at most, by the names of the settings (`max_line_bytes` …).
+    /// The daemon's limits, by the names of the settings (`max_line_bytes` …).
     public let limits: DataObject
 
-    /// Reads the result of `hello`. What is missing is taken for empty.
+    /// Reads the result of `hello`. Missing members are empty.
     public init(_ result: DataObject) {
         let server = result.get(key: "server", as: DataObject.self) ?? [:]
         name = server.get(key: "name") ?? ""
@@ -29,7 +29,7 @@ public struct DaemonGreeting: Sendable, Equatable {
 }
 
 extension HeadgateClient {
-    /// What the daemon said of itself when this connection was made; makes one if there is none.
+    /// Returns the daemon's answer to the greeting of this connection. Connects if there is no connection.
     public func greeting(deadline: Duration? = nil) async throws -> DaemonGreeting {
         try await ping(deadline: deadline)
         guard let greeting = connection.greeting else { throw ClientError.disconnected }
@@ -37,26 +37,26 @@ extension HeadgateClient {
     }
 }
 
-/// What the daemon takes at most; it says so when it is greeted.
+/// The limits that the daemon reports in its answer to the greeting.
 ///
-/// It answers a line beyond these without the request's id, so that no caller would ever learn of it: they are kept
-/// here.
+/// The daemon answers a line beyond its limits without the request's id, so no caller would get that answer. The
+/// client checks the limits before it writes.
 struct DaemonLimits: Equatable {
-    /// The longest line, its end not counted.
+    /// The longest line in bytes, without its end.
     var lineBytes = 1_048_576
-    /// How deep a message may be nested.
+    /// The greatest depth of a message.
     var depth = 64
 
     init() {}
 
-    /// Reads the `limits` of the answer to `hello`; what is missing there is as usual.
+    /// Reads the `limits` of the answer to `hello`. Missing members have their defaults.
     init(greeting: JSONView) {
         guard let limits = greeting.member("limits") else { return }
         lineBytes = limits.member("max_line_bytes")?.int.flatMap(Int.init(exactly:)) ?? lineBytes
         depth = limits.member("max_depth")?.int.flatMap(Int.init(exactly:)) ?? depth
     }
 
-    /// Why a request cannot be sent; nil when it can.
+    /// Returns the error of a request beyond the limits, or nil if it may be written.
     func fault(of call: OutgoingCall) -> RPCError? {
         guard call.longestLine <= lineBytes else {
             return RPCError(.lineTooLong, "the message is longer than the \(lineBytes) bytes that the daemon takes")

@@ -4,38 +4,38 @@ import HeadgateWire
 
 /// A client of the daemon, for any number of tasks at once.
 ///
-/// All calls share one connection and do not wait for each other's answers. The connection is made when it is first
-/// needed and again whenever it is lost. Every event gets an id before it is sent, and is sent under this id until it
-/// is acknowledged: a restart of the daemon loses none and doubles none (Behaviour Q7). Calls wait for a daemon that restarts
-/// for ever, and for one that was never there as long as ``ClientOptions/connectTimeout`` says.
+/// All calls share one connection and do not wait for each other's answers. The client connects at the first call,
+/// and again when the connection is lost. It sends every event under an id until the daemon acknowledges it. So a
+/// restart of the daemon loses no event and doubles none (Behaviour Q7). Calls wait without a limit for a daemon that
+/// restarts, and ``ClientOptions/connectTimeout`` for one that was never there.
 ///
-/// Failures are a ``ClientError``, or `CancellationError` when the task was cancelled: it stops waiting then, while
-/// what it asked for may be done all the same.
+/// Calls fail with a ``ClientError``, or with `CancellationError` if the task was cancelled. The daemon may do what a
+/// cancelled call asks for.
 ///
 /// A client has a thread of its own, which ends with ``close(within:)`` or with the client.
 public actor HeadgateClient {
     /// The path of the daemon's socket.
     public nonisolated let socketPath: String
-    /// How the program's own types become the data of events, and data those types again; the options say it.
+    /// Encodes types of the program as the data of events, and decodes data.
     public nonisolated let coder: DataCoder
 
     nonisolated let loop: EventLoop
     private let identity: ClientIdentity
     nonisolated let options: ClientOptions
-    /// Events that nobody waits for.
+    /// The events of ``trackSoon(_:)``.
     nonisolated let soon: SoonEvents
     /// Ends the calls of ``run()``.
     private var runners: [AsyncStream<Never>.Continuation] = []
-    /// The client's connection. It is made at the first call, since it belongs to the loop's thread.
+    /// The client's connection. It belongs to the loop's thread, so the first call creates it there.
     lazy var connection = ClientConnection(to: socketPath, as: identity, options: options, on: loop)
 
-    /// A client that connects when it is first called.
+    /// Creates a client, which connects at its first call.
     /// - Parameters:
-    ///   - socketPath: the daemon's socket; nil looks in the usual places (``SocketPlace``).
-    ///   - name: the program's name; with the version it is the events' `context.client`.
+    ///   - socketPath: the daemon's socket; nil uses the usual path (``SocketPlace``).
+    ///   - name: the program's name. With the version it is the events' `context.client`.
     ///   - version: the program's version.
-    ///   - namespace: in which ids are told apart; nil for that of the user.
-    ///   - options: how it treats its connection.
+    ///   - namespace: the namespace of ids; nil is the user's.
+    ///   - options: the client's options.
     /// - Throws: ``ClientError/cannotStart(cause:)``.
     public init(
         socketPath: String? = nil, name: String, version: String, namespace: String? = nil,
@@ -58,15 +58,15 @@ public actor HeadgateClient {
         loop.stop()
     }
 
-    /// The client's thread, on which the actor lives.
+    /// The client's thread, which runs the actor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
     }
 
-    /// Takes no more work, waits for a while until every event that was tracked is acknowledged and every handler of a worker or
-    /// a board has given its answer, and closes the connection. Calls that are under way then, and later ones, end with
-    /// ``ClientError/closed``. A handler that closes its own client is not waited for.
-    /// - Parameter limit: how long to wait. Zero closes at once.
+    /// Closes the client. It takes no more work from the daemon and waits until every tracked event is acknowledged
+    /// and every handler of a worker or a board has given its answer. Then it closes the connection. Other calls, and
+    /// later ones, end with ``ClientError/closed``. A handler that closes its own client is not waited for.
+    /// - Parameter limit: the longest wait. Zero closes at once.
     /// - Returns: the number of events that were not acknowledged. They may be stored or not.
     @discardableResult
     public func close(within limit: Duration = .seconds(5)) async -> Int {
@@ -83,8 +83,8 @@ public actor HeadgateClient {
         return left
     }
 
-    /// Keeps the client open until the task is cancelled, then closes it as ``close(within:)`` does. Returns as well when the
-    /// client is closed meanwhile. A service of ServiceLifecycle calls it under `cancelWhenGracefulShutdown`.
+    /// Keeps the client open until the task is cancelled, and closes it as ``close(within:)`` does. Returns too when
+    /// the client is closed meanwhile. A service of ServiceLifecycle calls it under `cancelWhenGracefulShutdown`.
     public func run() async throws {
         let (stream, end) = AsyncStream<Never>.makeStream()
         runners.append(end)
@@ -92,7 +92,7 @@ public actor HeadgateClient {
         await close()
     }
 
-    /// Runs a handler of this client's.
+    /// Runs a handler of a worker or a board.
     nonisolated func handle<Answer: Sendable>(_ body: @Sendable () async throws -> Answer) async throws -> Answer {
         try await HandledClient.$current.withValue(ObjectIdentifier(self), operation: body)
     }
@@ -114,7 +114,7 @@ public actor HeadgateClient {
         }
     }
 
-    /// Stops waiting for calls, from any thread.
+    /// Abandons calls, from any thread.
     nonisolated func submitAbandon(_ calls: [ClientConnection.Call]) {
         loop.submit { self.assumeIsolated { $0.abandon(calls) } }
     }
@@ -144,12 +144,12 @@ public actor HeadgateClient {
     }
 }
 
-/// The client whose handler a task runs.
+/// The client whose handler the task runs.
 private enum HandledClient {
     @TaskLocal static var current: ObjectIdentifier?
 }
 
-/// Answers that are waited for together.
+/// Collects the answers of several calls.
 private final class GatheredAnswers<Answer> {
     private var answers: [Result<Answer, any Error>?]
     private var missing: Int

@@ -1,20 +1,20 @@
 import HeadgateData
 
 extension HeadgateClient {
-    /// Announces where the program is, and waits until the daemon knows (Behaviour B26, F5). Each announcement may start a
-    /// flush. It is announced again on each connection, but for `exiting`.
+    /// Announces the application's status, and waits until the daemon has it (Behaviour B26, F5). Each announcement
+    /// may start a flush. The client announces it again on each connection, except `exiting`.
     public func announce(_ status: ApplicationStatus, deadline: Duration? = nil) async throws {
         try await begin { $0.announce($1, status, deadline: deadline, $2) }
     }
 }
 
 extension ClientConnection {
-    /// Announces where the program is (Behaviour B26, F5). What the daemon took last is announced again on each connection,
-    /// but for `exiting`; an announcement that it refuses, or that is given up, changes nothing.
+    /// Announces the application's status (Behaviour B26, F5). The client announces the status that the daemon took
+    /// last again on each connection, except `exiting`. A refused or abandoned announcement changes nothing.
     /// - Parameters:
-    ///   - status: where it is.
-    ///   - deadline: how long it may take until the daemon knows; nil is for ever.
-    ///   - tell: told on the loop, in order; `ended` comes once and last.
+    ///   - status: the status.
+    ///   - deadline: the longest time until the first grant; nil for none.
+    ///   - tell: called on the loop, in order; `ended` comes once and last.
     @discardableResult
     public func announce(
         _ status: ApplicationStatus, deadline: Duration? = nil, _ tell: @escaping (StandingReport) -> Void
@@ -41,7 +41,7 @@ extension ClientConnection {
         }
     }
 
-    /// An announcement takes the place of the former one when the daemon grants it, and at no other time.
+    /// Replaces the earlier announcement when the daemon grants the new one, and at no other time.
     private func note(_ news: StandingNews, ofAnnouncement call: Call) {
         switch news {
         case .granted where announcement != call:

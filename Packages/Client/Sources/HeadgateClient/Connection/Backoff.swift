@@ -1,5 +1,5 @@
-/// How long to wait before another attempt to connect: doubling from a base up to a cap, and somewhere in the upper
-/// half of that, so that those who lost the daemon together do not come back together.
+/// Computes the wait before another attempt to connect. The wait doubles from a base up to a cap. A random part of at
+/// most a half is taken off, so that clients that lost the daemon at the same time do not return at the same time.
 struct Backoff {
     let base: Duration
     let cap: Duration
@@ -11,15 +11,15 @@ struct Backoff {
         generator = SplitMix64(state: seed)
     }
 
-    /// The wait, in nanoseconds, after so many failures in a row.
+    /// Returns the wait in nanoseconds after this number of failures in a row.
     mutating func wait(afterFailures failures: Int) -> Int64 {
         let longest = min(cap, base * (1 << min(max(failures - 1, 0), 32))).nanoseconds
         return longest - Int64.random(in: 0...max(longest / 2, 0), using: &generator)
     }
 }
 
-/// This generator makes random numbers that can be repeated (Steele, Lea and Flood, "Fast splittable pseudorandom
-/// number generators").
+/// Generates random numbers that a seed repeats (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators").
 private struct SplitMix64: RandomNumberGenerator {
     var state: UInt64
 
@@ -33,7 +33,7 @@ private struct SplitMix64: RandomNumberGenerator {
 }
 
 extension Duration {
-    /// The duration in whole nanoseconds, at least 0 and at most some hundred years.
+    /// The duration in whole nanoseconds, at least 0 and at most about 146 years.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0 else { return 0 }
@@ -41,7 +41,7 @@ extension Duration {
         return max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
-    /// The duration in whole milliseconds, the rest cut off.
+    /// The duration in whole milliseconds, rounded towards zero.
     var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000)

@@ -1,5 +1,4 @@
-/// The calls of a ``ConnectionMachine`` that are neither answered nor given up, with their order, their bytes and their
-/// deadlines.
+/// The calls of a ``ConnectionMachine`` that have not ended, with their order, their bytes and their deadlines.
 struct CallTable {
     /// A moment at which a call needs something.
     private struct Deadline: Comparable {
@@ -21,7 +20,7 @@ struct CallTable {
     private var waiting = SortedLine<CallNumber>()
     /// When the callers stop waiting.
     private var deadlines = SortedLine<Deadline>()
-    /// The standing calls that are to be written again on the present connection, and when.
+    /// The persistent calls that are to be written again on the present connection, and when.
     private var postponed = SortedLine<Deadline>()
 
     subscript(number: CallNumber) -> OutgoingCall? { calls[number] }
@@ -55,7 +54,7 @@ struct CallTable {
         unanswered.bytes -= call.line.count
     }
 
-    /// Replaces the lines of a standing call.
+    /// Replaces the lines of a persistent call.
     mutating func replace(_ number: CallNumber, with lines: [UInt8]) {
         guard let before = calls[number]?.line.count else { return }
         calls[number]?.replace(with: lines)
@@ -84,7 +83,7 @@ struct CallTable {
     /// Has a call written, in its turn.
     mutating func queue(_ number: CallNumber) { waiting.insert(number) }
 
-    /// Has a standing call written at a moment.
+    /// Has a persistent call written at a moment.
     mutating func postpone(_ number: CallNumber, until moment: Int64) {
         postponed.insert(Deadline(moment: moment, call: number))
     }
@@ -111,10 +110,10 @@ struct CallTable {
     }
 }
 
-// MARK: Standing calls
+// MARK: Persistent calls
 
 extension CallTable {
-    /// The daemon has granted a standing call. Its deadline, which was for the first grant, is over.
+    /// The daemon has granted a persistent call. Its deadline, which was for the first grant, is over.
     mutating func noteGranted(_ number: CallNumber) {
         calls[number]?.isGranted = true
         calls[number]?.wasGranted = true
@@ -124,7 +123,7 @@ extension CallTable {
         calls[number]?.deadline = nil
     }
 
-    /// The daemon has refused a standing call, which is asked for again.
+    /// The daemon has refused a persistent call, which is asked for again.
     mutating func noteRefused(_ number: CallNumber, isConflict: Bool) {
         if isConflict { calls[number]?.conflicts += 1 } else { calls[number]?.isRefused = true }
     }

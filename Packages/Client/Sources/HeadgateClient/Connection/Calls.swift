@@ -4,12 +4,12 @@ import HeadgateWire
 extension HeadgateClient {
     /// Calls any method of the daemon.
     ///
-    /// When the connection breaks, methods that change nothing are called again on the next one; others end with
-    /// ``ClientError/disconnected`` if they had been written.
+    /// When the connection breaks, the client calls methods that change nothing again on the next connection. Other
+    /// calls that were written end with ``ClientError/disconnected``.
     /// - Parameters:
-    ///   - method: its name in the protocol.
-    ///   - params: its params.
-    ///   - deadline: how long to wait; nil is for ever.
+    ///   - method: the method's name in the protocol.
+    ///   - params: the params.
+    ///   - deadline: the longest wait; nil waits for ever.
     @discardableResult
     public func call(
         _ method: String, params: DataObject = [:], deadline: Duration? = nil
@@ -17,7 +17,7 @@ extension HeadgateClient {
         try await ask(\.item) { $0.call($1, method, params, deadline: deadline, $2) }
     }
 
-    /// The result of a call, which has to be an object.
+    /// Calls a method and returns its result, which must be an object.
     func object(_ method: String, _ params: DataObject, _ deadline: Duration?) async throws -> DataObject {
         guard case .object(let object) = try await call(method, params: params, deadline: deadline) else {
             throw ClientError.badAnswer("a result of \(method) that is no object")
@@ -25,7 +25,7 @@ extension HeadgateClient {
         return object
     }
 
-    /// A member of a result that there has to be.
+    /// Calls a method and returns one member of its result, which must be there.
     func member<Value: DataItemConvertible>(
         _ name: String, of method: String, _ params: DataObject, _ deadline: Duration?
     ) async throws -> Value {
@@ -39,13 +39,13 @@ extension HeadgateClient {
 extension ClientConnection {
     /// Calls a method of the daemon.
     ///
-    /// Methods that change nothing are called again when the connection breaks. Others end with
-    /// ``ClientError/disconnected`` if they had been written.
+    /// When the connection breaks, the client calls methods that change nothing again. Other calls that were written
+    /// end with ``ClientError/disconnected``.
     /// - Parameters:
-    ///   - method: its name in the protocol.
-    ///   - params: its params.
-    ///   - deadline: how long the caller waits; nil is for ever.
-    ///   - completion: told on the loop what came of it.
+    ///   - method: the method's name in the protocol.
+    ///   - params: the params.
+    ///   - deadline: the longest wait; nil waits for ever.
+    ///   - completion: called on the loop with the outcome.
     @discardableResult
     public func call(
         _ method: String, _ params: DataObject = [:], deadline: Duration? = nil, _ completion: @escaping Completion
@@ -70,8 +70,8 @@ extension ClientConnection {
         return writer.bytes
     }
 
-    /// The methods that change nothing. An event is tracked under an id, so that `track` is repeatable, too; but only
-    /// here, where it is certain to have one.
+    /// The methods that change nothing. `track` is repeatable only where the client has given the event an id, so it
+    /// is not in this list.
     // written by Tools/protocol: repeatable
     private static let repeatableMethods: Set<String> = [
         "ping", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",

@@ -2,18 +2,19 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// A lasting connection to the daemon: it connects when there is something to send, again when it was lost, and what it
-/// is asked to track it tracks once, whatever happens to the daemon meanwhile (Behaviour Q7).
+/// A lasting connection to the daemon. It connects when a call needs it, and again when the connection was lost. It
+/// stores each tracked event once, whatever happens to the daemon meanwhile (Behaviour Q7).
 ///
-/// It lives on an event loop and calls back there. ``HeadgateClient`` is the same for tasks; this is for programs that
-/// run on an event loop of their own.
+/// It lives on an event loop and calls back there. Use it in programs that run an event loop of their own, and
+/// ``HeadgateClient`` in programs that use tasks.
 public final class ClientConnection {
-    /// A completion is told once what came of a call. The answer is gone after the call: read it, or copy its `item`.
+    /// A function that is called once with the outcome of a call. The answer is only valid during the call of the
+    /// function: read it, or copy its `item`.
     ///
     /// The failure is a ``ClientError``, or `CancellationError` after ``abandon(_:)``.
     public typealias Completion = (Result<JSONView, any Error>) -> Void
 
-    /// A call under way.
+    /// A call that has not ended.
     public struct Call: Hashable, Sendable {
         let number: CallNumber
     }
@@ -27,41 +28,41 @@ public final class ClientConnection {
     private var link: Link?
     private lazy var timer = loop.timer { [weak self] in self?.timePassed() }
     private var completions: [CallNumber: Completion] = [:]
-    /// Those who are told of calls that stand.
+    /// The persistent calls and their callers.
     private var standing: [CallNumber: StandingCall] = [:]
-    /// What this side watches, by the call that stands for it.
+    /// The watches of this client, by their persistent calls.
     var watches: [CallNumber: ClientWatch] = [:]
-    /// What this side watches no more, and the daemon does not know yet.
+    /// The watches that this client ended and the daemon still has.
     var farewells = WatchFarewells()
-    /// What this side subscribed to, by the dispatcher.
+    /// The subscriptions of this client, by dispatcher.
     var subscriptions: [String: ClientSubscription] = [:]
-    /// The boards that this side serves, by their names.
+    /// The boards that this client serves, by name.
     var boards: [String: ServedBoard] = [:]
-    /// The barriers that this side registered, by their ids.
+    /// The barriers that this client registered, by id.
     var barriers: [String: OwnBarrier] = [:]
-    /// Those that are to be taken away, and may be of a connection before.
+    /// The barriers that are being unregistered. The daemon may know them from an earlier connection.
     var barrierEndings: [String: BarrierEnding] = [:]
-    /// The call that stands for the status which was announced last.
+    /// The persistent call of the application's status that the daemon took last.
     var announcement: Call?
-    /// What the daemon said of itself when it was greeted last; nil before that.
+    /// The result of the last `hello`, or nil before the first.
     private(set) var greeting: DataObject?
-    /// What this side does for the daemon, by the method.
+    /// The functions that handle the daemon's requests, by method.
     private var services: [String: (JSONView?, DaemonRequest) -> Void] = [:]
     private var lastNumber: CallNumber = ConnectionMachine<JSONView>.greetingNumber
     private var isSettling = false
     private var waitingForRoom: (() -> Void)?
-    /// Events of tasks that wait for room.
+    /// The events of tasks that wait for room.
     private var roomLine = RoomLine()
-    /// The number of tracked events that are neither acknowledged nor given up, those that wait for room included.
+    /// The number of tracked events whose callers have no outcome yet, with the events that wait for room.
     private(set) var unsettledEvents = 0
-    /// Those that wait until there is nothing left to wait for.
+    /// The callers that wait until no event is unsettled.
     private var drains: [CallNumber: Drain] = [:]
-    /// True once the program wants to end: no further event and no further work is taken.
+    /// True once the program closes the client: it takes no further events and no further work.
     private(set) var isEnding = false
-    /// Makes the ids of events that have none.
+    /// Generates ids for events that have none.
     var ids = UUIDv7()
 
-    /// A connection that is made when it is needed.
+    /// Creates a connection, which is made at the first call.
     public convenience init(
         to socketPath: String = SocketPlace.usual, as identity: ClientIdentity,
         options: ClientOptions = ClientOptions(),
@@ -71,7 +72,7 @@ public final class ClientConnection {
         self.init(to: socketPath, as: identity, options: options, on: loop, seed: .random(in: 0...UInt64.max))
     }
 
-    /// - Parameter seed: makes its waits differ from those of others.
+    /// - Parameter seed: makes the waits between attempts differ from those of other clients.
     init(
         to socketPath: String, as identity: ClientIdentity, options: ClientOptions, on loop: any ClientLoop,
         seed: UInt64
@@ -83,18 +84,18 @@ public final class ClientConnection {
         machine = ConnectionMachine(path: socketPath, options: options, seed: seed)
     }
 
-    /// Whether another call is written soon. Calls over the bounds are kept, in order, until their turn comes.
+    /// True if another call would be written soon. Calls beyond the bounds are kept, in order, until there is room.
     public var hasRoom: Bool {
         machine.hasRoom
     }
 
-    /// Calls `body` once, as soon as there is room; at once if there is some.
+    /// Calls `body` once as soon as there is room, at once if there is room now.
     public func whenRoom(_ body: @escaping () -> Void) {
         guard !hasRoom else { return body() }
         waitingForRoom = body
     }
 
-    /// Stops waiting for a call, which ends with `CancellationError`. What it asks for may be done all the same.
+    /// Ends a call with `CancellationError`. The daemon may do what it asks for all the same.
     public func abandon(_ call: Call) {
         if let entry = roomLine.remove(call.number) { return entry.refuse(CancellationError()) }
         if standing[call.number] != nil { return end(call, CancellationError()) }
@@ -104,13 +105,13 @@ public final class ClientConnection {
         completion(.failure(CancellationError()))
     }
 
-    /// Ends everything. Calls that are not answered end with ``ClientError/closed``; those that come later, too.
+    /// Closes the connection for good. Calls without an answer, and later calls, end with ``ClientError/closed``.
     public func close() {
         machine.closed()
         settle()
     }
 
-    /// The next call's number, before the call is made.
+    /// Reserves the number of the next call.
     func reserve() -> Call {
         lastNumber += 1
         return Call(number: lastNumber)
@@ -136,12 +137,12 @@ public final class ClientConnection {
         deadline.map { loop.monotonicNow + $0.nanoseconds }
     }
 
-    /// Makes a call on this connection, and on each that follows, until it is abandoned.
+    /// Makes a persistent call: on this connection, and on each later one until it is abandoned.
     /// - Parameters:
-    ///   - name: the name of what it asks for, in warnings.
-    ///   - deadline: how long it may take until it is granted the first time; nil is for ever.
-    ///   - mostConflicts: so often it is tried again before it was granted, where the daemon takes it for somebody else's.
-    ///   - giveBack: called before the end of a call that the daemon may grant though nobody waits for it any more.
+    ///   - name: names in warnings what the call asks for.
+    ///   - deadline: the longest time until the first grant; nil for none.
+    ///   - mostConflicts: the number of refusals with `conflict` that are repeated before the first grant.
+    ///   - giveBack: called before the call ends, if the daemon may grant it although its caller no longer waits.
     func stand(
         _ call: Call, _ method: String, _ params: DataObject, as name: String, deadline: Duration? = nil,
         mostConflicts: Int = 0, giveBack: @escaping () -> Void = {}, _ tell: @escaping (StandingNews) -> Void
@@ -155,29 +156,28 @@ public final class ClientConnection {
         settle()
     }
 
-    /// Has a caller wait for what other calls bring: ``complete(_:_:)`` tells it.
+    /// Keeps the caller of a call whose outcome other calls bring, until ``complete(_:_:)``.
     func expect(_ call: Call, _ completion: @escaping Completion) {
         completions[call.number] = completion
     }
 
-    /// Tells a caller that waits for what other calls bring, unless it was told, or waits no longer.
+    /// Ends a call that waits for the outcome of other calls. Does nothing if it has ended.
     func complete(_ call: Call, _ result: Result<JSONView, any Error>) {
         completions.removeValue(forKey: call.number)?(result)
     }
 
-    /// What a standing call asks for has changed. On this connection that has been said otherwise; on those that follow
-    /// it is made as these lines.
+    /// Changes the lines of a persistent call for later connections. The caller has told the daemon on this one.
     func change(_ call: Call, to lines: [UInt8]) {
         machine.changed(call.number, to: lines)
     }
 
-    /// Makes a standing call again on this connection, since the daemon may have something else in its place.
+    /// Makes a granted persistent call again on this connection, since the daemon may have something else in its place.
     func renew(_ call: Call) {
         machine.renewed(call.number, now: loop.monotonicNow)
         settle()
     }
 
-    /// Makes a standing call no more, and tells its caller why.
+    /// Ends a persistent call and tells its caller why.
     func end(_ call: Call, _ error: any Error) {
         guard let ending = standing.removeValue(forKey: call.number) else { return }
         if machine.calls[call.number]?.mayBeGrantedYet == true { ending.giveBack() }
@@ -186,18 +186,19 @@ public final class ClientConnection {
         settle()
     }
 
-    /// Does something for the daemon, which asks for it by this method; what was done for it before is replaced.
+    /// Handles a method that the daemon calls. Replaces the earlier handler of this method.
     /// - Parameters:
-    ///   - method: its name in the protocol.
-    ///   - body: given the params, which are gone after the call, and the request, which it answers now or later.
+    ///   - method: the method's name in the protocol.
+    ///   - body: called with the params, which are only valid during the call, and the request, which it answers now
+    ///     or later.
     public func serve(_ method: String, _ body: @escaping (JSONView?, DaemonRequest) -> Void) {
         services[method] = body
     }
 
-    /// Whether there is a connection, greeted or not.
+    /// True if there is a connection, greeted or not.
     var isConnected: Bool { link != nil }
 
-    /// Takes note that something that the daemon asked for has its answer, or gets none.
+    /// Notes that a request of the daemon has its answer, or gets none.
     func answered(on link: Link) {
         guard link === self.link else { return }
         machine.requestAnswered(now: loop.monotonicNow)
@@ -211,16 +212,17 @@ public final class ClientConnection {
         settle()
     }
 
-    /// What the daemon takes at most.
+    /// The limits of the daemon's `hello`.
     var limits: DaemonLimits { machine.limits }
 
-    /// Returns true if work that came over a link is to be done: its connection is still there, and the client stays.
+    /// True if work from a link should be done: its connection is the present one, and the client is not being
+    /// closed.
     func wantsWork(of link: Link) -> Bool { link === self.link && !isEnding }
 
     // MARK: Effects
 
-    /// Carries out all orders, and those that come of it. A caller that is told and calls again in turn only adds to
-    /// them.
+    /// Carries out all orders, and the orders that follow from them. A caller that makes a call in its completion
+    /// only adds orders.
     private func settle() {
         guard !isSettling else { return }
         isSettling = true
@@ -260,7 +262,7 @@ public final class ClientConnection {
         }
     }
 
-    /// Nobody asks the next connection to end what was watched on the one before.
+    /// Forgets the ends of watches that are not told yet: a watch ends with its connection.
     private func forgetFarewells() {
         for call in farewells.calls {
             completions[call.number] = nil
@@ -271,7 +273,7 @@ public final class ClientConnection {
 
     private func finish(_ number: CallNumber, _ result: Result<JSONView, ClientError>) {
         if let ended = standing.removeValue(forKey: number) {
-            // One that is granted goes on: only failures finish it.
+            // Only a failure finishes a persistent call.
             if case .failure(let error) = result { ended.tell(.ended(error)) }
             return
         }
@@ -283,7 +285,7 @@ public final class ClientConnection {
             link = try Link(over: loop.connect(to: socketPath), observer: self)
             machine.connected(now: loop.monotonicNow)
         } catch .loopClosed {
-            // No timer fires any more, so that there is no other attempt.
+            // No timer fires any more, so there is no further attempt.
             machine.closed()
         } catch {
             let failure = ClientError.cannotConnect(path: socketPath, cause: error.cause)
@@ -316,8 +318,8 @@ public final class ClientConnection {
 // MARK: Events in their turn
 
 extension ClientConnection {
-    /// Makes a call for events once there is room for it, behind those that wait already.
-    /// - Parameter begin: given when the caller stops waiting; makes the call.
+    /// Makes a call for events once there is room, behind the calls that wait already.
+    /// - Parameter begin: makes the call. It is given the moment at which the caller stops waiting.
     func inTurn(
         _ call: Call, deadline: Duration?, _ completion: @escaping Completion,
         _ begin: @escaping (_ moment: Int64?, _ completion: @escaping Completion) -> Void
@@ -332,7 +334,7 @@ extension ClientConnection {
         settle()
     }
 
-    /// Counts an event until its caller is told what became of it.
+    /// Counts an event until its caller has the outcome.
     func counted(_ completion: @escaping Completion) -> Completion {
         unsettledEvents += 1
         return { [weak self] result in
@@ -346,7 +348,7 @@ extension ClientConnection {
         endDrains()
     }
 
-    /// Takes no further events, and no further work from the daemon, which is told so.
+    /// Takes no further events and no further work, and tells the daemon so.
     func beginEnding() {
         guard !isEnding else { return }
         isEnding = true
@@ -357,8 +359,8 @@ extension ClientConnection {
         for (name, board) in boards where !board.isEnding { call("board.unserve", ["board": .string(name)]) { _ in } }
     }
 
-    /// Calls `body` once, when no event is unsettled any more, or after so long.
-    /// - Parameter mostHandlers: the number of the daemon's requests that may be unanswered; nil is any.
+    /// Calls `body` once, when no event is unsettled, or at the end of the limit.
+    /// - Parameter mostHandlers: the number of the daemon's requests that may be unanswered; nil for any number.
     func whenDrained(within limit: Duration, mostHandlers: Int? = nil, _ body: @escaping () -> Void) {
         guard !isDrained(mostHandlers) else { return body() }
         let number = reserve().number
@@ -381,7 +383,7 @@ extension ClientConnection {
     }
 }
 
-/// Somebody who waits until no event is unsettled, and no handler runs.
+/// A caller that waits until no event is unsettled and few enough handlers run.
 private struct Drain {
     let mostHandlers: Int?
     let body: () -> Void
@@ -396,7 +398,7 @@ extension ClientConnection: LinkObserver {
         case .response(let response): take(response, now)
         case .notification(let notification): take(notification, now)
         case .request(let request): take(request, from: link)
-        // A request whose params are no object is one all the same.
+        // A request with params of the wrong kind gets an answer like any other.
         case .invalid(let id?, let error) where error.code == RPCError.invalidParamsCode:
             machine.requestCame()
             DaemonRequest(id: Array(id.raw), on: link, of: self).fail(error)
@@ -419,7 +421,7 @@ extension ClientConnection: LinkObserver {
     }
 
     private func take(_ request: IncomingMessage.Request, from link: Link) {
-        // The daemon asks somebody else as soon as this connection is closed.
+        // When the connection closes, the daemon asks another client.
         guard !isEnding else { return }
         machine.requestCame()
         let method = request.method.string ?? ""

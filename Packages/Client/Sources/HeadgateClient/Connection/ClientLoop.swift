@@ -1,37 +1,37 @@
 import HeadgateData
 import HeadgateTransport
 
-/// What a ``ClientConnection`` lives on: clocks, a timer, and the way to a socket. Event loops have all that; the simulation
-/// brings its own.
+/// The clocks, the timers and the sockets of a ``ClientConnection``. Event loops have them; the simulation replaces
+/// them.
 protocol ClientLoop: AnyObject {
-    /// Nanoseconds of the monotonic clock.
+    /// The monotonic clock in nanoseconds.
     var monotonicNow: Int64 { get }
     var wallNow: Timestamp { get }
-    /// A timer that calls `action`, not armed yet.
+    /// Creates a timer that calls `action`. It is not armed.
     func timer(_ action: @escaping () -> Void) -> any ClientTimer
     /// Connects to a socket.
     func connect(to path: String) throws(TransportError) -> any LinkConnection
 }
 
-/// A timer as ``LoopTimer`` is one.
+/// A timer with the functions of ``LoopTimer``.
 protocol ClientTimer: AnyObject {
-    /// When it will fire, in nanoseconds of the monotonic clock; nil while it is not armed.
+    /// The moment at which it fires, in nanoseconds of the monotonic clock; nil while it is not armed.
     var deadline: Int64? { get }
-    /// Fires then. An earlier arming is forgotten.
+    /// Arms it for a moment, in place of the earlier one.
     func arm(at moment: Int64)
-    /// Forgets the arming, if there is one.
+    /// Disarms it.
     func cancel()
 }
 
-/// What a ``Link`` needs of its connection.
+/// The functions of a connection that a ``Link`` uses.
 protocol LinkConnection: AnyObject {
-    /// Begins to read for a link, which is told by its own methods what comes.
+    /// Begins to read for a link, and calls its methods with the input.
     func begin(_ link: Link)
-    /// Writes bytes, later where it cannot now.
+    /// Writes bytes, or keeps them until the socket takes them.
     func write(_ bytes: [UInt8])
-    /// Closes it, and drops what is not written.
+    /// Closes the connection and drops what is not written.
     func close()
-    /// Closes it once all is written.
+    /// Closes the connection once everything is written.
     func closeAfterFlush()
 }
 

@@ -1,106 +1,106 @@
 import HeadgateWire
 
-/// Decides when to connect, what to write, what to write again, and what becomes of every call.
+/// Decides when to connect, what to write and write again, and how each call ends.
 ///
-/// Facts go in, with the time where it matters; orders come out, to be carried out in their order. Nothing that may be
-/// repeated is lost with a connection: it is written again on the next one, in the same order and under the same ids,
-/// which the daemon tells apart from new events (Behaviour Q7).
+/// The owner reports events, with the time where it matters, and carries out the orders in their order. No repeatable
+/// call is lost with a connection: the machine writes it again on the next one, in the same order and under the same
+/// id. So the daemon recognises events that it has stored (Behaviour Q7).
 struct ConnectionMachine<Answer> {
-    /// What to do.
+    /// An order for the owner of the machine.
     enum Order {
-        /// Connect, and tell `connected` or `couldNotConnect`.
+        /// Connect, and report `connected` or `couldNotConnect`.
         case connect
-        /// Write `hello`, and tell what is answered.
+        /// Write `hello`, and report the answer.
         case greet
         /// Write these bytes.
         case write([UInt8])
-        /// Close the connection, and tell nothing more of it.
+        /// Close the connection, and report no more of its events.
         case disconnect
-        /// Close the connection once all that was written has gone out, and tell nothing more of it.
+        /// Close the connection once everything is written, and report no more of its events.
         case leave
-        /// Tell the caller.
+        /// End a call with this outcome.
         case finish(CallNumber, Result<Answer, ClientError>)
-        /// Tell the caller of a standing call that it is granted on this connection.
+        /// Tell the caller of a persistent call that the daemon granted it on this connection.
         case grant(CallNumber, Answer)
-        /// Tell the caller of a standing call that was granted that the connection is gone.
+        /// Tell the caller of a granted persistent call that its connection is lost.
         case interrupt(CallNumber, ClientError)
-        /// Give back what the daemon may grant yet to a standing call that its caller no longer waits for.
+        /// Give back what the daemon may grant to a persistent call whose caller no longer waits.
         case giveBack(CallNumber)
-        /// Tell whoever follows the connection's state.
+        /// Report the state of the connection to the program.
         case report(ClientState)
-        /// Tell people that calls wait for a daemon that could not be reached. Ordered once for each outage.
+        /// Warn that calls wait for a daemon that could not be reached. Ordered once for each outage.
         case warn(ClientError)
-        /// Warn people that a standing call was refused on a later connection, and is made again there. Ordered once for
-        /// each row of refusals.
+        /// Warn that a persistent call was refused on a later connection, and is made again there. Ordered once until
+        /// the next grant.
         case warnOfRefusal(CallNumber, RPCError)
-        /// End what waits for room before it becomes a call.
+        /// End the events that wait for room and are no calls yet.
         case refuseWaiting(ClientError)
     }
 
     enum Phase: Equatable {
-        /// There is no connection, and nothing to send.
+        /// There is no connection, and no call needs one.
         case idle
         /// `connect` was ordered.
         case connecting
-        /// There is a connection; the answer to `hello` is waited for until this moment.
+        /// There is a connection. The answer to `hello` must come before this moment.
         case greeting(until: Int64)
         /// Calls are written as they come.
         case open
-        /// The daemon is about to close the connection: what is written is still answered, nothing more is written.
+        /// The daemon is about to close the connection. The machine writes no more calls and waits for answers.
         case draining
-        /// The next attempt to connect is made at this moment.
+        /// The next attempt to connect is at this moment.
         case waiting(until: Int64)
-        /// Nothing happens any more.
+        /// The machine is closed for good.
         case closed
     }
 
     private let path: String
     private let options: ClientOptions
     private(set) var phase = Phase.idle
-    /// What the daemon takes at most.
+    /// The limits of the daemon's last `hello`.
     private(set) var limits = DaemonLimits()
-    /// All calls that are neither answered nor given up.
+    /// The calls that have not ended.
     private var table = CallTable()
-    /// How many requests of the daemon's are not answered on the present connection.
+    /// The number of the daemon's requests without an answer on the present connection.
     private(set) var requestsToAnswer = 0
     private var orders: [Order] = []
     private var ordersTaken = 0
 
-    /// Failures since the last answer.
+    /// The number of failures since the last answer.
     private var failures = 0
-    /// The moment after which no further attempt to connect is begun; nil while there is no need, `Int64.max` for
-    /// never.
+    /// The moment after which the machine begins no further attempt to connect. Nil while it needs none, `Int64.max`
+    /// for never.
     private var patienceEnd: Int64?
     private var wasConnected = false
-    /// What was reported last.
+    /// The state that was reported last.
     private var state: ClientState?
-    /// Whether people were warned of the present outage.
+    /// True if the present outage had its warning.
     private var isWarned = false
-    /// The number of errors without a request's id since the daemon last named other limits.
+    /// The number of errors without a request's id since the daemon last reported other limits.
     private var doubts = 0
     private var lastFailure: ClientError?
     private var backoff: Backoff
 
-    /// A machine for one socket. `seed` makes the waits between attempts differ from those of others.
+    /// Creates a machine for one socket. `seed` makes its waits differ from those of other clients.
     init(path: String, options: ClientOptions, seed: UInt64) {
         self.path = path
         self.options = options
         backoff = Backoff(base: options.backoffBase, cap: options.backoffCap, seed: seed)
     }
 
-    /// All calls that are neither answered nor given up.
+    /// The calls that have not ended.
     var calls: [CallNumber: OutgoingCall] { table.calls }
     /// The bytes of all these calls.
     var heldBytes: Int { table.heldBytes }
     /// The number of calls that are written and not answered, and their bytes.
     var unanswered: (count: Int, bytes: Int) { table.unanswered }
 
-    /// Whether another call is written soon and not only kept.
+    /// True if another call would be written soon.
     var hasRoom: Bool {
         calls.count < options.maxUnanswered && heldBytes < options.maxUnansweredBytes
     }
 
-    /// When to call `timePassed`; nil for never.
+    /// The moment for the next `timePassed`; nil for never.
     var nextDeadline: Int64? {
         let ofCalls = table.nextDeadline
         switch phase {
@@ -109,13 +109,13 @@ struct ConnectionMachine<Answer> {
         }
     }
 
-    /// The number of the greeting's request, lower than those of all calls.
+    /// The number of the greeting's request, lower than the numbers of all calls.
     static var greetingNumber: CallNumber { 0 }
 
-    /// Whether there is something to do.
+    /// True if there are orders to carry out.
     var hasOrders: Bool { ordersTaken < orders.count }
 
-    /// The next order; nil when there is none.
+    /// Returns the next order, or nil if there is none.
     mutating func nextOrder() -> Order? {
         guard hasOrders else {
             orders.removeAll(keepingCapacity: true)
@@ -131,27 +131,27 @@ struct ConnectionMachine<Answer> {
     }
 }
 
-/// The number of a call, which is the id of its request. Those made later have greater ones.
+/// The number of a call and the id of its request. Later calls have greater numbers.
 typealias CallNumber = Int64
 
 // MARK: Calls
 
 extension ConnectionMachine {
-    /// A caller wants something.
+    /// A caller makes a call.
     mutating func called(_ number: CallNumber, _ call: OutgoingCall, now: Int64) {
         guard phase != .closed else { return order(.finish(number, .failure(.closed))) }
         table.add(number, call)
         if phase == .idle { seekConnection(now) } else { proceed(now) }
     }
 
-    /// A caller waits no longer. If its call has been written, what it asks for may be done all the same.
+    /// A caller no longer waits. If its call is written, the daemon may do what it asks for.
     mutating func abandoned(_ number: CallNumber, now: Int64) {
         guard table[number] != nil else { return }
         table.remove(number)
         proceed(now)
     }
 
-    /// The daemon answered a call. An answer that nobody waits for any more is no error.
+    /// The daemon answered a call. An answer to a call that has ended is ignored.
     mutating func answered(_ number: CallNumber, _ result: Result<Answer, RPCError>, now: Int64) {
         guard let call = table[number], call.isWritten else { return }
         switch result {
@@ -177,12 +177,12 @@ extension ConnectionMachine {
         proceed(now)
     }
 
-    /// What a standing call asks for has changed: it is written so from the next connection on.
+    /// The lines of a persistent call have changed, for later connections.
     mutating func changed(_ number: CallNumber, to lines: [UInt8]) {
         table.replace(number, with: lines)
     }
 
-    /// The daemon may have something else in place of a standing call that it has granted: the call is made again.
+    /// The daemon may have something else in place of a granted persistent call: the machine makes the call again.
     mutating func renewed(_ number: CallNumber, now: Int64) {
         guard table[number]?.isGranted == true else { return }
         table.noteInterrupted(number)
@@ -190,8 +190,8 @@ extension ConnectionMachine {
         proceed(now)
     }
 
-    /// A standing call was refused, and what it asks for may be had later: a dispatcher may not be there yet, or the
-    /// daemon may not have noticed yet that the connection before is gone, which is nothing to warn of.
+    /// Makes a refused persistent call again later: its dispatcher may not be there yet. A conflict has no warning,
+    /// since the daemon may not have noticed that the earlier connection is lost.
     private mutating func askAgainLater(_ number: CallNumber, _ call: OutgoingCall, _ error: RPCError, _ now: Int64) {
         let isConflict = error.reason == .conflict
         if !isConflict, !call.isRefused { order(.warnOfRefusal(number, error)) }
@@ -200,18 +200,18 @@ extension ConnectionMachine {
         table.postpone(number, until: now + options.backoffCap.nanoseconds)
     }
 
-    /// The daemon asked for something. Also a connection that is about to be closed is kept for the answer.
+    /// The daemon asked for something. A connection that is about to be closed stays until the answer.
     mutating func requestCame() {
         requestsToAnswer += 1
     }
 
-    /// Something that the daemon asked for on the present connection is answered.
+    /// A request of the daemon on the present connection has its answer.
     mutating func requestAnswered(now: Int64) {
         requestsToAnswer -= 1
         proceed(now)
     }
 
-    /// The time that `nextDeadline` told has come, or some time else.
+    /// The moment of `nextDeadline` has come. An earlier call does no harm.
     mutating func timePassed(now: Int64) {
         while let late = table.firstLate(at: now) {
             if table[late]?.mayBeGrantedYet == true { order(.giveBack(late)) }
@@ -227,12 +227,12 @@ extension ConnectionMachine {
         }
     }
 
-    /// Why a call that has not been written cannot wait any longer: there is no connection, or no room on it.
+    /// Returns the reason why a call that was not written ends: there is no connection, or no room on it.
     func lateness(orElse usual: ClientError = .noRoom) -> ClientError {
         phase == .open || phase == .draining ? .noRoom : lastFailure ?? usual
     }
 
-    /// Nothing more is wanted. Every caller is told `closed`.
+    /// The program closes the client. Every call ends with `closed`.
     mutating func closed() {
         guard phase != .closed else { return }
         // Answers to the daemon that were given in this turn still go out.
@@ -252,7 +252,7 @@ extension ConnectionMachine {
         order(.refuseWaiting(error))
     }
 
-    /// Writes what there is room for, or ends a connection on which nothing more is to come.
+    /// Writes the calls for which there is room, or leaves a draining connection without open requests.
     private mutating func proceed(_ now: Int64) {
         if phase == .draining, unanswered.count == 0, requestsToAnswer == 0 {
             order(.leave)
@@ -273,7 +273,7 @@ extension ConnectionMachine {
         order(.write(call.line))
     }
 
-    /// What was granted is gone with the connection, and has to be asked for again.
+    /// Tells the callers of granted persistent calls that the connection is lost.
     private mutating func interrupt(_ error: ClientError) {
         for number in table.numbers where table[number]?.isGranted == true {
             table.noteInterrupted(number)
@@ -285,7 +285,7 @@ extension ConnectionMachine {
 // MARK: The connection
 
 extension ConnectionMachine {
-    /// There is a connection.
+    /// The owner has connected.
     mutating func connected(now: Int64) {
         guard phase == .connecting else { return }
         requestsToAnswer = 0
@@ -293,9 +293,9 @@ extension ConnectionMachine {
         order(.greet)
     }
 
-    /// There is no connection to be had at present.
-    /// - Parameter isPermanent: true if waiting does not help, as with a socket that this user may not use. After a
-    ///   connection that worked the daemon's restart may help all the same.
+    /// The owner could not connect.
+    /// - Parameter isPermanent: true if waiting does not help, as with a socket that this user may not use. A client
+    ///   that was connected before waits all the same, since a restart of the daemon may help.
     mutating func couldNotConnect(_ error: ClientError, isPermanent: Bool = false, now: Int64) {
         guard phase != .closed else { return }
         lastFailure = error
@@ -312,7 +312,7 @@ extension ConnectionMachine {
         self.limits = limits
         isWarned = false
         report(.connected)
-        // The first connection has been made in time; later ones are another matter.
+        // The time limit of the first connection is met. Later connections have another one.
         if !wasConnected { patienceEnd = nil }
         wasConnected = true
         lastFailure = nil
@@ -320,7 +320,7 @@ extension ConnectionMachine {
         proceed(now)
     }
 
-    /// The daemon refused the greeting: for the moment, or for good.
+    /// The daemon refused the greeting, for the moment or for good.
     mutating func greetingRefused(_ error: RPCError, now: Int64) {
         guard case .greeting = phase else { return }
         order(.disconnect)
@@ -333,7 +333,7 @@ extension ConnectionMachine {
         failAll(.refused(error))
     }
 
-    /// The daemon says that it is about to close the connection.
+    /// The daemon is about to close the connection.
     mutating func closing(now: Int64) {
         switch phase {
         case .open:
@@ -346,7 +346,7 @@ extension ConnectionMachine {
         }
     }
 
-    /// The connection is gone.
+    /// The connection is lost.
     mutating func disconnected(now: Int64) {
         switch phase {
         case .greeting:
@@ -356,8 +356,8 @@ extension ConnectionMachine {
         }
     }
 
-    /// Something came that is no message, or an error that names no request. It cannot be told which call it is about,
-    /// so all that are written end with it: to repeat them might bring the same for ever.
+    /// A line came that is no message, or an error that names no request. The machine cannot know which call caused
+    /// it. It ends all written calls, since their repetition might bring the same line for ever.
     mutating func gotNonsense(_ text: String, now: Int64) {
         order(.disconnect)
         switch phase {
@@ -369,10 +369,11 @@ extension ConnectionMachine {
         }
     }
 
-    /// An error came that names no request: in place of a greeting it says why there is no connection.
+    /// An error came that names no request. Before the greeting's answer it is the reason for a refused connection.
     ///
-    /// A line beyond the daemon's limits is answered so. The limits may have changed under an open connection, so the client
-    /// asks for them by another greeting, and repeats what may be repeated: what is too long is refused on this side then.
+    /// The daemon answers a line beyond its limits in this way. Its limits may have changed since the greeting. So
+    /// the client connects again, learns the limits, and repeats the repeatable calls. A call that is too long fails
+    /// in the client then.
     mutating func gotAnonymousError(_ error: RPCError, now: Int64) {
         switch phase {
         case .greeting: greetingRefused(error, now: now)
@@ -386,10 +387,10 @@ extension ConnectionMachine {
         }
     }
 
-    /// After so many such errors under the same limits something else is wrong.
+    /// The number of such errors under the same limits that the machine tolerates.
     private static var mostDoubts: Int { 3 }
 
-    /// Begins to look for a connection, which is wanted from now on.
+    /// Begins to connect, and to measure the time limit.
     private mutating func seekConnection(_ now: Int64) {
         let patience = wasConnected ? options.reconnectTimeout : options.connectTimeout
         patienceEnd = end(of: patience, from: now)
@@ -402,13 +403,13 @@ extension ConnectionMachine {
         order(.connect)
     }
 
-    /// The connection worked; the next loss is a new one.
+    /// Notes that the connection works: the next loss is a new one.
     private mutating func noteProgress() {
         failures = 0
         patienceEnd = nil
     }
 
-    /// The connection is gone: takes back what can be written again, in its order.
+    /// Ends or queues all calls after the loss of the connection.
     private mutating func lose(_ error: ClientError, _ now: Int64) {
         lastFailure = error
         report(.disconnected(error))
@@ -421,7 +422,7 @@ extension ConnectionMachine {
         retry(now)
     }
 
-    /// Waits for the next attempt, or gives up.
+    /// Waits for the next attempt, or ends all calls after the time limit.
     private mutating func retry(_ now: Int64) {
         failures += 1
         guard !table.calls.isEmpty else { return rest() }
@@ -431,7 +432,7 @@ extension ConnectionMachine {
         phase = .waiting(until: min(now + backoff.wait(afterFailures: failures), patience))
     }
 
-    /// A daemon that stops was there: what waits for it waits as if it had been lost, for it may be restarting.
+    /// Waits for a stopping daemon as for one whose connection was lost, since it may be restarting.
     private mutating func foundStopping(_ cause: String, _ now: Int64) {
         if !wasConnected { patienceEnd = nil }
         wasConnected = true
@@ -450,7 +451,7 @@ extension ConnectionMachine {
         patienceEnd = nil
     }
 
-    /// Reports a state, unless it is the one that was reported last. An outage is reported with its first reason.
+    /// Reports a state unless it was reported last. An outage is reported with its first reason.
     private mutating func report(_ new: ClientState) {
         if case .disconnected = new, case .disconnected = state { return }
         guard new != state else { return }
@@ -458,7 +459,7 @@ extension ConnectionMachine {
         order(.report(new))
     }
 
-    /// Calls wait for a daemon that could not be reached. A connection that is lost and made again at once is worth no warning.
+    /// Warns once that calls wait for the daemon. A connection that is made again at once has no warning.
     private mutating func warnOnce(_ error: ClientError) {
         guard case .waiting = phase, !isWarned else { return }
         isWarned = true

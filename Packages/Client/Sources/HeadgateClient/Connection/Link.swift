@@ -2,24 +2,25 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// An observer is told what happens on a link.
+/// The owner of a link, which gets its messages.
 protocol LinkObserver: AnyObject {
-    /// A message has come. It is gone after the call.
+    /// A message has come. It is only valid during the call.
     func link(_ link: Link, received message: IncomingMessage)
-    /// Something has come that is no line of the protocol.
+    /// A line has come that is not of the protocol.
     func link(_ link: Link, receivedNonsense text: String)
-    /// The connection is gone, not by `close`.
+    /// The connection has ended, and not by `close`.
     func linkDidEnd(_ link: Link)
 }
 
-/// A link is one connection to the daemon, in messages.
+/// One connection to the daemon, as a sequence of messages.
 final class Link {
     private weak var observer: (any LinkObserver)?
     private let connection: any LinkConnection
     private let decoder = MessageDecoder(maxDepth: JSONScanner.greatestDepth)
     private var framer = LineFramer(maxLineBytes: Link.longestAnswer)
 
-    /// Answers are as long as what they list; this only bounds what a stranger's socket can make us keep.
+    /// The longest answer. Answers are as long as the lists that they contain, so this only bounds the memory that
+    /// another program's socket can use.
     private static let longestAnswer = 256 << 20
 
     init(over connection: any LinkConnection, observer: any LinkObserver) {
@@ -28,12 +29,12 @@ final class Link {
         connection.begin(self)
     }
 
-    /// Writes bytes; those of one turn of the loop go out together.
+    /// Writes bytes. The bytes of one turn of the loop go out together.
     func write(_ bytes: [UInt8]) {
         connection.write(bytes)
     }
 
-    /// Writes a message and ends its line.
+    /// Writes a message and the end of its line.
     func write(message: (inout JSONWriter) -> Void) {
         var writer = JSONWriter()
         message(&writer)
@@ -41,26 +42,26 @@ final class Link {
         connection.write(writer.bytes)
     }
 
-    /// Closes the connection. Nothing more is told of it.
+    /// Closes the connection, and reports no more of its events.
     func close() {
         observer = nil
         connection.close()
     }
 
-    /// Closes the connection once all that was written has gone out. Nothing more is told of it.
+    /// Closes the connection once everything is written, and reports no more of its events.
     func closeAfterFlush() {
         observer = nil
         connection.closeAfterFlush()
     }
 
-    /// Bytes have come, behind which some readable ones stand, as ``ConnectionHandler`` says.
+    /// Takes input, which has readable bytes behind it as ``ConnectionHandler`` says.
     func took(_ bytes: UnsafeRawBufferPointer) {
         framer.lend(bytes)
         while observer != nil, let line = framer.next() { take(line) }
         framer.keepRest()
     }
 
-    /// Nothing more comes. Half a line at the end is nothing: its writer broke off.
+    /// Takes the end of the input. An unfinished line is dropped.
     func end() {
         let observer = self.observer
         close()

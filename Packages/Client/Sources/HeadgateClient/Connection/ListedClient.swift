@@ -1,49 +1,49 @@
 import HeadgateData
 
-/// A client that is connected to the daemon (Protocol, `client.list`, and `watch` with the topic `clients`).
+/// A connected client (Protocol, `client.list`, and `watch` with the topic `clients`).
 public struct ListedClient: Sendable, Equatable {
-    /// The daemon's name for its connection.
+    /// The daemon's name for the connection.
     public let session: String
-    /// Its name and version, if it told them.
+    /// The name and version that the client reported; nil if it reported none.
     public let client: String?
-    /// The user whom its process belongs to.
+    /// The user of its process.
     public let uid: Int?
-    /// Its process.
+    /// The process id.
     public let pid: Int?
-    /// What went over its connection; nil in the topic, which tells only who is there.
+    /// The counts of its connection; nil in the topic, which only lists clients.
     public let traffic: Traffic?
 
-    /// What a client sent, and what it is owed.
+    /// The counts of a client's connection.
     public struct Traffic: Sendable, Equatable {
-        /// How long it has been connected.
+        /// The age of the connection.
         public let connected: Duration
-        /// Valid events that it sent, whatever became of them.
+        /// The number of valid events from the client.
         public let received: Int
-        /// Of those: stored already (Behaviour Q7).
+        /// The number of these events that were stored before (Behaviour Q7).
         public let duplicates: Int
-        /// Of those: wanted by no dispatcher.
+        /// The number of these events that no dispatcher takes.
         public let unrouted: Int
-        /// Of those: refused because there was no room, or the store failed.
+        /// The number of these events that were refused because the queue was full or the store failed.
         public let rejected: Int
-        /// Messages that were refused or failed.
+        /// The number of messages that were refused or failed.
         public let failed: Int
-        /// Requests that are being worked on.
+        /// The number of requests without an answer.
         public let unanswered: Int
-        /// Bytes of answers that it has not taken.
+        /// The number of bytes of answers that the client has not read.
         public let outputBytes: Int
-        /// Why nothing is read from it; nil while it is read (Behaviour X2).
+        /// The reason why the daemon does not read from the client; nil while it reads (Behaviour X2).
         public let stopped: Stop?
     }
 
-    /// That the daemon reads nothing from a client until there is room (Behaviour X2).
+    /// A pause in which the daemon does not read from a client until there is room (Behaviour X2).
     public struct Stop: Sendable, Equatable {
-        /// `unanswered`, `unanswered_bytes`, `unread_answers` or `storing`; later daemons may have others.
+        /// `unanswered`, `unanswered_bytes`, `unread_answers` or `storing`. Later daemons may have other words.
         public let reason: String
-        /// How long already.
+        /// The time since the pause began.
         public let duration: Duration
     }
 
-    /// Reads an entry. What is missing is taken for empty.
+    /// Reads an entry. Missing members are empty.
     public init(_ entry: DataObject) {
         session = entry.get(key: "session") ?? ""
         client = entry.get(key: "client")
@@ -52,7 +52,7 @@ public struct ListedClient: Sendable, Equatable {
         traffic = Traffic(entry)
     }
 
-    /// Reads the member `clients`; nil if there is none.
+    /// Reads the member `clients`. Returns nil if it is absent.
     public static func list(in result: DataObject) -> [ListedClient]? {
         result.get(key: "clients", as: [DataObject].self)?.map(ListedClient.init)
     }

@@ -1,37 +1,37 @@
 import HeadgateWire
 
-/// A request, ready to be written.
+/// A request that is ready to be written.
 struct OutgoingCall {
-    /// The message with its LF. Its id is the call's number on every connection. Behind that of a standing call there
-    /// may be others, which go out with it.
+    /// The message with its LF. Its id is the call's number on every connection. A persistent call may have more lines,
+    /// which go out with the first.
     private(set) var line: [UInt8]
-    /// How long the longest of its lines is, its end not counted.
+    /// The length of its longest line in bytes, without the end of the line.
     private(set) var longestLine: Int
-    /// How deep arrays and objects are nested in it.
+    /// The depth of nested arrays and objects.
     private(set) var depth: Int
-    /// Whether it may be sent again when it is not known what came of it.
+    /// True if the client may write the call again when the outcome is unknown.
     let isRepeatable: Bool
-    /// Whether it is made again on each connection, as long as its caller wants it: what it asks for lasts as long as a
-    /// connection.
+    /// True if the client makes the call on each connection until it is abandoned. A persistent call asks for something
+    /// that lasts as long as a connection.
     let isStanding: Bool
-    /// When its caller stops waiting, in nanoseconds of the monotonic clock; nil for never.
+    /// The moment at which the caller stops waiting, in nanoseconds of the monotonic clock; nil for never.
     var deadline: Int64?
-    /// Whether it has been written on the present connection and is not answered.
+    /// True while it is written on the present connection and not answered.
     var isWritten = false
-    /// True once it has been written on any connection.
+    /// True once it was written on any connection.
     var wasWritten = false
-    /// Whether the daemon has granted it on the present connection; only for one that is standing.
+    /// True while the daemon grants it on the present connection. Only for persistent calls.
     var isGranted = false
-    /// Whether the daemon has granted it on any connection.
+    /// True once the daemon granted it on any connection.
     var wasGranted = false
-    /// True from a refusal that was reported until the next grant.
+    /// True from a refusal with a warning until the next grant.
     var isRefused = false
-    /// So often it was refused since the daemon takes it for somebody else's.
+    /// The number of refusals with `conflict`.
     var conflicts = 0
-    /// So often it is tried again before it was granted.
+    /// The number of conflicts that are repeated before the first grant.
     private let mostConflicts: Int
 
-    /// A request with the line that it is sent as, which is one whole JSON text and LF.
+    /// Creates a request from its line, a JSON text and LF.
     init(
         line: [UInt8], isRepeatable: Bool, isStanding: Bool = false, deadline: Int64? = nil, mostConflicts: Int = 0
     ) {
@@ -44,16 +44,16 @@ struct OutgoingCall {
         depth = NestingDepth(of: line).deepest
     }
 
-    /// Returns true if the call is made again after this refusal. What the daemon has granted on an earlier connection is
-    /// asked for until it grants it again. A conflict before that may be with the connection before.
+    /// Returns true if the client makes the call again after this refusal. It asks for what was granted before until
+    /// the daemon grants it again. An earlier conflict may be with the former connection.
     func outlasts(_ error: RPCError) -> Bool {
         isStanding && (wasGranted || error.reason == .conflict && conflicts < mostConflicts)
     }
 
-    /// True if the daemon may grant it on some connection though nobody waits for that any more.
+    /// True if the daemon may grant the call although its caller no longer waits.
     var mayBeGrantedYet: Bool { isStanding && wasWritten && !wasGranted }
 
-    /// What it asks for has changed: from now on it is written as these lines.
+    /// Replaces the lines.
     mutating func replace(with lines: [UInt8]) {
         line = lines
         longestLine = lines.split(separator: UInt8(ascii: "\n")).map(\.count).max() ?? 0
@@ -61,14 +61,14 @@ struct OutgoingCall {
     }
 }
 
-/// How deep arrays and objects are nested in a JSON text, told byte by byte.
+/// Measures the depth of arrays and objects in a JSON text.
 private struct NestingDepth {
     private(set) var deepest = 0
     private var depth = 0
     private var isInString = false
     private var isEscaped = false
 
-    /// Measures a text that is valid JSON.
+    /// Measures a valid JSON text.
     init(of json: [UInt8]) {
         for byte in json {
             if isInString { passString(byte) } else { pass(byte) }

@@ -1,12 +1,12 @@
-/// Things in their order, mostly appended behind and taken from the front.
+/// A sorted array whose elements are mostly added at the end and removed from the front.
 struct SortedLine<Element: Comparable> {
     private var elements: [Element]
-    /// How many have been taken from the front and still have their place in the array.
+    /// The number of elements at the front of the array that were removed.
     private var taken = 0
 
     private static var toleratedWaste: Int { 64 }
 
-    /// A line of elements that are in order already.
+    /// Creates a line of elements that are in order.
     init(sorted elements: [Element] = []) {
         self.elements = elements
     }
@@ -35,14 +35,14 @@ struct SortedLine<Element: Comparable> {
         elements.remove(at: place)
     }
 
-    /// Removes all elements of a kind.
+    /// Removes all elements for which the function returns true.
     mutating func removeAll(where shouldBeRemoved: (Element) -> Bool) {
         elements.removeFirst(taken)
         taken = 0
         elements.removeAll(where: shouldBeRemoved)
     }
 
-    /// The place of the first that does not come before `element`.
+    /// Returns the index of the first element that is not less than `element`.
     private func place(of element: Element) -> Int {
         var (low, high) = (taken, elements.count)
         while low < high {

@@ -1,14 +1,14 @@
 import HeadgateWire
 
-/// What is told of something that lasts as long as a connection, and is asked for again on the next one: a barrier of
-/// this side's, a board that it serves, the status that it announced.
+/// Reports about a barrier, a board or a status of this client. It lasts as long as a connection, and the client asks
+/// for it again on the next one.
 public enum StandingReport {
-    /// The daemon has taken it, for the first time or again.
+    /// The daemon has granted it, for the first time or again.
     case began
-    /// The connection is gone, for this reason. The next one is looked for, on which it begins again.
+    /// The connection is lost for this reason. It begins again on the next connection.
     case interrupted(ClientError)
-    /// It does not begin again: the daemon refused, did not come back in time, or the connection was closed. Told once
-    /// and last; a `CancellationError` when this side has ended it.
+    /// It does not begin again: the daemon refused it, did not come back in time, or the connection was closed.
+    /// Reported once and last. A `CancellationError` if this client ended it.
     case ended(any Error)
 
     init(_ news: StandingNews) {
@@ -20,28 +20,27 @@ public enum StandingReport {
     }
 }
 
-/// What is told of a call that is made again on each connection, since what it asks for lasts as long as a connection.
+/// Reports about a persistent call.
 enum StandingNews {
-    /// The daemon granted it on the present connection. The answer is gone after the call.
+    /// The daemon granted it on the present connection. The answer is only valid during the call.
     case granted(JSONView)
-    /// The connection is gone, and what was granted with it.
+    /// The connection is lost, and the grant with it.
     case interrupted(ClientError)
-    /// It is not made any more: refused, given up, or abandoned (`CancellationError`). Told once and last.
+    /// It is not made again: refused, timed out, or abandoned (`CancellationError`). Reported once and last.
     case ended(any Error)
 }
 
-/// A call that is made again on each connection, on this side.
+/// The caller of a persistent call.
 struct StandingCall {
-    /// The name of what it asks for, in warnings.
+    /// Names in warnings what the call asks for.
     let name: String
     let tell: (StandingNews) -> Void
-    /// Takes back what the daemon may grant though nobody waits for it any more.
+    /// Gives back what the daemon may grant although the caller no longer waits.
     let giveBack: () -> Void
 }
 
 extension HeadgateClient {
-    /// Begins something that lasts as long as a connection and is asked for again on the next one, and waits until the
-    /// daemon has taken it for the first time.
+    /// Makes a persistent call and waits until the daemon has granted it for the first time.
     func begin(
         _ start: (ClientConnection, ClientConnection.Call, @escaping (StandingReport) -> Void) -> Void
     ) async throws {

@@ -1,58 +1,58 @@
 import HeadgateData
 
-/// A metric as the daemon tells it (Protocol, `metrics`).
+/// A metric of the daemon (Protocol, `metrics`).
 public struct ListedMetric: Sendable, Equatable {
-    /// What Prometheus takes it for.
+    /// The kind of a metric in Prometheus.
     public enum Kind: String, Sendable {
-        /// It only grows, and begins anew with the daemon.
+        /// A count that only grows, and begins at zero with the daemon.
         case counter
-        /// It goes up and down.
+        /// A value that rises and falls.
         case gauge
-        /// How often values came up to each of some bounds, and what they come to in all.
+        /// The number of values up to each bound, and their total.
         case histogram
     }
 
-    /// One series of a metric: what it is told apart by, and how it stands.
+    /// One series of a metric: its labels and its value.
     public struct Sample: Sendable, Equatable {
-        /// The labels' names and values, in the daemon's order.
+        /// The labels in the daemon's order.
         public let labels: [Label]
-        /// How it stands.
+        /// The value.
         public let reading: Reading
     }
 
-    /// A name and a value.
+    /// The name and the value of a label.
     public struct Label: Sendable, Equatable {
         public let name: String
         public let value: String
     }
 
-    /// What a sample says.
+    /// The value of a series.
     public enum Reading: Sendable, Equatable {
-        /// Of a counter or a gauge.
+        /// The value of a counter or a gauge.
         case value(DataNumber)
-        /// Of a histogram.
+        /// The buckets of a histogram.
         case buckets([Bucket], sum: DataNumber, count: Int)
     }
 
-    /// How many values of a histogram were no greater than a bound.
+    /// The number of values of a histogram that are not greater than a bound.
     public struct Bucket: Sendable, Equatable {
-        /// Nil: any value.
+        /// The bound; nil for the bucket of all values.
         public let bound: DataNumber?
         public let count: Int
     }
 
-    /// What it is called, with the `_total` of counters.
+    /// The name, with the `_total` of counters.
     public let name: String
-    /// What Prometheus takes it for.
+    /// The kind in Prometheus.
     public let kind: Kind
-    /// What it tells, in one sentence.
+    /// The description in one sentence.
     public let help: String
-    /// In what it is told; nil for what is merely counted.
+    /// The unit; nil for a plain count.
     public let unit: String?
-    /// Its series; none while there is nothing to tell of.
+    /// The series; empty if there are none.
     public let samples: [Sample]
 
-    /// Reads an entry of `metrics`; nil for one of a kind that is not known here. Samples that make no sense are left out.
+    /// Reads an entry of `metrics`. Returns nil for an unknown kind. Malformed samples are left out.
     public init?(_ entry: DataObject) {
         guard let name = entry.get(key: "name", as: String.self),
             let kind = entry.get(key: "type", as: String.self).flatMap(Kind.init)
@@ -64,7 +64,7 @@ public struct ListedMetric: Sendable, Equatable {
         samples = (entry.get(key: "samples", as: [DataObject].self) ?? []).compactMap { Sample($0, of: kind) }
     }
 
-    /// Reads the member `metrics` of a result; nil if there is none.
+    /// Reads the member `metrics` of a result. Returns nil if it is absent.
     public static func list(in result: DataObject) -> [ListedMetric]? {
         result.get(key: "metrics", as: [DataObject].self)?.compactMap(ListedMetric.init)
     }

@@ -5,12 +5,12 @@ import HeadgateData
 ///     let metrics = ListedMetric.list(in: try await client.call("metrics")) ?? []
 ///     let text = MetricsText.prometheus.text(metrics)
 public enum MetricsText: Sendable, CaseIterable {
-    /// The text format of Prometheus, version 0.0.4: what a textfile collector reads.
+    /// The text format of Prometheus, version 0.0.4, which a textfile collector reads.
     case prometheus
     /// OpenMetrics, version 1.0.0.
     case openMetrics
 
-    /// What a server tells of it in `Content-Type`.
+    /// The value of the HTTP header `Content-Type`.
     public var contentType: String {
         switch self {
         case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
@@ -18,7 +18,7 @@ public enum MetricsText: Sendable, CaseIterable {
         }
     }
 
-    /// The metrics, in their order.
+    /// Returns the metrics as text, in their order.
     public func text(_ metrics: [ListedMetric]) -> String {
         var text = ""
         for metric in metrics { write(metric, to: &text) }
@@ -37,7 +37,7 @@ public enum MetricsText: Sendable, CaseIterable {
         for sample in metric.samples { write(sample, of: metric.name, to: &text) }
     }
 
-    /// OpenMetrics names a counter without the `_total` that its samples have.
+    /// Returns the name of a metric's family. OpenMetrics names a counter without the `_total` of its samples.
     private func family(of metric: ListedMetric) -> String {
         guard self == .openMetrics, metric.kind == .counter, metric.name.hasSuffix(MetricsText.total) else {
             return metric.name

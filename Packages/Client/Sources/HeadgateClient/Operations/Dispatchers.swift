@@ -1,41 +1,41 @@
 import HeadgateData
 
-/// A dispatcher as the daemon shows it (Protocol, `dispatcher.list`).
+/// A dispatcher as the daemon lists it (Protocol, `dispatcher.list`).
 public struct ListedDispatcher: Sendable, Equatable {
     /// The dispatcher's id.
     public let id: String
     /// The dispatcher's kind.
     public let kind: String
-    /// Whether its events may go on now.
+    /// True if no barrier blocks the dispatcher.
     public let isOpen: Bool
-    /// The ids of the barriers that hold it now.
+    /// The ids of the barriers that block the dispatcher.
     public let blockedBy: [String]
-    /// Events queued and not in flight.
+    /// The number of events that are queued and not in flight.
     public let pending: Int
-    /// Events on their way.
+    /// The number of events in flight.
     public let inFlight: Int
-    /// Events delivered.
+    /// The number of delivered events.
     public let sent: Int
-    /// Attempts that failed.
+    /// The number of failed attempts.
     public let failed: Int
-    /// Events dead-lettered.
+    /// The number of dead-lettered events.
     public let dead: Int
-    /// Events that were kept too long.
+    /// The number of events that were kept too long.
     public let expired: Int
-    /// Events that had to make room for newer ones.
+    /// The number of events that were removed to make room for newer ones.
     public let evicted: Int
-    /// The age of the oldest event that is not settled; nil when there is none.
+    /// The age of the oldest event that is not settled; nil if there is none.
     public let oldest: Duration?
-    /// When it tries again; nil while it does not wait.
+    /// The time of the next attempt; nil if the dispatcher is not backing off.
     public let retryAt: Timestamp?
     /// The cause of the last failed attempt; nil after a success.
     public let lastError: String?
-    /// The time of that attempt; nil after a success, or where the daemon does not tell.
+    /// The time of that attempt; nil after a success, or if the daemon does not report it.
     public let lastErrorAt: Timestamp?
-    /// Whether it is being flushed.
+    /// True while the dispatcher is being flushed.
     public let isFlushing: Bool
 
-    /// Reads an entry of `dispatcher.list`. What is missing is taken for empty.
+    /// Reads an entry of `dispatcher.list`. Missing members are empty.
     public init(_ entry: DataObject) {
         func count(_ key: String) -> Int { entry.get(key: key) ?? 0 }
         id = entry.get(key: "id") ?? ""
@@ -56,19 +56,19 @@ public struct ListedDispatcher: Sendable, Equatable {
         isFlushing = entry.get(key: "flushing") ?? false
     }
 
-    /// Reads the member `dispatchers` of `dispatcher.list` or `status`; nil if there is none.
+    /// Reads the member `dispatchers` of `dispatcher.list` or `status`. Returns nil if it is absent.
     public static func list(in result: DataObject) -> [ListedDispatcher]? {
         result.get(key: "dispatchers", as: [DataObject].self)?.map(ListedDispatcher.init)
     }
 }
 
 extension HeadgateClient {
-    /// Closes the way to a dispatcher by its ManualBarrier, which survives a restart (Behaviour B23).
+    /// Pauses a dispatcher by its ManualBarrier, also across restarts (Behaviour B23).
     /// - Parameters:
-    ///   - dispatcher: its id.
-    ///   - reason: why, for people.
-    ///   - flushable: whether flushes go through all the same.
-    ///   - deadline: how long to wait; nil is for ever.
+    ///   - dispatcher: the dispatcher's id.
+    ///   - reason: a text for people.
+    ///   - flushable: true if flushes pass all the same.
+    ///   - deadline: the longest wait; nil waits for ever.
     public func pause(
         _ dispatcher: String, reason: String? = nil, flushable: Bool = false, deadline: Duration? = nil
     ) async throws {
@@ -78,12 +78,12 @@ extension HeadgateClient {
         _ = try await object("dispatcher.pause", params, deadline)
     }
 
-    /// Opens a dispatcher's ManualBarrier again (Behaviour B23).
+    /// Resumes a paused dispatcher (Behaviour B23).
     public func resume(_ dispatcher: String, deadline: Duration? = nil) async throws {
         _ = try await object("dispatcher.resume", ["id": .string(dispatcher)], deadline)
     }
 
-    /// All dispatchers, with what they have done and what holds them.
+    /// Returns all dispatchers with their counts and the barriers that block them.
     public func dispatchers(deadline: Duration? = nil) async throws -> [ListedDispatcher] {
         let result = try await object("dispatcher.list", [:], deadline)
         guard let dispatchers = ListedDispatcher.list(in: result) else {

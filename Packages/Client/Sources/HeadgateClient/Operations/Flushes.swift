@@ -1,15 +1,15 @@
 import HeadgateData
 
 extension HeadgateClient {
-    /// Has dispatchers send what they have queued, through flushable barriers (Behaviour F1).
+    /// Flushes dispatchers: they send their queued events through flushable barriers (Behaviour F1).
     /// - Parameters:
-    ///   - dispatchers: the ids of those to flush; nil for all.
-    ///   - flush: an id for it, to cancel it by; nil has the daemon choose.
-    ///   - wait: whether to wait for the end.
-    ///   - timeout: how long the flush lasts at most, to the millisecond; zero is for ever, nil as long as the daemon
-    ///     usually gives it.
-    ///   - deadline: how long to wait for the answer; nil is for ever.
-    /// - Returns: how it ended; nil unless it was waited for.
+    ///   - dispatchers: the ids of the dispatchers; nil for all.
+    ///   - flush: an id for the flush, to cancel it; nil has the daemon choose one.
+    ///   - wait: true to wait for the end.
+    ///   - timeout: the longest time of the flush, in whole milliseconds; zero is unlimited, nil is the daemon's
+    ///     default.
+    ///   - deadline: the longest wait for the answer; nil waits for ever.
+    /// - Returns: the result; nil without `wait`.
     @discardableResult
     public func flush(
         dispatchers: [String]? = nil, as flush: String? = nil, wait: Bool = false, timeout: Duration? = nil,
@@ -21,8 +21,8 @@ extension HeadgateClient {
         return wait ? try FinishedFlush(result) : nil
     }
 
-    /// Begins a flush, and does not wait for its end.
-    /// - Returns: its id, to cancel it by.
+    /// Begins a flush without waiting for its end.
+    /// - Returns: the flush's id, to cancel it.
     public func beginFlush(
         dispatchers: [String]? = nil, as flush: String? = nil, timeout: Duration? = nil, deadline: Duration? = nil
     ) async throws -> String {
@@ -42,37 +42,37 @@ extension HeadgateClient {
     }
 }
 
-/// How a flush ended that was waited for (Behaviour F2).
+/// The result of a flush with `wait` (Behaviour F2).
 public struct FinishedFlush: Sendable, Equatable {
-    /// How a flush can end.
+    /// The end of a flush.
     public enum End: String, Sendable {
-        /// All that it covered is settled.
+        /// All its events are settled.
         case settled
-        /// Its time ran out.
+        /// The timeout passed.
         case timeout
-        /// Somebody cancelled it.
+        /// A client cancelled it.
         case cancelled
     }
 
-    /// What it did for one dispatcher.
+    /// The result for one dispatcher.
     public struct Part: Sendable, Equatable {
         /// The dispatcher's id.
         public let dispatcher: String
-        /// Events delivered.
+        /// The number of delivered events.
         public let sent: Int
-        /// Events dead, expired or evicted.
+        /// The number of events that are dead-lettered, expired or evicted.
         public let failed: Int
-        /// Events that are not settled.
+        /// The number of events that are not settled.
         public let left: Int
-        /// The ids of the barriers that hold what is left.
+        /// The ids of the barriers that block these events.
         public let blockedBy: [String]
     }
 
     /// The flush's id.
     public let flush: String
-    /// How it ended.
+    /// The end.
     public let ended: End
-    /// What it did for each dispatcher, in the daemon's order.
+    /// The result for each dispatcher, in the daemon's order.
     public let dispatchers: [Part]
 
     /// Reads the result of `flush` with `wait`; throws ``ClientError/badAnswer(_:)``.

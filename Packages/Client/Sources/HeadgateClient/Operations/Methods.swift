@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Calls that are nothing but their params and their result.
+/// Calls that have the params and the result of their method.
 extension HeadgateClient {
     // written by Tools/protocol: calls
     /// Returns an empty answer, to check the connection.
@@ -108,13 +108,13 @@ extension HeadgateClient {
 }
 
 extension HeadgateClient {
-    /// Where settings come from (Behaviour S1).
+    /// A layer of the settings (Behaviour S1).
     public enum SettingsLayer: String, Sendable, CaseIterable {
         /// The configuration file.
         case file
         /// A URL that the file names.
         case remote
-        /// What programs have set.
+        /// The settings of programs.
         case programmatic
     }
 }

@@ -1,14 +1,13 @@
 import HeadgateData
 
-/// What waits for dispatchers, and what they gave up.
+/// The queues of dispatchers, and their dead letters.
 extension HeadgateClient {
-    /// The next events of a dispatcher, in the order in which it would send them, as they are stored: not transformed
-    /// yet.
+    /// Returns the next events of a dispatcher in the order of delivery, as they are stored, before transformations.
     /// - Parameters:
-    ///   - dispatcher: its id.
-    ///   - after: those behind this sequence number.
-    ///   - limit: how many, up to 1000; there may be fewer where they are large. Nil is the daemon's 10.
-    ///   - deadline: how long to wait; nil is for ever.
+    ///   - dispatcher: the dispatcher's id.
+    ///   - after: only events after this sequence number.
+    ///   - limit: the greatest number of events, up to 1000; large events may be fewer. Nil is the daemon's 10.
+    ///   - deadline: the longest wait; nil waits for ever.
     public func peek(
         _ dispatcher: String, after: Int64? = nil, limit: Int? = nil, deadline: Duration? = nil
     ) async throws -> PeekedEvents {
@@ -18,12 +17,12 @@ extension HeadgateClient {
         return try PeekedEvents(await object("queue.peek", params, deadline))
     }
 
-    /// Drops what waits for a dispatcher, but not what is on its way; it is counted as evicted.
+    /// Drops the pending events of a dispatcher, but not those in flight. They count as evicted.
     /// - Parameters:
-    ///   - dispatcher: its id.
-    ///   - sequenceNumber: only what comes before this one; nil is all.
-    ///   - deadline: how long to wait; nil is for ever.
-    /// - Returns: how many events are gone.
+    ///   - dispatcher: the dispatcher's id.
+    ///   - sequenceNumber: only events before this number; nil is all.
+    ///   - deadline: the longest wait; nil waits for ever.
+    /// - Returns: the number of dropped events.
     @discardableResult
     public func purgeQueue(
         of dispatcher: String, before sequenceNumber: Int64? = nil, deadline: Duration? = nil
@@ -33,12 +32,12 @@ extension HeadgateClient {
         return try await member("purged", of: "queue.purge", params, deadline)
     }
 
-    /// Events that dispatchers gave up, the oldest first (Behaviour D10).
+    /// Returns dead letters, the oldest first (Behaviour D10).
     /// - Parameters:
-    ///   - dispatcher: those of one; nil is of all.
-    ///   - after: those behind this letter.
-    ///   - limit: how many, up to 1000; there may be fewer where they are large. Nil is what the daemon usually gives.
-    ///   - deadline: how long to wait; nil is for ever.
+    ///   - dispatcher: only those of one dispatcher; nil is all.
+    ///   - after: only letters after this number.
+    ///   - limit: the greatest number of letters, up to 1000; large events may be fewer. Nil is the daemon's default.
+    ///   - deadline: the longest wait; nil waits for ever.
     public func deadLetters(
         of dispatcher: String? = nil, after: Int? = nil, limit: Int? = nil, deadline: Duration? = nil
     ) async throws -> DeadLetterPage {
@@ -49,13 +48,14 @@ extension HeadgateClient {
         return try DeadLetterPage(await object("dead_letters.list", params, deadline))
     }
 
-    /// Has dead letters' events go again, each to its dispatcher and under its id (Behaviour D10). Where there is no
-    /// room for all, it is refused with `queue_full`; `count` in the error's data tells how many go all the same.
+    /// Queues the events of dead letters again, each for its dispatcher and under its id (Behaviour D10). If there is
+    /// no room for all, it is refused with `queue_full`, and `count` in the error's data is the number of queued
+    /// events.
     /// - Parameters:
-    ///   - dispatcher: those of one; nil is of all.
-    ///   - letters: those of these numbers; nil is all.
-    ///   - deadline: how long to wait; nil is for ever.
-    /// - Returns: how many events go again.
+    ///   - dispatcher: only those of one dispatcher; nil is all.
+    ///   - letters: only those of these numbers; nil is all.
+    ///   - deadline: the longest wait; nil waits for ever.
+    /// - Returns: the number of queued events.
     @discardableResult
     public func requeueDeadLetters(
         of dispatcher: String? = nil, _ letters: [Int]? = nil, deadline: Duration? = nil
@@ -63,12 +63,12 @@ extension HeadgateClient {
         try await member("count", of: "dead_letters.requeue", selection(dispatcher, letters), deadline)
     }
 
-    /// Deletes dead letters for good.
+    /// Deletes dead letters.
     /// - Parameters:
-    ///   - dispatcher: those of one; nil is of all.
-    ///   - letters: those of these numbers; nil is all.
-    ///   - deadline: how long to wait; nil is for ever.
-    /// - Returns: how many letters are gone.
+    ///   - dispatcher: only those of one dispatcher; nil is all.
+    ///   - letters: only those of these numbers; nil is all.
+    ///   - deadline: the longest wait; nil waits for ever.
+    /// - Returns: the number of deleted letters.
     @discardableResult
     public func purgeDeadLetters(
         of dispatcher: String? = nil, _ letters: [Int]? = nil, deadline: Duration? = nil
@@ -84,11 +84,11 @@ extension HeadgateClient {
     }
 }
 
-/// Some of the pending events for a dispatcher, in the order in which it would send them (Protocol, `queue.peek`).
+/// Pending events of a dispatcher in the order of delivery (Protocol, `queue.peek`).
 public struct PeekedEvents: Sendable, Equatable {
-    /// The events, as they are stored: not transformed yet.
+    /// The events as they are stored, before transformations.
     public let events: [DataObject]
-    /// What to give as `after` for those behind them; nil when these are all.
+    /// The value of `after` for the next page; nil on the last page.
     public let next: Int64?
 
     /// Reads the result of `queue.peek`; throws ``ClientError/badAnswer(_:)``.
@@ -101,11 +101,11 @@ public struct PeekedEvents: Sendable, Equatable {
     }
 }
 
-/// Some dead letters, the oldest first (Protocol, `dead_letters.list`).
+/// A page of dead letters, the oldest first (Protocol, `dead_letters.list`).
 public struct DeadLetterPage: Sendable, Equatable {
     /// The letters of this page.
     public let letters: [ListedDeadLetter]
-    /// What to give as `after` for those behind them; nil when these are all.
+    /// The value of `after` for the next page; nil on the last page.
     public let next: Int?
 
     /// Reads the result of `dead_letters.list`; throws ``ClientError/badAnswer(_:)``.
@@ -118,28 +118,28 @@ public struct DeadLetterPage: Sendable, Equatable {
     }
 }
 
-/// A dead letter as the daemon shows it (Protocol, `dead_letters.list`).
+/// A dead letter as the daemon lists it (Protocol, `dead_letters.list`).
 public struct ListedDeadLetter: Sendable, Equatable {
-    /// Its number, by which it can be requeued or purged.
+    /// The letter's number, for requeueing and purging.
     public let letter: Int
-    /// The id of the dispatcher that gave the event up.
+    /// The id of the dispatcher that dead-lettered the event.
     public let dispatcher: String
-    /// The reason, in one of the words of Behaviour D10.
+    /// The reason, one of the words of Behaviour D10.
     public let reason: String
-    /// The destination's last status; nil where there was none.
+    /// The destination's last status; nil if there was none.
     public let status: Int?
-    /// A piece of the destination's last answer.
+    /// The beginning of the destination's last answer.
     public let answer: String?
-    /// Attempts that were charged: a network error charges none (Behaviour D9).
+    /// The number of charged attempts. A network error charges none (Behaviour D9).
     public let attempts: Int
-    /// When the event failed first.
+    /// The time of the first failure.
     public let firstFailedAt: Timestamp?
-    /// When it was given up.
+    /// The time at which the event was dead-lettered.
     public let diedAt: Timestamp?
-    /// The event as it lay in the queue; nil when it is damaged.
+    /// The event as it was queued; nil if it is damaged.
     public let event: DataObject?
 
-    /// Reads an entry of `dead_letters.list`. What is missing is taken for empty.
+    /// Reads an entry of `dead_letters.list`. Missing members are empty.
     public init(_ entry: DataObject) {
         letter = entry.get(key: "letter") ?? 0
         dispatcher = entry.get(key: "dispatcher") ?? ""

@@ -1,8 +1,8 @@
 import HeadgateData
 import HeadgateWire
 
-/// What the daemon asks of this client (Protocol, Server to client). It is answered once, now or later; further answers,
-/// and those to a daemon that has gone meanwhile, go nowhere.
+/// A request of the daemon (Protocol, Server to client). Answer it once, now or later. Further answers, and answers
+/// on a lost connection, are ignored.
 public final class DaemonRequest {
     private weak var connection: ClientConnection?
     private weak var link: Link?
@@ -20,7 +20,7 @@ public final class DaemonRequest {
         finish { id, writer in writer.answer(id: id, result: result) }
     }
 
-    /// Answers with an error. A message of more than 8 KiB is cut.
+    /// Answers with an error. The client cuts a message of more than 8 KiB.
     public func fail(_ error: RPCError) {
         let error = error.cut(to: DaemonRequest.longestMessage)
         finish { id, writer in writer.errorAnswer(id: id, error: error) }
@@ -36,8 +36,8 @@ public final class DaemonRequest {
         connection?.answered(on: link)
     }
 
-    /// The answer as a line. One beyond the daemon's limits is replaced by an error: the daemon would refuse it without saying
-    /// which request it answers.
+    /// Returns the answer as a line. An error replaces an answer beyond the daemon's limits, since the daemon would
+    /// refuse that answer without the request's id.
     private func line(_ write: (UnsafeRawBufferPointer, inout JSONWriter) -> Void) -> [UInt8] {
         let limits = connection?.limits ?? DaemonLimits()
         let line = text(write)
@@ -53,14 +53,14 @@ public final class DaemonRequest {
         return writer.bytes
     }
 
-    /// True if what the daemon asks for is to be done: the connection on which it asked is still there, and the client is not
-    /// being closed.
+    /// True if the work should be done: the connection of the request is the present one, and the client is not being
+    /// closed.
     var isWanted: Bool {
         guard let link, let connection else { return false }
         return connection.wantsWork(of: link)
     }
 
-    /// Leaves it without an answer: the daemon asks again, or somebody else.
+    /// Leaves the request without an answer. The daemon asks again, or asks another client.
     func drop() {
         guard !isAnswered else { return }
         isAnswered = true
@@ -68,24 +68,24 @@ public final class DaemonRequest {
     }
 }
 
-/// What is told of work or a board that a task serves, besides what there is to do.
+/// Reports about a subscription or a board that a task serves.
 public enum ServingNews: Sendable, Equatable {
-    /// The daemon knows of it, for the first time or again.
+    /// The daemon has it, for the first time or again.
     case began
-    /// The connection is gone, for this reason. The next one is looked for.
+    /// The connection is lost for this reason. It begins again on the next connection.
     case interrupted(ClientError)
 }
 
-/// What the daemon asks a task to do, on its way from the connection to that task.
+/// The requests of the daemon that a task should handle.
 struct ServingQueue<Job: Sendable>: Sendable {
-    /// A thing to do, and the request that is to be answered for it.
-    // Unchecked: the request is touched on the client's actor only.
+    /// A job, and the request to answer for it.
+    // Unchecked: only the client's actor uses the request.
     struct Ticket: @unchecked Sendable {
         let job: Job
         let request: DaemonRequest
     }
 
-    /// What there is to do; ends when nothing more comes.
+    /// The jobs. Ends when no more come.
     let tickets: AsyncThrowingStream<Ticket, any Error>
     private let tell: AsyncThrowingStream<Ticket, any Error>.Continuation
 
@@ -93,7 +93,7 @@ struct ServingQueue<Job: Sendable>: Sendable {
         (tickets, tell) = AsyncThrowingStream.makeStream()
     }
 
-    /// Passes on a thing to do; a task that has gone meanwhile gives it back.
+    /// Adds a job. If the task has ended, the job is given back.
     func put(_ job: Job, _ request: DaemonRequest) {
         guard case .terminated = tell.yield(Ticket(job: job, request: request)) else { return }
         request.giveBack("this side is ending")
@@ -105,7 +105,7 @@ struct ServingQueue<Job: Sendable>: Sendable {
 }
 
 extension RPCError {
-    /// The same error with at most so many bytes of its message.
+    /// Returns the error with at most this number of bytes of its message.
     fileprivate func cut(to most: Int) -> RPCError {
         guard message.utf8.count > most else { return self }
         var cut = message

@@ -1,18 +1,18 @@
 import HeadgateData
 import HeadgateWire
 
-/// Events that the daemon gives to a worker (Behaviour K3, Protocol `dispatch`).
+/// A batch of events for a worker (Behaviour K3, Protocol `dispatch`).
 public struct DeliveredBatch: Sendable, Equatable {
-    /// The dispatcher that they come from.
+    /// The dispatcher of the events.
     public let dispatcher: String
     /// The batch's id, the same for the same events on every attempt.
     public let id: String
-    /// The most attempts that one of the events has had, this one included.
+    /// The greatest number of attempts of an event of the batch, with this one.
     public let attempt: Int
-    /// The events' JSON, one a line, as the daemon wrote them (Protocol, A delivered event).
+    /// The events' JSON, one event a line, as the daemon wrote it (Protocol, A delivered event).
     public let lines: [UInt8]
 
-    /// The events, read.
+    /// The events as objects.
     public var events: [DataObject] {
         lines.split(separator: UInt8(ascii: "\n")).compactMap { line in
             guard case .object(let event)? = try? DataItem(parsing: Array(line)) else { return nil }
@@ -20,7 +20,7 @@ public struct DeliveredBatch: Sendable, Equatable {
         }
     }
 
-    /// Reads the params of `dispatch`; nil when they are not of the protocol.
+    /// Reads the params of `dispatch`. Returns nil if they are malformed.
     init?(_ params: JSONView) {
         guard let dispatcher = params.member("dispatcher")?.string, let id = params.member("batch")?.string,
             let attempt = params.member("attempt")?.int, let events = params.member("events")?.elements
@@ -37,27 +37,28 @@ public struct DeliveredBatch: Sendable, Equatable {
     }
 }
 
-/// What a worker says of one event of a batch (Behaviour K3).
+/// The outcome of one event of a batch (Behaviour K3).
 public enum DeliveredEventOutcome: String, Sendable, CaseIterable {
-    /// The event is done.
+    /// The event is delivered.
     case delivered
-    /// The event is to be given to a worker once more.
+    /// The daemon should give the event to a worker again.
     case retry
-    /// The event is never to be given to a worker again: it becomes a dead letter.
+    /// The event becomes a dead letter.
     case dead
 }
 
 extension DaemonRequest {
-    /// Says what came of a batch.
-    /// - Parameter outcomes: by the events' ids; those that it does not name are delivered.
+    /// Answers with the outcomes of a batch.
+    /// - Parameter outcomes: the outcomes by event id. Events without one are delivered.
     public func settle(_ outcomes: [String: DeliveredEventOutcome] = [:]) {
         guard !outcomes.isEmpty else { return answer() }
         let words = outcomes.sorted { $0.key < $1.key }.map { ($0.key, DataItem.string($0.value.rawValue)) }
         answer(["outcomes": .object(DataObject(words))])
     }
 
-    /// Says that it could not be done: all events of a batch are given to a worker once more, a board's run has failed.
-    /// - Parameter cause: why, for people.
+    /// Answers that the work failed. The daemon gives all events of a batch to a worker again, or fails a board's
+    /// activation.
+    /// - Parameter cause: the reason, for people.
     public func giveBack(_ cause: String) {
         fail(.internalError(cause))
     }

@@ -1,20 +1,20 @@
 import HeadgateData
 
-/// An event as a worker gets it (Protocol, A delivered event), its data as a type of the program's own.
+/// An event of a batch with its data as a type of the program (Protocol, A delivered event).
 public struct DeliveredEvent<Value> {
-    /// The id by which it is told apart from all others, for ever.
+    /// The id that identifies the event for ever.
     public let id: String
-    /// Its place among all events of the daemon.
+    /// The event's number in the daemon's order of acceptance.
     public let sequenceNumber: UInt64
-    /// Its name.
+    /// The event's name.
     public let event: String
-    /// Events of one key come in their order (Behaviour Q2).
+    /// The event's key. Events of one key come in their order (Behaviour Q2).
     public let key: String?
-    /// When it happened, as its sender says, or was received.
+    /// The time of the event as its sender gave it, or of its receipt.
     public let time: Timestamp
-    /// How many attempts were charged, this one included.
+    /// The number of charged attempts, with this one.
     public let attempt: Int
-    /// What there is to say about it.
+    /// The event's data.
     public let data: Value
 }
 
@@ -23,7 +23,7 @@ extension DeliveredEvent: Equatable where Value: Equatable {}
 
 extension DeliveredEvent where Value: Decodable {
     /// Reads an event of a batch.
-    /// - Throws: `DecodingError`, with the path below `data`, or what the type throws.
+    /// - Throws: `DecodingError` with the path below `data`, or an error of the type.
     public init(_ event: DataObject, by coder: DataCoder = DataCoder()) throws {
         let head = try event.decode(as: Head.self)
         id = head.id
@@ -36,7 +36,7 @@ extension DeliveredEvent where Value: Decodable {
     }
 }
 
-/// What an event has beside its data.
+/// The members of an event besides its data.
 private struct Head: Decodable {
     var id: String
     var seq: UInt64
@@ -47,21 +47,23 @@ private struct Head: Decodable {
 }
 
 extension HeadgateClient {
-    /// What a worker makes of an event.
+    /// A function that handles an event.
     public typealias EventWork<Value> = @Sendable (DeliveredEvent<Value>) async throws -> DeliveredEventOutcome
 
     /// Works for a dispatcher of kind `worker` (Behaviour K3), event by event, until the task is cancelled.
     ///
-    /// The events of a batch are worked on one after the other. One whose data is not of the type, by the client's ``coder``,
-    /// is ``DeliveredEventOutcome/dead``: another attempt would be no better. One that `work` throws for comes again.
+    /// The events of a batch are handled one after the other. An event whose data the client's ``coder`` cannot
+    /// decode is ``DeliveredEventOutcome/dead``: another attempt would fail in the same way. An event for which
+    /// `work` throws comes again.
     /// - Parameters:
-    ///   - dispatcher: its id.
-    ///   - type: what the events' data is.
-    ///   - credit: how many batches are worked on at once.
-    ///   - limit: the most events of a batch; nil is as many as the dispatcher sends.
-    ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
-    ///   - work: what is made of each event.
-    /// - Throws: as the function that takes batches does.
+    ///   - dispatcher: the dispatcher's id.
+    ///   - type: the type of the events' data.
+    ///   - credit: the number of batches that are handled at once.
+    ///   - limit: the greatest number of events in a batch; nil is the dispatcher's own limit.
+    ///   - onNews: called in order when the daemon has the subscription and when the connection is lost. It must not
+    ///     block.
+    ///   - work: handles an event.
+    /// - Throws: the errors of the function that takes batches.
     public func work<Value: Decodable & SendableMetatype>(
         for dispatcher: String, as type: Value.Type, credit: Int = 1, limit: Int? = nil,
         onNews: @escaping @Sendable (ServingNews) -> Void = { _ in }, _ work: @escaping EventWork<Value>
@@ -84,7 +86,7 @@ extension HeadgateClient {
         do {
             return try await work(event)
         } catch {
-            // Who is ending says nothing of the event: the whole batch comes again.
+            // A cancelled handler says nothing about the event: the whole batch comes again.
             try Task.checkCancellation()
             return .retry
         }

@@ -2,22 +2,23 @@ import HeadgateData
 import HeadgateWire
 
 extension HeadgateClient {
-    /// What a worker makes of a batch: outcomes by the events' ids. Events that it does not name are delivered.
+    /// A function that handles a batch and returns outcomes by event id. Events without an outcome are delivered.
     public typealias Work = @Sendable (DeliveredBatch) async throws -> [String: DeliveredEventOutcome]
 
     /// Works for a dispatcher of kind `worker` (Behaviour K3), until the task is cancelled.
     ///
-    /// When the daemon restarts, it goes on. A batch that `work` throws for is given to a worker once more. When the
-    /// task is cancelled, so are the calls of `work`; what they say then still counts, and the last batches may be
-    /// answered for after this has returned.
+    /// The subscription begins again after a restart of the daemon. The daemon gives a batch for which `work` throws
+    /// to a worker again. Cancelling the task cancels the calls of `work`, whose outcomes still count. The answers to
+    /// the last batches may go out after this function has returned.
     /// - Parameters:
-    ///   - dispatcher: its id.
-    ///   - credit: how many batches are worked on at once.
-    ///   - limit: the most events of a batch; nil is as many as the dispatcher sends.
-    ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
-    ///   - work: what is made of each batch.
-    /// - Throws: a ``ClientError`` when the daemon refuses, does not come back in the time of the options, or
-    ///   the client works for the dispatcher already; `CancellationError` when the task was cancelled.
+    ///   - dispatcher: the dispatcher's id.
+    ///   - credit: the number of batches that are handled at once.
+    ///   - limit: the greatest number of events in a batch; nil is the dispatcher's own limit.
+    ///   - onNews: called in order when the daemon has the subscription and when the connection is lost. It must not
+    ///     block.
+    ///   - work: handles a batch.
+    /// - Throws: ``ClientError`` if the daemon refuses the subscription or does not come back in the time of the
+    ///   options, or if the client already works for the dispatcher; `CancellationError` if the task was cancelled.
     public func work(
         for dispatcher: String, credit: Int = 1, limit: Int? = nil,
         onNews: @escaping @Sendable (ServingNews) -> Void = { _ in }, _ work: @escaping Work
@@ -38,9 +39,9 @@ extension HeadgateClient {
         try await withThrowingTaskGroup(of: Void.self) { group in
             var free = credit
             for try await ticket in queue.tickets {
-                // The daemon keeps to the credit, but knows nothing of what is still done for a lost connection.
+                // The daemon keeps to the credit, but does not count the handlers for batches of a lost connection.
                 if free > 0 { free -= 1 } else { try await group.next() }
-                // A batch of a connection that is gone comes again, to this worker or another.
+                // The daemon gives a batch of a lost connection to a worker again.
                 guard isWanted(ticket) else {
                     free += 1
                     continue
@@ -73,13 +74,13 @@ extension HeadgateClient {
 }
 
 extension ClientConnection {
-    /// Works for a dispatcher of kind `worker` until ``unsubscribe(from:then:)``. When the connection is lost it is
-    /// made again, and the subscription with it. One that is there already is replaced.
+    /// Works for a dispatcher of kind `worker` until ``unsubscribe(from:then:)``, also on later connections. Replaces
+    /// an earlier subscription to the same dispatcher.
     /// - Parameters:
-    ///   - dispatcher: its id.
-    ///   - credit: how many batches it takes at once.
-    ///   - limit: the most events of a batch; nil is as many as the dispatcher sends.
-    ///   - tell: told on the loop, in order; `ended` comes once and last.
+    ///   - dispatcher: the dispatcher's id.
+    ///   - credit: the number of batches that it takes at once.
+    ///   - limit: the greatest number of events in a batch; nil is the dispatcher's own limit.
+    ///   - tell: called on the loop, in order; `ended` comes once and last.
     public func subscribe(
         to dispatcher: String, credit: Int = 1, limit: Int? = nil, _ tell: @escaping (SubscriptionNews) -> Void
     ) {
@@ -94,10 +95,10 @@ extension ClientConnection {
         }
     }
 
-    /// Wants no more of a dispatcher. Batches that come yet, and those that are here, are still to be answered.
+    /// Ends a subscription. Batches that are here, or still come, need their answers.
     /// - Parameters:
-    ///   - dispatcher: its id.
-    ///   - then: called once nothing more comes and all that was here is answered, or gone with the connection.
+    ///   - dispatcher: the dispatcher's id.
+    ///   - then: called when no more batches come and all are answered, or the connection is lost.
     public func unsubscribe(from dispatcher: String, then: @escaping () -> Void = {}) {
         guard let subscription = subscriptions[dispatcher] else { return then() }
         guard isConnected else {
@@ -110,7 +111,7 @@ extension ClientConnection {
             subscription.tell(.ended(CancellationError()))
             then()
         }
-        // This comes after the call: without any call, the connection would be let go.
+        // The call above comes first: without any call the connection would be closed.
         abandon(subscription.call)
     }
 
@@ -122,7 +123,7 @@ extension ClientConnection {
         case .interrupted(let error): tell(.interrupted(error))
         case .ended(let error):
             if subscriptions[dispatcher]?.call == call {
-                // One that is ending tells its end when the daemon has let it go.
+                // An ending subscription reports its end when the daemon has answered.
                 guard subscriptions[dispatcher]?.isEnding == false else { return }
                 subscriptions[dispatcher] = nil
             }
@@ -142,26 +143,26 @@ extension ClientConnection {
     }
 }
 
-/// A subscription of this side.
+/// A subscription of this client.
 struct ClientSubscription {
-    /// The call that stands for it.
+    /// The persistent call of the subscription.
     fileprivate let call: ClientConnection.Call
-    /// The caller, who is told what happens.
+    /// The caller.
     fileprivate let tell: (SubscriptionNews) -> Void
-    /// Whether it was ended, and what is on its way is still taken.
+    /// True once it was ended. Batches that still come are taken.
     fileprivate(set) var isEnding = false
 }
 
-/// What a subscription to a dispatcher tells (Protocol, `dispatcher.subscribe`; Behaviour K3).
+/// Reports about a subscription to a dispatcher (Protocol, `dispatcher.subscribe`; Behaviour K3).
 public enum SubscriptionNews {
-    /// The daemon knows of it, for the first time or again.
+    /// The daemon has the subscription, for the first time or again.
     case began
-    /// A batch is to be worked on; the request wants its answer: `settle`, or `giveBack`.
+    /// A batch to handle. Answer the request with `settle` or `giveBack`.
     case batch(DeliveredBatch, DaemonRequest)
-    /// The connection is gone, for this reason, and with it the batches that were not answered: others get them, or
-    /// they come again. The next connection is looked for, on which the subscription begins again.
+    /// The connection is lost for this reason, and with it the batches without an answer, which the daemon gives to a
+    /// worker again. The subscription begins again on the next connection.
     case interrupted(ClientError)
-    /// Nothing more comes: the daemon refused, did not come back in time, or the connection was closed. After
-    /// `unsubscribe` it is a `CancellationError`.
+    /// No more batches come: the daemon refused the subscription, did not come back in time, or the connection was
+    /// closed. A `CancellationError` after `unsubscribe`.
     case ended(any Error)
 }

@@ -1,36 +1,36 @@
 import HeadgateData
 
-/// What has become of one event, as the daemon tells it (Protocol, `event.trace`).
+/// The trace of one event (Protocol, `event.trace`).
 public struct ListedTrace: Sendable, Equatable {
     /// The event's id.
     public let id: String
-    /// In which the id was given; nil where the daemon does not know it any more.
+    /// The namespace of the id; nil if the daemon no longer knows it.
     public let namespace: String?
-    /// The event's place in the order of acceptance.
+    /// The event's number in the order of acceptance.
     public let sequenceNumber: Int
-    /// The event's name; nil where the daemon does not know it any more.
+    /// The event's name; nil if the daemon no longer knows it.
     public let event: String?
-    /// When the daemon received it.
+    /// The time of its receipt.
     public let receivedAt: Timestamp?
-    /// How it stands with each dispatcher that it is for.
+    /// The event's state for each of its dispatchers.
     public let ways: [Way]
 
-    /// How an event stands with a dispatcher.
+    /// The state of an event for a dispatcher.
     public struct Way: Sendable, Equatable {
         /// The dispatcher's id.
         public let dispatcher: String
-        /// One of the daemon's words: `pending`, `in_flight`, `delivered`, `dead`, `expired`, `evicted`, `purged`,
-        /// `transformed_away`, or a later daemon's.
+        /// The state in the daemon's words: `pending`, `in_flight`, `delivered`, `dead`, `expired`, `evicted`,
+        /// `purged`, `transformed_away`, or a later daemon's.
         public let state: String
-        /// When it ended, or was sent.
+        /// The time of its end, or of the last attempt.
         public let at: Timestamp?
-        /// How often it was sent, the last time included.
+        /// The number of attempts, with the last one.
         public let attempts: Int?
-        /// What its last attempt failed of.
+        /// The error of the last attempt.
         public let lastError: String?
-        /// How many of the dispatcher's events have to end before it.
+        /// The number of the dispatcher's events before it.
         public let ahead: Int?
-        /// The ids of the barriers that hold it.
+        /// The ids of the barriers that block it.
         public let blockedBy: [String]
         /// The number of its dead letter.
         public let letter: Int?
@@ -47,7 +47,7 @@ public struct ListedTrace: Sendable, Equatable {
         }
     }
 
-    /// Reads an entry of `event.trace`. What is missing is taken for unknown.
+    /// Reads an entry of `event.trace`. Missing members are unknown.
     public init(_ entry: DataObject) {
         id = entry.get(key: "id") ?? ""
         namespace = entry.get(key: "namespace")
@@ -59,7 +59,7 @@ public struct ListedTrace: Sendable, Equatable {
         }
     }
 
-    /// Reads the member `events` of a result; nil if there is none.
+    /// Reads the member `events` of a result. Returns nil if it is absent.
     public static func list(in result: DataObject) -> [ListedTrace]? {
         result.get(key: "events", as: [DataObject].self)?.map(ListedTrace.init)
     }

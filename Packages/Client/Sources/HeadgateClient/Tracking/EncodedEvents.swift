@@ -1,17 +1,17 @@
 import HeadgateData
 
 extension OutgoingEvent {
-    /// An event whose data is a value of the program's own.
+    /// Creates an event from a value of the program.
     /// - Parameters:
-    ///   - event: its name, not empty.
-    ///   - value: what there is to say about it; in JSON it must be an object.
-    ///   - coder: how the value becomes JSON.
-    ///   - id: by which it is told apart for ever; nil has the client make one.
+    ///   - event: the name, not empty.
+    ///   - value: the data, which must be an object in JSON.
+    ///   - coder: encodes the value.
+    ///   - id: identifies the event for ever; nil has the client generate one.
     ///   - key: events of one key are delivered in their order (Behaviour Q2).
-    ///   - time: when it happened, if that is not now.
-    ///   - dispatchers: the ids of the dispatchers that it is for; nil is for all that want it.
-    ///   - timeToLive: the time to live after the receipt.
-    /// - Throws: `EncodingError` where there is no such JSON (see `DataCoder`), or what the value throws.
+    ///   - time: the time of the event; nil is the time of its receipt.
+    ///   - dispatchers: the ids of the event's dispatchers; nil is all that take it.
+    ///   - timeToLive: the time after its receipt in which it is delivered.
+    /// - Throws: `EncodingError` if there is no such JSON (see `DataCoder`), or an error of the value.
     public init(
         _ event: String, _ value: some Encodable, by coder: DataCoder = DataCoder(), id: String? = nil,
         key: String? = nil, time: Timestamp? = nil, dispatchers: [String]? = nil, timeToLive: Duration? = nil
@@ -23,20 +23,20 @@ extension OutgoingEvent {
 }
 
 extension HeadgateClient {
-    /// Tracks an event whose data is a value of the program's own, and waits until the daemon has acknowledged it.
+    /// Tracks an event whose data is a value of the program, and waits until the daemon has acknowledged it.
     ///
-    /// The client's ``coder`` makes JSON of the value, before anything is sent.
+    /// The client's ``coder`` encodes the value before anything is sent.
     /// - Parameters:
-    ///   - event: its name, not empty.
-    ///   - value: what there is to say about it; in JSON it must be an object.
-    ///   - id: by which it is told apart for ever; nil has the client make one.
+    ///   - event: the name, not empty.
+    ///   - value: the data, which must be an object in JSON.
+    ///   - id: identifies the event for ever; nil has the client generate one.
     ///   - key: events of one key are delivered in their order (Behaviour Q2).
-    ///   - time: when it happened, if that is not now.
-    ///   - dispatchers: the ids of the dispatchers that it is for; nil is for all that want it.
-    ///   - timeToLive: the time to live after the receipt.
-    ///   - deadline: how long to wait; nil is for ever. The event may be stored later than that.
-    /// - Throws: `EncodingError`, or what the value throws, and then nothing was sent; else ``ClientError``, `refused`
-    ///   when the event was not stored.
+    ///   - time: the time of the event; nil is the time of its receipt.
+    ///   - dispatchers: the ids of the event's dispatchers; nil is all that take it.
+    ///   - timeToLive: the time after its receipt in which it is delivered.
+    ///   - deadline: the longest wait; nil waits for ever. The event may be stored later.
+    /// - Throws: `EncodingError` or an error of the value, and then nothing was sent; otherwise ``ClientError``,
+    ///   `refused` if the event was not stored.
     @discardableResult
     public nonisolated(nonsending) func track(
         _ event: String, _ value: some Encodable, id: String? = nil, key: String? = nil, time: Timestamp? = nil,
@@ -47,26 +47,26 @@ extension HeadgateClient {
         return try await track(tracked, deadline: deadline)
     }
 
-    /// Tracks events of one name each on its own, in their order, without waiting in between. The results are in the same
-    /// order; one that is refused does not hinder the others.
+    /// Tracks several events of one name, each on its own and in their order, without waiting in between. The results
+    /// are in the same order. A refused event does not affect the others.
     /// - Parameters:
-    ///   - event: the name of each.
-    ///   - values: the data of each, in this order.
-    ///   - deadline: how long to wait; nil is for ever. Events may be stored later than that.
-    /// - Throws: `EncodingError` or what a value throws; then nothing was sent.
+    ///   - event: the name of each event.
+    ///   - values: the data of each event.
+    ///   - deadline: the longest wait; nil waits for ever. Events may be stored later.
+    /// - Throws: `EncodingError` or an error of a value; then nothing was sent.
     public nonisolated(nonsending) func trackEach(
         _ event: String, _ values: [some Encodable], deadline: Duration? = nil
     ) async throws -> [Result<TrackReceipt, any Error>] {
         await trackEach(try values.map { try OutgoingEvent(event, $0, by: coder) }, deadline: deadline)
     }
 
-    /// Tracks events of one name all together: all are stored, or none. They go in one message, which the daemon bounds
-    /// (`max_line_bytes`).
+    /// Tracks several events of one name together: the daemon stores all or none. They go in one message, which the
+    /// daemon limits (`max_line_bytes`).
     /// - Parameters:
-    ///   - event: the name of each.
-    ///   - values: the data of each, in this order.
-    ///   - deadline: how long to wait; nil is for ever. The events may be stored later than that.
-    /// - Throws: `EncodingError` or what a value throws, and then nothing was sent; else ``ClientError``.
+    ///   - event: the name of each event.
+    ///   - values: the data of each event.
+    ///   - deadline: the longest wait; nil waits for ever. The events may be stored later.
+    /// - Throws: `EncodingError` or an error of a value, and then nothing was sent; otherwise ``ClientError``.
     @discardableResult
     public nonisolated(nonsending) func trackMany(
         _ event: String, _ values: [some Encodable], deadline: Duration? = nil

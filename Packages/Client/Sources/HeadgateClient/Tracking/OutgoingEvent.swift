@@ -1,22 +1,23 @@
 import HeadgateData
 import HeadgateWire
 
-/// An event to be tracked.
+/// An event to track.
 public struct OutgoingEvent: Sendable, Equatable {
-    /// Its name, not empty.
+    /// The name, not empty.
     public var event: String
-    /// What there is to say about it.
+    /// The event's data.
     public var data: DataObject
-    /// The id by which the event is told apart from all others, for ever; nil has the client make one. The daemon
-    /// stores an event of an id once (Behaviour Q7).
+    /// The id that identifies the event for ever; nil has the client generate one. The daemon stores an event of an
+    /// id once (Behaviour Q7).
     public var id: String?
-    /// Events of one key are delivered in their order, also where several batches are sent at once (Behaviour Q2).
+    /// The event's key. Events of one key are delivered in their order, even when several batches are in flight
+    /// (Behaviour Q2).
     public var key: String?
-    /// When it happened, if that is not now.
+    /// The time of the event; nil is the time of its receipt.
     public var time: Timestamp?
-    /// The ids of the dispatchers that it is for; nil is for all that want it.
+    /// The ids of the event's dispatchers; nil is all that take it.
     public var dispatchers: [String]?
-    /// How long after its receipt it is worth delivering, to the millisecond; nil is as long as the store keeps it.
+    /// The time after its receipt in which it is delivered, in whole milliseconds; nil is the store's own limit.
     public var timeToLive: Duration?
 
     public init(
@@ -32,7 +33,7 @@ public struct OutgoingEvent: Sendable, Equatable {
         self.timeToLive = timeToLive
     }
 
-    /// Writes it as the params of `track`.
+    /// Writes the event as the params of `track`.
     func write(into writer: inout JSONWriter, id: String) {
         writer.beginObject()
         writer.member("event", event)
@@ -46,22 +47,22 @@ public struct OutgoingEvent: Sendable, Equatable {
     }
 }
 
-/// An event that is there as JSON text, the params of `track`. It is sent as it is, with all its digits and in its
-/// order (Behaviour P6); whether its members make sense is for the daemon to say.
+/// An event as JSON text, the params of `track`. The client sends it as it is, with all digits and members in order
+/// (Behaviour P6). The daemon checks its members.
 public struct EventText: Sendable {
     private let json: [UInt8]
     private let hasID: Bool
     private let hasMembers: Bool
-    /// True if the text has an event's name, a string. A text without one is never an event.
+    /// True if the text has a name, which is a string. A text without one is never an event.
     public let hasName: Bool
-    /// The id that it gets when it has none; nil: one that is made.
+    /// The id for a text without one; nil has the client generate one.
     private var usualID: String?
 
-    /// Why a text is no event.
+    /// The reason why a text is no event.
     public enum Fault: Error, Sendable, Equatable {
         /// The text is not JSON that can be sent.
         case unreadable(JSONFault)
-        /// The text is JSON, but no object.
+        /// The text is JSON, but not an object.
         case noObject
     }
 
@@ -87,13 +88,13 @@ public struct EventText: Sendable {
         }
     }
 
-    /// Checks a text of one line, which gets this id if it has none of its own: for who sends it again after a restart.
+    /// Checks a text of one line, and gives it this id if it has none. The same id can be sent again after a restart.
     public init(_ line: [UInt8], id: String, scanner: JSONScanner) throws(Fault) {
         try self.init(line, scanner: scanner)
         usualID = id
     }
 
-    /// Writes it with the id that it has, else with its usual one, else with one that is made.
+    /// Writes the text with its own id, else with its usual id, else with a generated one.
     func write(into writer: inout JSONWriter, id: () -> String) {
         guard !hasID else { return writer.raw(json) }
         writer.raw(#"{"id":"#)

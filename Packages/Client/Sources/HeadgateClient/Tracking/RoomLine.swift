@@ -1,9 +1,9 @@
-/// The pending events for room, in the order in which they came. They become calls, and bytes, when it is their turn, so that
-/// an event that waits costs little more than its program already holds.
+/// The events that wait for room, in order. They are encoded when it is their turn. Until then they use little more
+/// memory than in their program.
 struct RoomLine {
     /// An event that waits.
     struct Entry {
-        /// When its caller stops waiting, in nanoseconds of the monotonic clock; nil for never.
+        /// The moment at which its caller stops waiting, in nanoseconds of the monotonic clock; nil for never.
         var deadline: Int64?
         /// Makes the call.
         let begin: () -> Void
@@ -21,14 +21,14 @@ struct RoomLine {
     }
 
     private var entries: [CallNumber: Entry] = [:]
-    /// The numbers of all entries in order, and of some that have left.
+    /// The numbers of all entries in order, with some numbers of removed entries.
     private var order: [CallNumber] = []
     private var first = 0
     private var deadlines = SortedLine<Deadline>()
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The first deadline of an entry.
+    /// The earliest deadline of an entry.
     var nextDeadline: Int64? { deadlines.first?.moment }
 
     mutating func append(_ entry: Entry, as number: CallNumber) {
@@ -37,7 +37,7 @@ struct RoomLine {
         if let deadline = entry.deadline { deadlines.insert(Deadline(moment: deadline, call: number)) }
     }
 
-    /// Takes out the entry whose turn it is.
+    /// Removes and returns the first entry, or nil if there is none.
     mutating func takeFirst() -> Entry? {
         while first < order.count {
             let number = order[first]
@@ -47,7 +47,7 @@ struct RoomLine {
         return nil
     }
 
-    /// Takes an entry out; nil if it has left.
+    /// Removes and returns an entry, or nil if it is gone.
     mutating func remove(_ number: CallNumber) -> Entry? {
         guard let entry = entries.removeValue(forKey: number) else { return nil }
         if let deadline = entry.deadline { deadlines.remove(Deadline(moment: deadline, call: number)) }
@@ -58,7 +58,7 @@ struct RoomLine {
         return entry
     }
 
-    /// Takes out the entries whose deadlines have passed, the first of them in front.
+    /// Removes and returns the entries whose deadlines have passed, in the order of their deadlines.
     mutating func takeLate(at now: Int64) -> [Entry] {
         var late: [Entry] = []
         while let deadline = deadlines.first, deadline.moment <= now {
@@ -67,7 +67,7 @@ struct RoomLine {
         return late
     }
 
-    /// Takes out all entries in order.
+    /// Removes and returns all entries in order.
     mutating func takeAll() -> [Entry] {
         var all: [Entry] = []
         while let entry = takeFirst() { all.append(entry) }

@@ -1,10 +1,10 @@
 import HeadgateData
 import HeadgateTransport
 
-/// Events that were handed over without waiting, until their answers come. Any thread adds to them; the client's thread takes
-/// them out in order.
+/// The events of ``HeadgateClient/trackSoon(_:)``, until their answers come. Any thread adds events; the client's
+/// thread removes them in order.
 final class SoonEvents: Sendable {
-    /// An event on its way to the client's thread.
+    /// An event for the client's thread.
     struct Event: Sendable {
         let id: String
         /// The params of `track`.
@@ -13,15 +13,15 @@ final class SoonEvents: Sendable {
 
     private struct State {
         var events: [Event] = []
-        /// The number of events that are not answered, those on their way to the client's thread included, and their bytes.
+        /// The number of events without an answer, and their bytes.
         var held = (count: 0, bytes: 0)
         var isClosed = false
         var ids = UUIDv7()
     }
 
-    /// What became of an event that was handed over.
+    /// The outcome of adding an event.
     enum Taking: Equatable {
-        /// The event is kept. The client's thread has to be told if it is the first that waits.
+        /// The event is kept. The caller must wake the client's thread if it is the first.
         case kept(isFirst: Bool)
         case refused(id: String, ClientError)
     }
@@ -29,12 +29,12 @@ final class SoonEvents: Sendable {
     private let state = Guarded(State())
     private let most: (count: Int, bytes: Int)
 
-    /// - Parameter most: how many events may be unanswered, and how many bytes they may have.
+    /// - Parameter most: the greatest number of unanswered events, and of their bytes.
     init(most: (count: Int, bytes: Int)) {
         self.most = most
     }
 
-    /// Takes an event over, if there is room for it. One event is always let through.
+    /// Adds an event if there is room. One event always has room.
     func put(_ event: OutgoingEvent, at now: Timestamp) -> Taking {
         let id = event.id ?? state.withLock { $0.ids.next(at: now) }
         var writer = JSONWriter(capacity: 256)
@@ -52,7 +52,7 @@ final class SoonEvents: Sendable {
         }
     }
 
-    /// Takes out the pending events for the client's thread.
+    /// Removes and returns the events for the client's thread.
     func take() -> [Event] {
         state.withLock { state in
             defer { state.events = [] }
@@ -60,7 +60,7 @@ final class SoonEvents: Sendable {
         }
     }
 
-    /// An event that was taken out is answered, or given up.
+    /// Notes that an event has its outcome.
     func settled(_ event: Event) {
         state.withLock { $0.held = ($0.held.count - 1, $0.held.bytes - event.json.count) }
     }
@@ -72,13 +72,13 @@ final class SoonEvents: Sendable {
 }
 
 extension HeadgateClient {
-    /// Tracks an event without waiting for anything: for loggers, and for code that is not asynchronous. From any thread.
+    /// Tracks an event without waiting, from any thread: for loggers, and for code that is not asynchronous.
     ///
-    /// Events keep the order in which one thread hands them over. They are in this process's memory until the daemon has
-    /// acknowledged them, so that ``drain(within:)`` or ``close(within:)`` belongs at the end of the program. An event that the
-    /// daemon refuses is told to ``ClientOptions/onDropped``.
-    /// - Returns: false if the event is dropped: as many events or bytes as the options allow are unanswered, or the client is
-    ///   closed.
+    /// The events of one thread keep their order. They are in this process's memory until the daemon has acknowledged
+    /// them, so call ``drain(within:)`` or ``close(within:)`` at the end of the program. ``ClientOptions/onDropped``
+    /// gets the events that the daemon refuses.
+    /// - Returns: false if the event is dropped: as many events or bytes as the options allow are unanswered, or the
+    ///   client is closed.
     @discardableResult
     public nonisolated func trackSoon(_ event: OutgoingEvent) -> Bool {
         switch soon.put(event, at: loop.wallNow) {
@@ -91,13 +91,13 @@ extension HeadgateClient {
         }
     }
 
-    /// Tracks an event without waiting for anything, as ``trackSoon(_:)`` does.
+    /// Tracks an event without waiting, as ``trackSoon(_:)`` does.
     @discardableResult
     public nonisolated func trackSoon(_ event: String, data: DataObject = [:], id: String? = nil) -> Bool {
         trackSoon(OutgoingEvent(event, data: data, id: id))
     }
 
-    /// Hands the events that were tracked without waiting to the connection.
+    /// Passes the events of ``trackSoon(_:)`` to the connection.
     func takeSoon() {
         for event in soon.take() {
             connection.track(params: event.json) { [soon, options] result in
@@ -107,9 +107,8 @@ extension HeadgateClient {
         }
     }
 
-    /// Waits until every event that was tracked so far is acknowledged, refused or given up: those of ``trackSoon(_:)``, and those
-    /// that other tasks wait for.
-    /// - Parameter limit: how long to wait at most.
+    /// Waits until every event that was tracked so far has its outcome, of ``trackSoon(_:)`` and of other tasks.
+    /// - Parameter limit: the longest wait.
     /// - Returns: the number of events that are not acknowledged yet.
     @discardableResult
     public func drain(within limit: Duration) async -> Int {
@@ -117,7 +116,7 @@ extension HeadgateClient {
         return connection.unsettledEvents
     }
 
-    /// - Parameter mostHandlers: the number of handlers that may still run in the end; nil is any.
+    /// - Parameter mostHandlers: the number of handlers that may still run; nil for any number.
     func drain(within limit: Duration, mostHandlers: Int?) async {
         takeSoon()
         await withCheckedContinuation { continuation in

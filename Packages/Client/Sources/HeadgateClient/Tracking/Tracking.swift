@@ -2,20 +2,21 @@ import HeadgateData
 import HeadgateWire
 
 extension HeadgateClient {
-    /// Tracks an event, and waits until the daemon has acknowledged it: it is stored then (Behaviour P1).
+    /// Tracks an event, and waits until the daemon has acknowledged it: the event is stored then (Behaviour P1).
     ///
-    /// Events that one task tracks one after the other keep their order. While the connection is lost the call waits.
+    /// The events that one task tracks one after the other keep their order. The call waits while the connection is
+    /// lost.
     /// - Parameters:
-    ///   - event: its name, not empty.
-    ///   - data: what there is to say about it.
-    ///   - id: by which it is told apart for ever; nil has the client make one.
+    ///   - event: the name, not empty.
+    ///   - data: the event's data.
+    ///   - id: identifies the event for ever; nil has the client generate one.
     ///   - key: events of one key are delivered in their order (Behaviour Q2).
-    ///   - time: when it happened, if that is not now.
-    ///   - dispatchers: the ids of the dispatchers that it is for; nil is for all that want it.
-    ///   - timeToLive: the time to live after the receipt.
-    ///   - deadline: how long to wait; nil is for ever. The event may be stored later than that.
-    /// - Throws: ``ClientError``; `refused` with the reason `queue_full`, `storage`, `event_too_large` … when the event was
-    ///   not stored.
+    ///   - time: the time of the event; nil is the time of its receipt.
+    ///   - dispatchers: the ids of the event's dispatchers; nil is all that take it.
+    ///   - timeToLive: the time after its receipt in which it is delivered.
+    ///   - deadline: the longest wait; nil waits for ever. The event may be stored later.
+    /// - Throws: ``ClientError``; `refused` with the reason `queue_full`, `storage`, `event_too_large` … if the event
+    ///   was not stored.
     @discardableResult
     public func track(
         _ event: String, data: DataObject = [:], id: String? = nil, key: String? = nil, time: Timestamp? = nil,
@@ -28,29 +29,29 @@ extension HeadgateClient {
 
     /// Tracks an event, and waits until the daemon has acknowledged it.
     /// - Parameters:
-    ///   - event: what is tracked.
-    ///   - deadline: how long to wait; nil is for ever. The event may be stored later than that.
+    ///   - event: the event.
+    ///   - deadline: the longest wait; nil waits for ever. The event may be stored later.
     @discardableResult
     public func track(_ event: OutgoingEvent, deadline: Duration? = nil) async throws -> TrackReceipt {
         try await ask(TrackReceipt.init) { $0.trackInTurn($1, event, deadline: deadline, $2) }
     }
 
-    /// Tracks events each on its own, in their order, without waiting in between. The results are in the same order;
-    /// one that is refused does not hinder the others.
+    /// Tracks several events, each on its own and in their order, without waiting in between. The results are in the
+    /// same order. A refused event does not affect the others.
     /// - Parameters:
-    ///   - events: what is tracked, in this order.
-    ///   - deadline: how long to wait; nil is for ever. Events may be stored later than that.
+    ///   - events: the events in their order.
+    ///   - deadline: the longest wait; nil waits for ever. Events may be stored later.
     public func trackEach(
         _ events: [OutgoingEvent], deadline: Duration? = nil
     ) async -> [Result<TrackReceipt, any Error>] {
         await askEach(events, TrackReceipt.init) { $0.trackInTurn($1, $2, deadline: deadline, $3) }
     }
 
-    /// Tracks events all together: all are stored, or none. They go in one message, which the daemon bounds
+    /// Tracks several events together: the daemon stores all or none. They go in one message, which the daemon limits
     /// (`max_line_bytes`).
     /// - Parameters:
-    ///   - events: what is tracked, in this order.
-    ///   - deadline: how long to wait; nil is for ever. The events may be stored later than that.
+    ///   - events: the events in their order.
+    ///   - deadline: the longest wait; nil waits for ever. The events may be stored later.
     @discardableResult
     public func trackMany(_ events: [OutgoingEvent], deadline: Duration? = nil) async throws -> TrackManyReceipt {
         try await ask(TrackManyReceipt.init) { $0.trackManyInTurn($1, events, deadline: deadline, $2) }
@@ -67,7 +68,7 @@ extension ClientConnection {
         return call
     }
 
-    /// Tracks an event that is there as text, in the order of the calls. Completed with the result of `track`; see
+    /// Tracks an event from its text, in the order of the calls. Completed with the result of `track`; see
     /// ``TrackReceipt``.
     @discardableResult
     public func track(_ event: EventText, deadline: Duration? = nil, _ completion: @escaping Completion) -> Call {
@@ -79,7 +80,7 @@ extension ClientConnection {
         return call
     }
 
-    /// Tracks an event whose params are JSON already.
+    /// Tracks an event from its encoded params.
     func track(params json: [UInt8], _ completion: @escaping Completion) {
         let call = reserve()
         let line = ClientConnection.line(call, "track") { $0.raw(json) }
@@ -133,17 +134,17 @@ extension ClientConnection {
     }
 }
 
-/// The daemon's acknowledgement of an event: it is stored with the configured durability (Behaviour P1), or there is
-/// nothing to be stored.
+/// The daemon's acknowledgement of an event. The event is stored with the configured durability (Behaviour P1), or no
+/// dispatcher takes it.
 public struct TrackReceipt: Sendable, Equatable {
     /// The event's id.
     public let id: String
-    /// Its place among all events of the daemon; nil if it is unrouted.
+    /// The event's number in the daemon's order of acceptance; nil if it is unrouted.
     public let sequenceNumber: UInt64?
-    /// Whether the daemon had the event already, so that it stored nothing (Behaviour Q7). That is a success: after a
-    /// connection broke it is how the client learns that its event had arrived.
+    /// True if the daemon had stored the id before, so it stored nothing (Behaviour Q7). That is a success: after a
+    /// lost connection the client learns in this way that its event had arrived.
     public let isDuplicate: Bool
-    /// Whether no dispatcher wants the event, so that it was not stored (Behaviour P3).
+    /// True if no dispatcher takes the event, so it was not stored (Behaviour P3).
     public let isUnrouted: Bool
 
     /// Reads the result of `track`; throws ``ClientError/badAnswer(_:)``.
@@ -156,17 +157,17 @@ public struct TrackReceipt: Sendable, Equatable {
     }
 }
 
-/// The daemon's acknowledgement of several events that it took together (Behaviour P1).
+/// The daemon's acknowledgement of several events together (Behaviour P1).
 public struct TrackManyReceipt: Sendable, Equatable {
-    /// The events' ids, in their order.
+    /// The events' ids in their order.
     public let ids: [String]
-    /// The lowest of the events' places among all events of the daemon; nil if all are unrouted.
+    /// The lowest number of the events; nil if all are unrouted.
     public let firstSequenceNumber: UInt64?
-    /// The highest of the events' places; nil if all are unrouted.
+    /// The highest number of the events; nil if all are unrouted.
     public let lastSequenceNumber: UInt64?
-    /// How many the daemon had already (Behaviour Q7).
+    /// The number of events that the daemon had stored before (Behaviour Q7).
     public let duplicates: Int
-    /// How many no dispatcher wants (Behaviour P3).
+    /// The number of events that no dispatcher takes (Behaviour P3).
     public let unrouted: Int
 
     /// Reads the result of `track_many`; throws ``ClientError/badAnswer(_:)``.

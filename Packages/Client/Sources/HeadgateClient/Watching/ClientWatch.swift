@@ -2,11 +2,10 @@ import HeadgateData
 import HeadgateWire
 
 extension ClientConnection {
-    /// Watches what happens in the daemon until the call is abandoned. When the connection is lost it is made again,
-    /// and the watch with it.
+    /// Watches the daemon until the call is abandoned, also on later connections.
     /// - Parameters:
-    ///   - topics: what to watch; nil is all there is, none is refused by the daemon.
-    ///   - tell: told on the loop, in order; `ended` comes once and last.
+    ///   - topics: the topics; nil is all. The daemon refuses an empty array.
+    ///   - tell: called on the loop, in order; `ended` comes once and last.
     /// - Returns: the call, for ``abandon(_:)``.
     @discardableResult
     public func watch(_ topics: [WatchTopic]? = nil, _ tell: @escaping (WatchNews) -> Void) -> Call {
@@ -37,8 +36,8 @@ extension ClientConnection {
     }
 
     /// - Parameters:
-    ///   - id: nil where the daemon has not answered yet.
-    ///   - watch: the call that asked for it.
+    ///   - id: the daemon's id; nil if the daemon has not answered yet.
+    ///   - watch: the call of the watch.
     private func endWatch(_ id: String?, _ watch: Call) {
         guard let id else {
             farewells.unwanted.insert(watch.number)
@@ -50,47 +49,46 @@ extension ClientConnection {
         begin(call, line, isRepeatable: false, deadline: nil) { [weak self] _ in self?.farewells.calls.remove(call) }
     }
 
-    /// The daemon has answered a call. It may be a watch that was abandoned meanwhile, which nobody else would end.
+    /// Ends a watch whose answer comes after it was abandoned.
     func takeUnwanted(_ number: CallNumber, _ result: JSONView) {
         guard farewells.unwanted.remove(number) != nil, let id = result.member("watch")?.string else { return }
         endWatch(id, Call(number: number))
     }
 
-    /// A notification has come: whose is it?
+    /// Passes a notification to its watch.
     func takeChange(_ params: JSONView?) {
         guard let params, let id = params.member("watch")?.string else { return }
         watches.first { $0.value.id == id }?.value.tell(.changed(params))
     }
 }
 
-/// Watches that were abandoned and that the daemon has still, on the present connection: with that they end in any case, and on the
-/// next one their ids may be those of others.
+/// The abandoned watches that the daemon still has on the present connection. They end with the connection. The
+/// daemon may use their ids again on the next one.
 struct WatchFarewells {
-    /// Those that the daemon has not answered yet.
+    /// The abandoned watches that the daemon has not answered yet.
     fileprivate var unwanted: Set<CallNumber> = []
-    /// What asks the daemon to end one.
+    /// The calls that end watches.
     fileprivate(set) var calls: Set<ClientConnection.Call> = []
 }
 
-/// A watch of this side.
+/// A watch of this client.
 struct ClientWatch {
-    /// The daemon's id for it on the present connection; nil while it does not watch.
+    /// The daemon's id on the present connection; nil while the daemon does not watch.
     fileprivate var id: String?
-    /// The caller, who is told what happens.
+    /// The caller.
     fileprivate let tell: (WatchNews) -> Void
 }
 
-/// What a watch tells (Protocol, `watch`; Behaviour B10).
+/// Reports of a watch (Protocol, `watch`; Behaviour B10).
 public enum WatchNews {
-    /// The daemon watches, for the first time or again. How things stand follows, topic by topic, as changes: what was
-    /// known before counts no more.
+    /// The daemon watches, for the first time or again. The complete state follows, topic by topic, as changes. It
+    /// replaces the earlier state.
     case began
-    /// The params of a notification `changed`. They are gone after the call: read them, or copy their
-    /// `item`.
+    /// The params of a notification `changed`. They are only valid during the call: read them, or copy their `item`.
     case changed(JSONView)
-    /// The connection is gone, for this reason. The next one is looked for, on which the watch begins again.
+    /// The connection is lost for this reason. The watch begins again on the next connection.
     case interrupted(ClientError)
-    /// Nothing more comes: the daemon refused, did not come back in time, or the connection was closed. After
-    /// `abandon` it is a `CancellationError`.
+    /// No more changes come: the daemon refused the watch, did not come back in time, or the connection was closed. A
+    /// `CancellationError` after `abandon`.
     case ended(any Error)
 }

@@ -1,12 +1,12 @@
 extension HeadgateClient {
-    /// What happens in the daemon, as it happens (Protocol, `watch`; Behaviour B10).
+    /// Watches the daemon's state (Protocol, `watch`; Behaviour B10).
     ///
     /// ```swift
     /// for try await update in client.watch([.dispatchers]) {
     ///     if case .dispatchers(let dispatchers, _) = update { show(dispatchers) }
     /// }
     /// ```
-    /// - Parameter topics: what to watch; nil is all there is, none is refused by the daemon.
+    /// - Parameter topics: the topics; nil is all. The daemon refuses an empty array.
     public nonisolated func watch(_ topics: [WatchTopic]? = nil) -> Watch {
         Watch(client: self, topics: topics)
     }
@@ -16,7 +16,7 @@ extension HeadgateClient {
         return WatchReader(of: self, connection.watch(topics) { inbox.take($0) }, inbox)
     }
 
-    /// The next update of a watch; nil when the task is cancelled.
+    /// Returns the next update of a watch, or nil if the task is cancelled.
     func nextUpdate(for reader: WatchReader) async throws -> WatchUpdate? {
         var wakes = reader.inbox.wakes.makeAsyncIterator()
         while true {
@@ -26,33 +26,32 @@ extension HeadgateClient {
     }
 }
 
-/// What happens in the daemon, as it happens: a sequence that ends when its task is cancelled, and never by itself
-/// (Protocol, `watch`; Behaviour B10).
+/// The changes of the daemon's state, as a sequence that ends when its task is cancelled (Protocol, `watch`;
+/// Behaviour B10).
 ///
-/// Each loop over it is a watch of its own, which begins with the loop and ends with it, here and at the daemon. When the
-/// connection is lost it says so, the connection is made again, and the watch with it.
+/// Each loop is a watch of its own, which begins and ends with the loop. After a lost connection the sequence has an
+/// update ``WatchUpdate/interrupted(_:)``, and the watch begins again on the next connection.
 ///
-/// Whoever reads slowly gets the latest state and no backlog: what has not been read is merged, topic by topic, so that
-/// nothing grows but with the number of dispatchers, barriers and clients. What was not read when the connection went is
-/// dropped, since it counts no more.
+/// A slow reader gets the latest state and no backlog. Unread updates of a topic are merged, so their number is
+/// bounded by the number of dispatchers, barriers and clients. Unread updates of a lost connection are dropped.
 ///
-/// A loop ends with a ``ClientError`` when the daemon refuses or does not come back in the time of the options, and with
-/// ``ClientError/closed`` when the client is closed.
+/// A loop ends with a ``ClientError`` if the daemon refuses the watch or does not come back in the time of the
+/// options, and with ``ClientError/closed`` if the client is closed.
 public struct Watch: AsyncSequence, Sendable {
-    /// What is told.
+    /// An update.
     public typealias Element = WatchUpdate
-    /// Why it ended.
+    /// The error that ends the sequence.
     public typealias Failure = any Error
 
     let client: HeadgateClient
     let topics: [WatchTopic]?
 
-    /// A watch that begins with the first ``Iterator/next()``.
+    /// Creates a watch, which begins with the first ``Iterator/next()``.
     public func makeAsyncIterator() -> Iterator {
         Iterator(client: client, topics: topics)
     }
 
-    /// One watch; it ends with its last copy.
+    /// One watch, which ends with its last copy.
     public struct Iterator: AsyncIteratorProtocol {
         private let client: HeadgateClient
         private let topics: [WatchTopic]?
@@ -64,7 +63,7 @@ public struct Watch: AsyncSequence, Sendable {
             self.topics = topics
         }
 
-        /// The next update; waits for it. Nil when the task is cancelled.
+        /// Waits for the next update. Returns nil if the task is cancelled.
         public mutating func next() async throws -> WatchUpdate? {
             guard !isOver, !Task.isCancelled else { return end() }
             do {
@@ -87,9 +86,9 @@ public struct Watch: AsyncSequence, Sendable {
     }
 }
 
-/// One watch of a task's. It ends when nobody holds it any more.
+/// The watch of a task. It ends when its last reference is gone.
 final class WatchReader: Sendable {
-    /// Where what is told waits to be read. It is touched on the client's actor only.
+    /// The updates that the task has not read. Only the client's actor uses them.
     let inbox: WatchInbox
     private let client: HeadgateClient
     private let call: ClientConnection.Call
@@ -105,11 +104,11 @@ final class WatchReader: Sendable {
     }
 }
 
-/// What a watch has to tell, and who waits for it.
-// Unchecked: it lives on the client's actor, but for the stream, which is safe by itself.
+/// The unread updates of a watch, and the signal to its reader.
+// Unchecked: only the client's actor uses it, except the stream, which is safe by itself.
 final class WatchInbox: @unchecked Sendable {
     var backlog = WatchBacklog()
-    /// Has an element when the backlog has; ends with the watch.
+    /// Has an element while the backlog has one. Ends with the watch.
     let wakes: AsyncThrowingStream<Void, any Error>
     private let wake: AsyncThrowingStream<Void, any Error>.Continuation
 

@@ -1,13 +1,13 @@
-/// What a watch has to tell and nobody has asked for yet: of each topic one update, into which those that come later
-/// are merged. So it is no longer than what there is to be told of, however slowly it is read.
+/// The unread updates of a watch: one for each topic, into which later updates are merged. So its size is bounded,
+/// however slowly it is read.
 struct WatchBacklog {
-    /// The updates in the order in which they are told; of each kind there is one at most.
+    /// The updates in order, at most one of each kind.
     private var updates: [WatchUpdate] = []
-    /// The dispatchers and barriers that the reader knows of. Of others that came and went unread nothing is told: they
-    /// would be ever more.
+    /// The dispatchers and barriers that the reader knows. The reader does not learn of others that came and went
+    /// unread, since their number has no bound.
     private var known: (dispatchers: Set<String>, barriers: Set<String>) = ([], [])
 
-    /// The next update; nil when there is none.
+    /// Removes and returns the next update, or nil if there is none.
     mutating func next() -> WatchUpdate? {
         guard !updates.isEmpty else { return nil }
         let update = updates.removeFirst()
@@ -15,10 +15,10 @@ struct WatchBacklog {
         return update
     }
 
-    /// Takes in something new.
+    /// Adds an update.
     mutating func add(_ update: WatchUpdate) {
         switch update {
-        // What is known by now counts no more, told or not.
+        // All earlier updates are out of date, read or not.
         case .interrupted: updates = [update]
         case .began: updates = updates.filter(\.isInterruption) + [update]
         default: merge(update)
@@ -34,7 +34,7 @@ struct WatchBacklog {
         updates.append(update)
     }
 
-    /// What was merged, without the end of what only the unread update has.
+    /// Returns the merged update without the removal of entries that only the unread update has.
     private func withoutUnread(_ merged: WatchUpdate, from unread: WatchUpdate) -> WatchUpdate {
         switch (merged, unread) {
         case (.dispatchers(let present, let removed), .dispatchers(let before, _)):
@@ -64,7 +64,7 @@ extension WatchUpdate {
         if case .interrupted = self { true } else { false }
     }
 
-    /// One update in place of this and a later one; nil when they are of different topics.
+    /// Merges this update with a later one. Returns nil if their topics differ.
     fileprivate func merged(with later: WatchUpdate) -> WatchUpdate? {
         switch (self, later) {
         case (.dispatchers(let old, let oldRemoved), .dispatchers(let new, let newRemoved)):
@@ -86,7 +86,7 @@ extension WatchUpdate {
     }
 }
 
-/// Entries by their ids, in their order, and the ids of those that are gone.
+/// Entries by id in order, and the ids of removed entries.
 private struct Entries<Entry> {
     private(set) var present: [Entry]
     private(set) var removed: [String]
@@ -98,7 +98,7 @@ private struct Entries<Entry> {
         self.id = id
     }
 
-    /// What the two say together. An entry of both is the later one, or what `join` makes of them.
+    /// Merges two sets of entries. An entry of both is the later one, or the result of `join`.
     func merged(with later: Entries, join: (Entry, Entry) -> Entry = { $1 }) -> Entries {
         let gone = Set(later.removed)
         var merged = self

@@ -1,36 +1,36 @@
 import HeadgateData
 import HeadgateWire
 
-/// What can be watched (Protocol, `watch`).
+/// A topic of a watch (Protocol, `watch`).
 public enum WatchTopic: String, CaseIterable, Sendable {
     /// The dispatchers, as `dispatcher.list` has them.
     case dispatchers
     /// The barriers, as `barrier.list` has them.
     case barriers
-    /// What becomes of events, counted by dispatcher.
+    /// The outcomes of events, counted by dispatcher.
     case outcomes
-    /// Who is connected.
+    /// The connected clients.
     case clients
 }
 
-/// What a ``Watch`` tells (Protocol, `watch`; Behaviour B10).
+/// An update of a ``Watch`` (Protocol, `watch`; Behaviour B10).
 public enum WatchUpdate: Sendable, Equatable {
-    /// The daemon watches, for the first time or again. How things stand follows, topic by topic: what was known before
-    /// counts no more.
+    /// The daemon watches, for the first time or again. The complete state follows, topic by topic, and replaces the
+    /// earlier state.
     case began
-    /// The connection is gone, for this reason. The next one is looked for, on which the watch begins again.
+    /// The connection is lost for this reason. The watch begins again on the next connection.
     case interrupted(ClientError)
-    /// Dispatchers as they are now; others are as they were. Those of these ids are gone.
+    /// The changed dispatchers, and the ids of removed ones.
     case dispatchers([ListedDispatcher], removed: [String])
-    /// Barriers as they are now; others are as they were. Those of these ids are gone.
+    /// The changed barriers, and the ids of removed ones.
     case barriers([ListedBarrier], removed: [String])
-    /// What became of events since it was told last, by dispatcher. What comes first after ``began`` counts from the
-    /// daemon's start.
+    /// The outcomes since the last update, by dispatcher. The first update after ``began`` counts from the daemon's
+    /// start.
     case outcomes([OutcomeCounts])
-    /// All who are connected.
+    /// All connected clients.
     case clients([ListedClient])
 
-    /// Reads the params of `changed`; nil when they are of a topic that this version does not know.
+    /// Reads the params of `changed`. Returns nil if this version does not know their topic.
     public init?(_ params: JSONView) {
         let params = DataObject(params)
         let removed: [String] = params.get(key: "removed") ?? []
@@ -44,24 +44,24 @@ public enum WatchUpdate: Sendable, Equatable {
     }
 }
 
-/// What became of a dispatcher's events (Protocol, `watch`, topic `outcomes`).
+/// The outcomes of a dispatcher's events (Protocol, `watch`, topic `outcomes`).
 public struct OutcomeCounts: Sendable, Equatable {
     /// The dispatcher's id.
     public let dispatcher: String
-    /// Events delivered.
+    /// The number of delivered events.
     public private(set) var delivered: Int
-    /// Attempts that failed and are made again.
+    /// The number of failed attempts that are repeated.
     public private(set) var retried: Int
-    /// Events dead-lettered.
+    /// The number of dead-lettered events.
     public private(set) var dead: Int
-    /// Events that were kept too long.
+    /// The number of events that were kept too long.
     public private(set) var expired: Int
-    /// Events that had to make room for newer ones.
+    /// The number of events that were removed to make room for newer ones.
     public private(set) var evicted: Int
-    /// What went wrong last; nil when the last attempt went well.
+    /// The last error; nil after a success.
     public private(set) var lastError: String?
 
-    /// Reads an entry of the notification. What is missing is taken for empty.
+    /// Reads an entry of the notification. Missing members are empty.
     public init(_ entry: DataObject) {
         func count(_ key: String) -> Int { entry.get(key: key) ?? 0 }
         dispatcher = entry.get(key: "dispatcher") ?? ""
@@ -73,9 +73,9 @@ public struct OutcomeCounts: Sendable, Equatable {
         lastError = entry.get(key: "last_error")
     }
 
-    /// Adds what has happened since; each notification tells only that.
+    /// Adds the counts of a later notification.
     public mutating func add(_ news: OutcomeCounts) {
-        // Whatever a peer counts, a sum that is too large is wrong and no more than that.
+        // A sum that overflows is wrong, but no reason to stop the program.
         delivered &+= news.delivered
         retried &+= news.retried
         dead &+= news.dead
@@ -84,7 +84,7 @@ public struct OutcomeCounts: Sendable, Equatable {
         lastError = news.lastError
     }
 
-    /// Reads the member `outcomes`; nil if there is none.
+    /// Reads the member `outcomes`. Returns nil if it is absent.
     public static func list(in params: DataObject) -> [OutcomeCounts]? {
         params.get(key: "outcomes", as: [DataObject].self)?.map(OutcomeCounts.init)
     }

@@ -5,9 +5,9 @@ import Synchronization
 
 /// The connection through which all loggers of a program track their records.
 ///
-/// It keeps as many records as the client's options allow, and drops records while there is no room (`buffer_full`), records that
-/// the daemon refuses (the reason of the error), and records that are logged while four others of the same task are being made
-/// (`nested`). The next record that can be tracked is preceded by an event `EVENT.dropped` with `count`, `reasons` and `since`.
+/// It keeps as many records as the client's options allow. It drops records while there is no room (`buffer_full`), and records
+/// that the daemon refuses (the reason of the error). It drops records that are logged while four others of the same task are
+/// being made (`nested`). An event `EVENT.dropped` with `count`, `reasons` and `since` comes before the next tracked record.
 public final class HeadgateLog: Sendable {
     private let client: HeadgateClient
     private let event: String
