@@ -39,14 +39,18 @@ let server: [Target] = [
     .part("CRE2", of: "Server", linking: "re2"),
     .part(
         "HeadgateStore", of: "Server",
-        ["CSQLite", "CDisk", "CXXHash", "CLZ4", "HeadgateCore", "HeadgateData", "HeadgateTransport"]),
+        ["CDisk", "CXXHash", "CLZ4", "HeadgateCore", "HeadgateData", "HeadgateTransport"]),
+    .part(
+        "HeadgateSQLiteStore", of: "Server",
+        ["CSQLite", "CXXHash", "HeadgateCore", "HeadgateData", "HeadgateTransport"]),
     .part(
         "HeadgateServer", of: "Server",
         [
-            "HeadgateStore", "CCurl", "CBuild", "CMemory", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CKafka",
-            "CUV", "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
+            "HeadgateStore", "HeadgateSQLiteStore", "CCurl", "CBuild", "CMemory", "CNetlink", "CCrypto", "CRE2", "CZstd",
+            "CNATS", "CKafka", "CUV", "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
         ]),
     .tests("HeadgateStoreTests", of: "Server", ["HeadgateStore", "HeadgateCoreTesting", "HeadgateSeeds"]),
+    .tests("HeadgateSQLiteStoreTests", of: "Server", ["HeadgateSQLiteStore", "HeadgateCoreTesting"]),
     .tests("HeadgateServerTests", of: "Server", ["HeadgateServer", "HeadgateCoreTesting", "HeadgateSeeds"]),
 ]
 
@@ -113,15 +117,15 @@ let tests: [Target] = [
     .testTarget(
         name: "ModulesTests",
         dependencies: [
-            "HeadgateData", "HeadgateCore", "HeadgateWire", "HeadgateTransport", "HeadgateStore", "HeadgateServer",
-            "HeadgateClient",
+            "HeadgateData", "HeadgateCore", "HeadgateWire", "HeadgateTransport", "HeadgateStore", "HeadgateSQLiteStore",
+            "HeadgateServer", "HeadgateClient",
         ],
         path: "Tests/Modules"),
     .testTarget(
         name: "SimulationTests",
         dependencies: [
             "HeadgateData", "HeadgateCore", "HeadgateCoreTesting", "HeadgateSeeds", "HeadgateWire",
-            "HeadgateTransport", "HeadgateStore", "HeadgateServer", "HeadgateClient",
+            "HeadgateTransport", "HeadgateStore", "HeadgateSQLiteStore", "HeadgateServer", "HeadgateClient",
         ],
         path: "Tests/Simulation", exclude: ["Package.swift", "Program", "Faults.txt"]),
     .target(name: "CFuzzSocket", path: "Tests/Fuzz/Sources/CFuzzSocket"),
@@ -151,7 +155,7 @@ let package = Package(
     ]
         + [
             "HeadgateData", "HeadgateCore", "HeadgateCoreTesting", "HeadgateWire", "HeadgateTransport",
-            "HeadgateStore", "HeadgateServer", "HeadgateClient", "HeadgateClientTesting",
+            "HeadgateStore", "HeadgateSQLiteStore", "HeadgateServer", "HeadgateClient", "HeadgateClientTesting",
         ].map { .library(name: $0, targets: [$0]) },
     targets: core + transport + server + client + console + programs + examples + tests,
     cxxLanguageStandard: .cxx17

@@ -5,6 +5,7 @@ let package = Package(
     name: "Server",
     products: [
         .library(name: "HeadgateStore", targets: ["HeadgateStore"]),
+        .library(name: "HeadgateSQLiteStore", targets: ["HeadgateSQLiteStore"]),
         .library(name: "HeadgateServer", targets: ["HeadgateServer"]),
     ],
     dependencies: [.package(path: "../Core"), .package(path: "../Transport")],
@@ -25,15 +26,22 @@ let package = Package(
         .target(
             name: "HeadgateStore",
             dependencies: [
-                "CSQLite", "CDisk", "CXXHash", "CLZ4", .product(name: "HeadgateCore", package: "Core"),
+                "CDisk", "CXXHash", "CLZ4", .product(name: "HeadgateCore", package: "Core"),
+                .product(name: "HeadgateData", package: "Core"),
+                .product(name: "HeadgateTransport", package: "Transport"),
+            ]),
+        .target(
+            name: "HeadgateSQLiteStore",
+            dependencies: [
+                "CSQLite", "CXXHash", .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "HeadgateTransport", package: "Transport"),
             ]),
         .target(
             name: "HeadgateServer",
             dependencies: [
-                "HeadgateStore", "CCurl", "CBuild", "CMemory", "CNetlink", "CCrypto", "CRE2", "CNATS", "CKafka",
-                "CZstd",
+                "HeadgateStore", "HeadgateSQLiteStore", "CCurl", "CBuild", "CMemory", "CNetlink", "CCrypto", "CRE2",
+                "CNATS", "CKafka", "CZstd",
                 .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "CUV", package: "Transport"),
@@ -45,6 +53,11 @@ let package = Package(
             dependencies: [
                 "HeadgateStore", .product(name: "HeadgateCoreTesting", package: "Core"),
                 .product(name: "HeadgateSeeds", package: "Core"),
+            ]),
+        .testTarget(
+            name: "HeadgateSQLiteStoreTests",
+            dependencies: [
+                "HeadgateSQLiteStore", .product(name: "HeadgateCoreTesting", package: "Core"),
             ]),
         .testTarget(
             name: "HeadgateServerTests",

@@ -21,6 +21,7 @@ let package = Package(
                 .product(name: "HeadgateWire", package: "Transport"),
                 .product(name: "HeadgateTransport", package: "Transport"),
                 .product(name: "HeadgateStore", package: "Server"),
+                .product(name: "HeadgateSQLiteStore", package: "Server"),
                 .product(name: "HeadgateServer", package: "Server"),
                 .product(name: "HeadgateClient", package: "Client"),
             ],

@@ -8,9 +8,9 @@ struct Verification {
     /// - Returns: the exit code, 0 if the data directory is undamaged.
     func run() -> Int32 {
         do {
-            let (lines, isSound) = try StoreVerification(directory: directory).run()
-            for line in lines { Terminal.print(line) }
-            return isSound ? 0 : 1
+            let report = try DirectoryVerification(directory: directory).run()
+            for line in report.lines(directory) { Terminal.print(line) }
+            return report.isSound ? 0 : 1
         } catch {
             Terminal.error("headgated: \(error.message)")
             return 1

@@ -40,7 +40,7 @@ struct LogRot {
                     all.append((frame, place, try? LogGroup.Pieces(content, frame.kind)))
                 }
             }
-            let telling = all.filter { !inLife || $0.frame.kind.holdsEvents }
+            let telling = all.filter { !inLife || $0.frame.kind == .group }
             let sure = header.use == .copy ? Int.max : telling.map(\.frame.certain).max() ?? 0
             frames = all.compactMap { found in
                 guard let pieces = found.pieces, pieces.isAlone, found.place < sure || found.place == all.last?.place

@@ -4,31 +4,22 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// Damages stored bytes, synced or not (Behaviour Q8), and models what may be lost.
+/// Bytes that rot where they lie, synced or not (Behaviour Q8), and the account of what may be lost by that.
 ///
-/// If a digit in an event's data is damaged, the checksum of the row reveals it: the events of that group are lost
-/// where they were still needed, and nothing else. If any bit anywhere may be damaged, SQLite may accept wrong data.
-/// Then the only promises are that the daemon starts, continues, and delivers no event that differs from the tracked
-/// one.
+/// Where a byte of a frame of events rots, these events are lost where they were still needed, and nothing else is. Where any bit
+/// anywhere rots, all that is promised is that the daemon starts, goes on, and gives nobody an event that is not what was tracked.
 final class Rot {
     enum Kind: CaseIterable {
-        /// Damage of a database: digits in event data, or any bits.
-        case records, anything
-        /// Damage of a log: frames with events only, or any bits.
-        case frames, log
-
-        /// The kind of store that is damaged.
-        var store: StoreKind { self == .frames || self == .log ? .log : .sqlite }
+        /// Only frames of events rot.
+        case frames
+        /// Any byte rots.
+        case anything
     }
 
     let kind: Kind
     private let record: Record
     /// The number of times that something was damaged.
     private(set) var strikes = 0
-    /// Damaged groups that were found, by their last event.
-    private var groups: Set<SequenceNumber> = []
-    /// The events of each group, with their routes.
-    private var contents: [SequenceNumber: [(number: SequenceNumber, route: RouteNumber)]] = [:]
     /// The data of each event. If power fails after the damage, an earlier event with the same number may be back.
     private var values: [SequenceNumber: [Content]] = [:]
     /// Events that may be lost.
@@ -46,17 +37,16 @@ final class Rot {
     }
 
     /// True if only the promises that always hold can be checked.
-    var isWild: Bool { (kind == .anything || kind == .log) && strikes > 0 }
+    var isWild: Bool { kind == .anything && strikes > 0 }
 
     // MARK: Rotting
 
     /// Damages something.
     func strike(_ platter: Platter, inLife: Bool = false) {
         switch kind {
-        case .records: strikeRecord(platter)
         case .frames: strikeFrame(platter, inLife)
-        case .anything, .log:
-            let paths = platter.names.keys.filter { $0.contains(kind == .log ? "/log/" : "events.db") }.sorted()
+        case .anything:
+            let paths = platter.names.keys.filter { $0.contains("/log/") }.sorted()
             guard !paths.isEmpty, let node = platter.names[record.pick(paths)], !node.bytes.isEmpty else { return }
             strikes += 1
             record.count(.anythingRotted)
@@ -67,27 +57,6 @@ final class Rot {
                 node.rot(at: record.number(0...most - 1), bit: UInt8(1 << record.number(0...7)))
             }
         }
-    }
-
-    /// Changes a digit in an event's data.
-    private func strikeRecord(_ platter: Platter) {
-        guard let node = platter.names[OtherVersions.path] else { return }
-        let places = Rot.places(of: Array(#"{"n":"#.utf8), in: node.bytes)
-        guard !places.isEmpty else { return }
-        strikes += 1
-        record.count(.recordRotted)
-        record.note("a digit rots")
-        node.rot(at: aimed(at: places, in: node.bytes), bit: 1)
-    }
-
-    /// Returns one of the places, at times one in an event that is still needed.
-    private func aimed(at places: [Int], in bytes: [UInt8]) -> Int {
-        let needed = values.keys.filter(isNeeded).sorted()
-        guard !needed.isEmpty, record.oneIn(2) else { return record.pick(places) }
-        let heads = Rot.places(of: Array(#""seq":\#(record.pick(needed)),"#.utf8), in: bytes)
-        // The data follows the event's header.
-        let behind = heads.compactMap { head in places.first { $0 > head } }
-        return record.pick(behind.isEmpty ? places : behind)
     }
 
     /// Changes a byte of a frame with events: one that later frames confirm as written, or the last of its file.
@@ -159,21 +128,10 @@ final class Rot {
         disk.mood.misreads = record.pick([10, 100])
     }
 
-    /// Returns the end of each occurrence of a pattern.
-    private static func places(of pattern: [UInt8], in bytes: [UInt8]) -> [Int] {
-        guard bytes.count > pattern.count else { return [] }
-        return bytes.withUnsafeBufferPointer { bytes in
-            (0..<bytes.count - pattern.count).filter { start in
-                bytes[start] == pattern[0] && pattern.indices.allSatisfy { bytes[start + $0] == pattern[$0] }
-            }.map { $0 + pattern.count }
-        }
-    }
-
-    // MARK: Damage of stored data
+    // MARK: What is stored
 
     func asked(_ group: AppendGroup) {
         gap.asked()
-        contents[group.chunk.lastSequenceNumber] = group.chunk.map { ($0.sequenceNumber, $0.route) }
         for event in group.chunk {
             // The damaged end of a log cannot be distinguished from a torn write, so its numbers are given again.
             if kind == .frames {
@@ -196,27 +154,9 @@ final class Rot {
         gap.asked(settled)
     }
 
-    /// Checks an opened store.
-    /// - Parameters:
-    ///   - rows: Stored groups that differ from what was written.
-    ///   - warnings: The daemon's warnings about its store.
-    /// - Returns: The events of damaged groups, including groups that the start has quarantined, since it counts their
-    ///   events.
-    func found(_ rows: [SequenceNumber], _ warnings: [String]) -> [(number: SequenceNumber, route: RouteNumber)] {
-        guard kind.store == .sqlite else {
-            found(warnings)
-            return []
-        }
-        let told = warnings.compactMap(Rot.group)
-        record.expect(told.count == warnings.count, "the store is not what it was: \(warnings)")
-        groups.formUnion(rows + told)
-        record.expect(groups.count <= strikes, "\(groups.sorted()) are damaged, and \(strikes) bytes were")
-        for group in rows + told { damaged.formUnion((contents[group] ?? []).map(\.number)) }
-        return Set(rows + told).sorted().flatMap { contents[$0] ?? [] }
-    }
-
-    /// Checks the warnings of a log. Only readable events are known, and damaged ones are not expected.
-    private func found(_ warnings: [String]) {
+    /// A store was opened. It is enough to know what can be read: what cannot is not waited for.
+    /// - Parameter warnings: what the daemon says of its store.
+    func found(_ warnings: [String]) {
         missing = 0
         let isTold = warnings.allSatisfy { $0.contains(" are damaged and left out") }
         record.expect(isTold && (warnings.isEmpty || strikes > 0), "the store is not what it was: \(warnings)")
@@ -230,14 +170,7 @@ final class Rot {
         return kind == .frames && number <= damaged.count
     }
 
-    /// Returns the group that a warning is about.
-    private static func group(_ warning: String) -> SequenceNumber? {
-        let (head, tail) = ("the group of events that ends with ", " was damaged and is put aside")
-        guard warning.hasPrefix(head), warning.hasSuffix(tail) else { return nil }
-        return SequenceNumber(warning.dropFirst(head.count).dropLast(tail.count))
-    }
-
-    // MARK: Damage of sent data
+    // MARK: What is sent
 
     /// Checks that every delivered event equals the tracked one.
     func sent(_ batch: Batch, to lane: String) {
@@ -260,7 +193,6 @@ final class Rot {
     ///   - spoilt: The number of them in damaged groups.
     func explains(_ lost: Int, counted: Int, putAside: Int, ofSpoilt spoilt: Int) -> Bool {
         if putAside > 0 { record.count(.damagedPutAside) }
-        // For a row it is known which events it had, and each dispatcher reports the missing ones.
         guard kind == .frames else { return lost == counted + putAside }
         // A lost event may have been dropped before it was missed, and by some dispatchers only.
         return counted <= lost + missing && lost <= counted + spoilt && putAside <= spoilt + missing

@@ -111,6 +111,25 @@ final class SQLiteDisk {
     }
 }
 
+extension SimulatedDisk {
+    /// Writes a file over itself, if there is one, and syncs it and its name, as the SQLite store does with its log.
+    /// - Returns: An `errno`, or 0.
+    @Sendable func rewrite(_ path: String) -> Int32 {
+        do throws(DiskFault) {
+            if exists(path) {
+                let file = try open(path, creating: false)
+                let bytes = try file.read(0..<(try file.size()))
+                try bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
+                try file.sync()
+            }
+            try syncDirectory("/data")
+            return 0
+        } catch {
+            return error.code
+        }
+    }
+}
+
 /// The state of a file opened by SQLite.
 private final class FileState {
     let file: any DiskFile

@@ -29,11 +29,6 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     private(set) var hasFailed = false
     /// The number of further changing calls until the daemon ends.
     var callsToLive: Int?
-    /// The number of further calls until the daemon ends, counted from the moment at which a move is complete.
-    var callsToLiveMoved: Int?
-    /// The number of syncs that succeed after the beginning of a move. All others fail until the move is complete.
-    var syncsOfMove: Int?
-    fileprivate var isMoving = false
     /// The number of further calls until a single call fails.
     var callsToFault: Int?
     fileprivate let record: Record
@@ -45,13 +40,14 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         self.record = record
     }
 
-    var sqliteName: String? { sqlite.name }
+    /// The name under which SQLite reaches this disk.
+    var sqliteName: String { sqlite.name }
 
     /// True if nothing can fail.
     var isWell: Bool {
         platter.room == nil && !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil
             && callsToFault == nil
-            && callsToLive == nil && !(isMoving && syncsOfMove != nil) && !isDown
+            && callsToLive == nil && !isDown
     }
 
     /// Ends the daemon.
@@ -61,13 +57,13 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     /// Runs `body` without any failure.
     func whileWell<Result>(_ body: () -> Result) -> Result {
-        let before = (mood, callsToFault, syncsOfMove)
-        defer { (mood, callsToFault, syncsOfMove) = before }
-        (mood, callsToFault, syncsOfMove) = (Mood(), nil, nil)
+        let before = (mood, callsToFault)
+        defer { (mood, callsToFault) = before }
+        (mood, callsToFault) = (Mood(), nil)
         return body()
     }
 
-    // MARK: Common steps of all calls
+    // MARK: What every call goes through
 
     /// - Throws: If the daemon has ended, or the call fails.
     fileprivate func begin(isChange: Bool = true) throws(DiskFault) {
@@ -93,12 +89,6 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         return left == 0
     }
 
-    fileprivate func isSyncFaultDue() -> Bool {
-        guard isMoving, let left = syncsOfMove else { return false }
-        syncsOfMove = max(0, left - 1)
-        return left == 0
-    }
-
     private func countDown() throws(DiskFault) {
         guard let left = callsToLive else { return }
         guard left == 0 else {
@@ -117,8 +107,6 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
         try begin(isChange: creating)
-        if creating, path.contains("/moved-to-"), let callsToLiveMoved { callsToLive = callsToLiveMoved }
-        if creating { isMoving = path.contains("/moving-to-") || isMoving && !path.contains("/moved-to-") }
         if platter.names[path] == nil {
             guard creating else { throw DiskFault(code: ENOENT) }
             guard !mood.isFull else { throw DiskFault(code: ENOSPC) }
@@ -156,7 +144,6 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         try begin()
         guard platter.names[path] != nil else { throw DiskFault(code: ENOENT) }
         record.detail("disk: removes \(path)")
-        if path.contains("/moving-to-") { isMoving = false }
         platter.name(path, nil)
     }
 
@@ -249,7 +236,7 @@ private final class SimulatedFile: DiskFile {
     private func sync(through changes: Int) throws(DiskFault) {
         try disk.begin()
         disk.syncs += 1
-        if disk.isSyncFaultDue() || disk.mood.failsToSync.map(disk.record.oneIn) == true {
+        if disk.mood.failsToSync.map(disk.record.oneIn) == true {
             disk.record.count(.syncFailed)
             node.syncInPart(disk.record)
             throw DiskFault(code: EIO)

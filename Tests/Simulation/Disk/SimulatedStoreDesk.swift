@@ -16,7 +16,7 @@ final class SimulatedStoreDesk: StoreDesk {
     private let options: DiskEventStore.Options
     private let disk: SimulatedDisk
     private let scheduler: SimulatedScheduler
-    private var engine: (any StoreEngine)?
+    private var engine: LogEngine?
     private var ring: @Sendable () -> Void = {}
     private var jobs: [StoreJob] = []
     private var outcomes: [StoreOutcome] = []
@@ -32,38 +32,23 @@ final class SimulatedStoreDesk: StoreDesk {
         (self.options, self.disk, self.scheduler, self.record) = (options, disk, scheduler, record)
     }
 
-    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoreContent {
-        let before = options.disk.exists(OtherVersions.path) ? StoreKind.sqlite : .log
-        let isAsked = before == options.kind || isEmpty
-        if isMoving { record.count(.moveInterrupted) }
+    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState {
         let opened = try options.open()
-        if !isAsked { record.count(opened.kind == options.kind ? .storeMoved : .moveGivenUp) }
         engine = opened.engine
-        if isAsked { checkFiles() }
+        checkFiles()
         self.ring = ring
         opened.report(tell)
-        return opened.content
+        return opened.state
     }
 
     /// Checks that a start leaves no file that the log does not need, unless a call of the disk failed.
     private func checkFiles() {
-        guard let log = (engine as? LogEngine)?.log, !disk.hasFailed, !disk.isDown else { return }
+        guard let log = engine?.log, !disk.hasFailed, !disk.isDown else { return }
         let used = log.segments.map(\.file) + log.state.ids.files.map(\.file)
         let names = disk.whileWell { try? disk.list(options.logDirectory) } ?? []
         let stray = Set(names.filter { $0.hasSuffix(".log") }.map { options.logDirectory + "/" + $0 })
             .subtracting(used.map { log.files.path($0.number) })
         record.expect(stray.isEmpty, "a start leaves \(stray.sorted())")
-    }
-
-    /// True if the last start was moving the store.
-    private var isMoving: Bool {
-        StoreKind.allCases.contains { kind in
-            ["moving", "moved"].contains { options.disk.exists("/data/\($0)-to-\(kind.rawValue)") }
-        }
-    }
-
-    private var isEmpty: Bool {
-        !options.disk.exists(OtherVersions.path) && (try? options.disk.list(options.logDirectory))?.isEmpty != false
     }
 
     func put(_ job: StoreJob) {
@@ -81,7 +66,7 @@ final class SimulatedStoreDesk: StoreDesk {
     var hasWork: Bool { !isHeld && !isSyncing && (!jobs.isEmpty || engine?.hasChores == true) }
 
     /// True if segments are being copied.
-    var isCopying: Bool { (engine as? LogEngine)?.isCopying == true }
+    var isCopying: Bool { engine?.isCopying == true }
 
     /// True if a sync is in progress.
     var isSyncing: Bool { busyUntil.map { scheduler.now < $0 } ?? false }
@@ -114,8 +99,8 @@ final class SimulatedStoreDesk: StoreDesk {
         let turn = jobs
         jobs = []
         (hasBegunSegment, hasGivenUpSegments, hasPutAside) = (false, false, false)
-        let before = (engine as? LogEngine)?.counts
-        defer { if let before, let after = (engine as? LogEngine)?.counts { watch(before, after) } }
+        let before = engine.counts
+        defer { if let after = self.engine?.counts { watch(before, after) } }
         let (begin, syncs) = (scheduler.now, disk.syncs)
         let moment = { [disk, syncTime] in begin + syncTime * (disk.syncs - syncs) }
         let report = { [self] in tell($0, at: moment()) }
@@ -130,7 +115,7 @@ final class SimulatedStoreDesk: StoreDesk {
     /// Carries out jobs as the store's thread does, or as the loop's thread, which leaves longer work to the other.
     /// - Returns: True if the store continues.
     private func carryOut(
-        _ jobs: [StoreJob], _ engine: any StoreEngine, _ report: ([StoreOutcome]) -> Void
+        _ jobs: [StoreJob], _ engine: LogEngine, _ report: ([StoreOutcome]) -> Void
     ) -> Bool {
         if engine.writesAtOnce, !jobs.isEmpty, jobs.allSatisfy(\.isChange), record.oneIn(2) {
             guard !engine.carryOutAtOnce(jobs, report: report) else {
@@ -151,40 +136,16 @@ final class SimulatedStoreDesk: StoreDesk {
         if after.recovered > before.recovered { record.count(.logRecovered) }
     }
 
-    /// Returns every readable group, and those that differ from what was written, without moving them.
-    func readAll() -> (chunks: [Chunk], damaged: [SequenceNumber]) {
-        if let log = engine as? LogEngine { return (readAll(of: log), []) }
-        guard let database = engine as? StoreDatabase else { return (readOn(), []) }
-        var (chunks, damaged): ([Chunk], [SequenceNumber]) = ([], [])
-        try? database.connection.query("SELECT \(ChunkRow.columns) FROM chunks ORDER BY last_seq") {
-            (row) throws(SQLiteError) in
-            let row = ChunkRow(row)
-            let chunk = Chunk(bytes: Array(row.records), lastSequenceNumber: row.last)
-            if row.isSound { chunks.append(chunk) } else { damaged.append(row.last) }
-            return true
-        }
-        return (chunks, damaged)
-    }
-
-    /// Returns the intact groups of a log. It does not use the log's own read, which would quarantine the others.
-    private func readAll(of engine: LogEngine) -> [Chunk] {
+    /// Every group that is sound. The log is not asked to read, since it would put aside those that are not.
+    func readAll() -> [Chunk] {
         var chunks: [Chunk] = []
-        for segment in engine.log.segments {
+        for segment in engine?.log.segments ?? [] {
             for block in segment.index.blocks {
                 try? segment.visitGroups(block) { group in
                     if group.records.isPacked { record.count(.unpacked) }
                     if let chunk = group.chunk { chunks.append(chunk) }
                 }
             }
-        }
-        return chunks
-    }
-
-    private func readOn() -> [Chunk] {
-        var (chunks, place): ([Chunk], SequenceNumber) = ([], 0)
-        while let chunk = try? engine?.read(after: place).get() {
-            chunks.append(chunk)
-            place = chunk.lastSequenceNumber
         }
         return chunks
     }

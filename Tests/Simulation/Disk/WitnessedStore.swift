@@ -15,16 +15,14 @@ final class WitnessedStore: EventStore {
     private var waiting: [Int: Any] = [:]
     private var asked = 0
     /// Called with the contents of an opened store.
-    private let opened: (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
+    private let opened: (StoredState, [Chunk], [StoredLetter]) -> Void
 
     init(
-        _ disk: SimulatedDisk, _ kind: StoreKind, _ scene: Scene, _ scheduler: SimulatedScheduler, _ ledger: Ledger,
-        opened: @escaping (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
+        _ disk: SimulatedDisk, _ scene: Scene, _ scheduler: SimulatedScheduler, _ ledger: Ledger,
+        opened: @escaping (StoredState, [Chunk], [StoredLetter]) -> Void
     ) {
         var options = DiskEventStore.Options(directory: "/data", durability: scene.durability)
         options.disk = disk
-        options.kind = kind
-        options.logVersion = ledger.record.pick([.words, .xxh3, .newest, .newest])
         options.leastPacked = ledger.record.pick([1, 400, 4_096])
         (options.segmentSize, options.blockSize, options.mostUnfiledIDBytes) = (scene.segmentSize, 512, 512)
         if let room = scene.diskRoom { options.leastSegmentSize = room.leastSegmentSize }
@@ -34,7 +32,7 @@ final class WitnessedStore: EventStore {
         self.ledger = ledger
         self.opened = opened
         desk = SimulatedStoreDesk(options: options, disk, scheduler, ledger.record)
-        store = DiskEventStore(desk: desk, kind: kind) { door.scheduler.submit($0) }
+        store = DiskEventStore(desk: desk) { door.scheduler.submit($0) }
     }
 
     var kind: String { store.kind }
@@ -48,13 +46,10 @@ final class WitnessedStore: EventStore {
         // A call whose failure the store ignores may have ended the daemon.
         guard !disk.isDown else {
             // What the store has quarantined before is gone, though it was not reported.
-            _ = ledger.rot?.found([], state.warnings)
+            ledger.rot?.found(state.warnings)
             throw .failed("the daemon is gone")
         }
-        var told = state
-        // A move that the disk prevents is no damage.
-        told.warnings.removeAll { $0.hasPrefix("the event store stays ") }
-        disk.whileWell { opened(told, desk.readAll(), desk.readAllLetters()) }
+        disk.whileWell { opened(state, desk.readAll(), desk.readAllLetters()) }
         return state
     }
 

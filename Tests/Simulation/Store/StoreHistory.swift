@@ -13,8 +13,6 @@ final class StoreHistory {
     private let platter = Platter()
     private let durability: Durability
     private let segmentSize: Int
-    /// True if a start may request another kind of store.
-    private let changesKind: Bool
     /// The size of a small disk, or nil if it is unlimited.
     private let room: DiskRoom?
     private var disk: SimulatedDisk
@@ -32,7 +30,6 @@ final class StoreHistory {
         durability = record.oneIn(3) ? .normal : .full
         room = record.oneIn(4) ? DiskRoom(record) : nil
         segmentSize = room?.segmentSize ?? record.pick([1, 2, 4, 16]) << 10
-        changesKind = room == nil && record.oneIn(6)
         platter.room = room?.bytes
         disk = SimulatedDisk(platter, record)
         desk = SimulatedStoreDesk(options: StoreOptions(directory: "/data"), disk, SimulatedScheduler(), record)
@@ -50,7 +47,7 @@ final class StoreHistory {
         if let violation = record.violation { throw violation }
     }
 
-    // MARK: Restarts
+    // MARK: Lives
 
     private func start(isWell: Bool) {
         isOver = false
@@ -58,8 +55,6 @@ final class StoreHistory {
         if !isWell { trouble() }
         var options = StoreOptions(directory: "/data", durability: durability)
         options.disk = disk
-        if changesKind { options.kind = record.pick([.log, .log, .sqlite]) }
-        options.logVersion = record.pick([.words, .xxh3, .newest, .newest])
         options.leastPacked = record.pick([1, 400, 4_096])
         (options.segmentSize, options.blockSize, options.mostUnfiledIDBytes) = (segmentSize, 512, 256)
         options.leastSegmentSize = room?.leastSegmentSize ?? segmentSize
@@ -67,13 +62,10 @@ final class StoreHistory {
         options.wall = { Timestamp(milliseconds: 0) }
         desk = SimulatedStoreDesk(options: options, disk, scheduler, record)
         do throws(StoreFault) {
-            let content = try desk.open {}
+            let state = try desk.open {}
             guard !disk.isDown else { return }
             isOpen = true
-            var state = content.state
-            // A move that the disk prevents is no damage.
-            state.warnings.removeAll { $0.hasPrefix("the event store stays ") }
-            let (chunks, letters) = disk.whileWell { (desk.readAll().chunks, desk.readAllLetters()) }
+            let (chunks, letters) = disk.whileWell { (desk.readAll(), desk.readAllLetters()) }
             record.note(
                 "started: \(state.lastSequenceNumber) is the last, dispatchers \(state.dispatchers.map(\.number).sorted()), "
                     + "\(letters.count) letters")
@@ -194,7 +186,7 @@ final class StoreHistory {
         (isOpen, isOver) = (false, true)
     }
 
-    // MARK: End of the run
+    // MARK: Coming to rest
 
     /// Ends the history without further failures: settles all events, appends others, and checks the contents after a
     /// start.

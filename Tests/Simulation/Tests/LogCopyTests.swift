@@ -74,7 +74,7 @@ private final class LogCopyScene {
     private(set) var disk: SimulatedDisk
     private let platter = Platter()
     private let record = Record(seed: Seed(1))
-    private var engine: (any StoreEngine)?
+    private var engine: LogEngine?
     private var last: SequenceNumber = 0
 
     init() throws {
@@ -96,7 +96,7 @@ private final class LogCopyScene {
     private func open() throws {
         var options = DiskEventStore.Options(directory: "/data")
         options.disk = disk
-        (options.kind, options.segmentSize, options.blockSize) = (.log, 4 << 10, 512)
+        (options.segmentSize, options.blockSize) = (4 << 10, 512)
         engine = try options.open().engine
     }
 
@@ -165,7 +165,7 @@ private final class LogCopyScene {
     var quarantined: Int { engine?.takeQuarantined() ?? 0 }
 
     /// The number of segments replaced by a copy.
-    var copied: Int { (engine as? LogEngine)?.counts.copied ?? 0 }
+    var copied: Int { engine?.counts.copied ?? 0 }
 
     /// Returns the readable events of the dispatcher that needs some.
     func needed() -> [SequenceNumber] {

@@ -4,7 +4,7 @@ import HeadgateSeeds
 import Testing
 
 @testable import HeadgateCore
-@testable import HeadgateServer
+@testable import HeadgateSQLiteStore
 @testable import HeadgateStore
 
 /// A store on a simulated disk, whose daemon is killed and whose machine loses power.
@@ -12,8 +12,8 @@ import Testing
 struct PowerTests {
     private static let seeds = (1...20 as ClosedRange<UInt64>).map { Seed($0) }
 
-    @Test("Q5: acknowledged events survive after a failed sync", arguments: PowerTests.seeds, StoreKind.allCases)
-    func failedSync(_ seed: Seed, _ kind: StoreKind) throws {
+    @Test("Q5: acknowledged events survive after a failed sync", arguments: PowerTests.seeds, PoweredKind.allCases)
+    func failedSync(_ seed: Seed, _ kind: PoweredKind) throws {
         let scene = PowerScene(seed, kind)
         try scene.open()
         #expect(scene.append(1) == nil)
@@ -29,8 +29,8 @@ struct PowerTests {
 
     @Test(
         "Q5: acknowledged events survive after data that an earlier process could not sync",
-        arguments: PowerTests.seeds, StoreKind.allCases)
-    func failedSyncBeforeAKill(_ seed: Seed, _ kind: StoreKind) throws {
+        arguments: PowerTests.seeds, PoweredKind.allCases)
+    func failedSyncBeforeAKill(_ seed: Seed, _ kind: PoweredKind) throws {
         let scene = PowerScene(seed, kind)
         try scene.open()
         #expect(scene.append(1) == nil)
@@ -45,8 +45,8 @@ struct PowerTests {
 
     @Test(
         "Q5, Q7: events found at a start are safe from then on, since a repeat is a duplicate",
-        arguments: PowerTests.seeds, StoreKind.allCases)
-    func foundAfterAKill(_ seed: Seed, _ kind: StoreKind) throws {
+        arguments: PowerTests.seeds, PoweredKind.allCases)
+    func foundAfterAKill(_ seed: Seed, _ kind: PoweredKind) throws {
         let scene = PowerScene(seed, kind)
         try scene.open()
         #expect(scene.append(1) == nil)
@@ -60,8 +60,8 @@ struct PowerTests {
 
     @Test(
         "Q5: acknowledged events survive a first start that ended between any two of its calls", arguments: 0...60,
-        StoreKind.allCases)
-    func killedInTheFirstStart(_ calls: Int, _ kind: StoreKind) throws {
+        PoweredKind.allCases)
+    func killedInTheFirstStart(_ calls: Int, _ kind: PoweredKind) throws {
         let scene = PowerScene(Seed(UInt64(calls)), kind)
         scene.disk.callsToLive = calls
         _ = try? scene.open()
@@ -74,8 +74,8 @@ struct PowerTests {
 
     @Test(
         "Q8: events that temporarily cannot be read are neither damaged nor dropped", arguments: PowerTests.seeds,
-        StoreKind.allCases)
-    func unreadable(_ seed: Seed, _ kind: StoreKind) throws {
+        PoweredKind.allCases)
+    func unreadable(_ seed: Seed, _ kind: PoweredKind) throws {
         let scene = PowerScene(seed, kind)
         try scene.open()
         for number: SequenceNumber in 1...3 { #expect(scene.append(number) == nil) }
@@ -89,15 +89,18 @@ struct PowerTests {
     }
 }
 
+/// The store that loses its power.
+enum PoweredKind: CaseIterable { case log, sqlite }
+
 /// A store on a disk, without a daemon.
 private final class PowerScene {
     private let record: Record
     private let platter = Platter()
     private(set) var disk: SimulatedDisk
-    private let kind: StoreKind
-    private var engine: (any StoreEngine)?
+    private let kind: PoweredKind
+    private var engine: (any PoweredEngine)?
 
-    init(_ seed: Seed, _ kind: StoreKind) {
+    init(_ seed: Seed, _ kind: PoweredKind) {
         self.kind = kind
         record = Record(seed: seed)
         disk = SimulatedDisk(platter, record)
@@ -106,19 +109,30 @@ private final class PowerScene {
     /// - Returns: The numbers of the stored events.
     @discardableResult
     func open() throws -> [SequenceNumber] {
-        var options = DiskEventStore.Options(directory: "/data")
-        options.disk = disk
-        (options.kind, options.segmentSize) = (kind, 4 << 10)
-        let opened = try options.open()
-        let engine = opened.engine
+        let (engine, state) = try kind == .log ? openLog() : openDatabase()
         self.engine = engine
-        #expect(opened.state.warnings == [])
+        #expect(state.warnings == [])
         var (numbers, place): ([SequenceNumber], SequenceNumber) = ([], 0)
         while let chunk = try engine.read(after: place).get() {
             numbers += chunk.map(\.sequenceNumber)
             place = chunk.lastSequenceNumber
         }
         return numbers
+    }
+
+    private func openLog() throws -> (any PoweredEngine, StoredState) {
+        var options = DiskEventStore.Options(directory: "/data")
+        (options.disk, options.segmentSize) = (disk, 4 << 10)
+        let opened = try options.open()
+        return (opened.engine, opened.state)
+    }
+
+    private func openDatabase() throws -> (any PoweredEngine, StoredState) {
+        try disk.makeDirectory("/data")
+        var options = SQLiteEventStore.Options(path: "/data/events.db")
+        options.fileSystem = disk.sqliteName
+        options.rewriteLog = disk.rewrite
+        return try SQLiteOpening(options: options).run()
     }
 
     func append(_ number: SequenceNumber) -> StoreFault? {
@@ -131,20 +145,12 @@ private final class PowerScene {
             chunk: Chunk(bytes: writer.take(), lastSequenceNumber: number),
             tallies: [1: Tally(events: 1, bytes: bytes)],
             ages: GroupAges(), newRoutes: [:], recentIDs: nil)
-        return carryOut(.append(group))
+        return engine?.append(group)
     }
 
-    /// Writes a change, which is not synced.
+    /// Changes something, which a log does not sync.
     func write() {
-        _ = carryOut(.write([.keep("name", [1])]))
-    }
-
-    private func carryOut(_ job: StoreJob) -> StoreFault? {
-        var fault: StoreFault?
-        _ = engine?.turn([job]) { outcomes in
-            for case .done(let outcome) in outcomes { fault = outcome }
-        }
-        return fault
+        engine?.write([.keep("name", [1])])
     }
 
     func kill() {
@@ -159,4 +165,29 @@ private final class PowerScene {
         platter.losePower(record)
         disk = SimulatedDisk(platter, record)
     }
+}
+
+/// A store's own part, as its thread has it.
+private protocol PoweredEngine {
+    func read(after number: SequenceNumber) -> Result<Chunk?, StoreFault>
+    func append(_ group: AppendGroup) -> StoreFault?
+    func write(_ changes: [StoreChange])
+}
+
+extension LogEngine: PoweredEngine {
+    func append(_ group: AppendGroup) -> StoreFault? {
+        var fault: StoreFault?
+        _ = turn([.append(group)]) { outcomes in
+            for case .done(let outcome) in outcomes { fault = outcome }
+        }
+        return fault
+    }
+
+    func write(_ changes: [StoreChange]) { _ = turn([.write(changes)]) { _ in } }
+}
+
+extension SQLiteTables: PoweredEngine {
+    func append(_ group: AppendGroup) -> StoreFault? { commit([.append(group)])[0] }
+
+    func write(_ changes: [StoreChange]) { _ = commit([.write(changes)]) }
 }

@@ -46,7 +46,7 @@ final class Ledger {
     /// True if there may have been a time without dispatchers in this life.
     var mayBeUnrouted: Bool { rules != nil || lane("a").isPatchy && lane("b").isPatchy }
 
-    // MARK: Store operations
+    // MARK: What the store is asked
 
     func note(_ changes: [StoreChange]) {
         for change in changes {
@@ -95,16 +95,16 @@ final class Ledger {
         Set((routes[route] ?? []).compactMap { ids[$0] })
     }
 
-    // MARK: Restarts
+    // MARK: Lives
 
-    /// Checks an opened store: it must have everything that it should, and nothing else.
+    /// A store was opened: it must have all that it should, and nothing else.
     /// - Parameters:
-    ///   - found: Every readable group, and the damaged ones.
-    ///   - table: Every dead letter.
-    ///   - lost: The number of expired and evicted events in the previous life, by dispatcher.
-    ///   - isLax: True if the newest contents may be lost.
+    ///   - found: every group that it can read.
+    ///   - table: every dead letter.
+    ///   - lost: by dispatcher, how many events were let go of in the life before.
+    ///   - isLax: whether less is promised: the newest may be gone.
     func reopened(
-        _ state: StoredState, _ found: (chunks: [Chunk], damaged: [SequenceNumber]), _ table: [StoredLetter],
+        _ state: StoredState, _ found: [Chunk], _ table: [StoredLetter],
         lost: [String: Int], after end: LifeEnd,
         isLax: Bool
     ) {
@@ -112,11 +112,9 @@ final class Ledger {
         for dispatcher in state.dispatchers { ids[dispatcher.number] = dispatcher.id }
         orphans?.opened(state.dispatchers, isCertain: end == .stopped && !isLax, isLax: isLax)
         let dead = dead
-        let spoilt = rot?.found(found.damaged, state.warnings)
+        rot?.found(state.warnings)
         record.expect(rot != nil || state.warnings == [], "the store is not what it was: \(state.warnings)")
-        record.expect(rot != nil || found.damaged == [], "\(found.damaged) are not what was written")
-        let sound = found.chunks.flatMap { chunk in chunk.map { (number: $0.sequenceNumber, route: $0.route) } }
-        let events = sound + (spoilt ?? [])
+        let events = found.flatMap { chunk in chunk.map { (number: $0.sequenceNumber, route: $0.route) } }
         for (id, lane) in lanes.sorted(by: { $0.key < $1.key }) {
             let dispatcher = state.dispatchers.first { $0.id == id }
             let mine = events.filter { event in

@@ -4,7 +4,6 @@ import HeadgateSeeds
 enum Situation: String, CaseIterable {
     case duplicate, cutLine, garbage, lineTooLong, batch, halfClosed, lostClient
     case tooManyConnections, slowReader, pausedReading, groupFull
-    case storeMoved, moveInterrupted, moveGivenUp, moveTroubled
     case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered, copyAmbushed
     case writtenAtOnce, syncedAhead, storeHeld, diskFilled, diedFull, diedBeforeLetters, refusedByFullDisk
     case queueFull, ioError, syncFailed
@@ -28,7 +27,7 @@ enum Situation: String, CaseIterable {
     case watcherKnows, watcherSlow, watcherLost, watchEnded, watchRefused, removalTold
     case triedForLong, triedTooLong
     case orphanGivenUp, fileRead, fileRefused
-    case recordRotted, anythingRotted, damagedPutAside, olderTaken, newerRefused
+    case anythingRotted, damagedPutAside
     case frameRotted, lastFrameRotted, frameLeftOut, misread, gapAmbushed, unpacked
     case writeAmbushed, forgettingAmbushed, settingsKept, settingsNotKept
     case keyUsed, keyRefused, keyRefusedAgain, boardPut, boardTaken
@@ -38,7 +37,7 @@ enum Situation: String, CaseIterable {
     static let ofStores: [Situation] = [
         .segmentBegun, .segmentForgotten, .segmentCopied, .logRecovered, .writtenAtOnce, .syncedAhead, .diskFilled,
         .ioError, .syncFailed, .killed, .powerLost, .startFailed, .stoppedInOrder, .unansweredKept, .unpacked,
-        .lettersListed, .lettersPurged, .requeued, .storeMoved, .moveInterrupted, .moveGivenUp,
+        .lettersListed, .lettersPurged, .requeued,
     ]
 }
 

@@ -14,9 +14,6 @@ struct Scene {
     static let mostConnections = 5
 
     let durability: Durability
-    let storeKind: StoreKind
-    /// True if a start may request another kind of store.
-    let changesStoreKind: Bool
     /// The size of a log's segments in bytes, small enough for a history to have many. Some segments become larger.
     let segmentSize: Int
     private(set) var settings: DataObject = [:]
@@ -41,8 +38,6 @@ struct Scene {
     let diskRoom: DiskRoom?
     /// True if syncs are slow.
     let hasSlowSyncs: Bool
-    /// True if other versions of the daemon use the same disk.
-    let hasVersions: Bool
     /// True if there is a configuration file besides the programmatic settings.
     let hasFile: Bool
     /// True if there are programs with the Swift client.
@@ -57,7 +52,6 @@ struct Scene {
         let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
         changesSettings = record.oneIn(2)
         rot = record.oneIn(4) ? record.pick(Rot.Kind.allCases + [.frames]) : nil
-        hasVersions = rot == nil && record.oneIn(6)
         hasFile = changesSettings && record.oneIn(2)
         terms = ["a": first, "b": second, "c": second].merging(hasFile ? ["d": second] : [:]) { $1 }
         let retention = changesSettings && record.oneIn(2) ? record.pick([0, 1, 5, 30]) : nil
@@ -68,11 +62,7 @@ struct Scene {
         rules = record.oneIn(3) ? Rulebook(record) : nil
         key = record.oneIn(3) ? KeyTerms(record) : nil
         durability = record.oneIn(4) ? .normal : .full
-        // Other versions have written a database, not a log.
-        let kind: StoreKind = !hasVersions && record.oneIn(2) ? .log : .sqlite
-        storeKind = rot?.store ?? kind
-        changesStoreKind = rot == nil && record.oneIn(3)
-        let isSmall = storeKind == .log && rot == nil && !changesStoreKind && record.oneIn(4)
+        let isSmall = rot == nil && record.oneIn(4)
         diskRoom = isSmall ? DiskRoom(record) : nil
         segmentSize = diskRoom?.segmentSize ?? record.pick([1, 1, 3, 6]) << 10
         hasSlowSyncs = record.oneIn(5)

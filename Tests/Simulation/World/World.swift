@@ -59,10 +59,10 @@ final class World {
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         streamSide = scene.streamTerms.map { [scheduler] in StreamSide(ledger.lane("s"), $0, record, scheduler) }
         let disk = SimulatedDisk(platter, record)
-        store = WitnessedStore(disk, scene.storeKind, scene, scheduler, ledger) { _, _, _ in }
-        crowd = Crowd(record, scheduler, ledger, hasFloods: scene.storeKind == .log)
+        store = WitnessedStore(disk, scene, scheduler, ledger) { _, _, _ in }
+        crowd = Crowd(record, scheduler, ledger, hasFloods: true)
         let barrierClients = BarrierClients(
-            record, crowd, sides, workSide, isDiskSound: scene.rot == nil && !scene.hasVersions)
+            record, crowd, sides, workSide, isDiskSound: scene.rot == nil)
         let nature = Nature(record, scheduler, ledger.ages, sides)
         // A daemon that retries to write dead letters without room delays nothing else, so it does not count as busy.
         nature.isDiskBusy = { [unowned self] in !store.desk.isIdle && fillers?.lacksRoomForLetters != true }
@@ -152,7 +152,7 @@ final class World {
         for summary in service.gate.dispatcherSummaries { ledger.lane(summary.id).checkAges(summary.counters) }
     }
 
-    // MARK: Restarts
+    // MARK: Lives
 
     /// Starts a daemon with the contents of the disk. If disk failures prevent that, the last attempt has none.
     private func begin() {
@@ -201,16 +201,14 @@ final class World {
     func start(isWell: Bool = false) throws -> Service {
         let disk = SimulatedDisk(platter, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
-        let kind = scene.changesStoreKind ? record.pick(StoreKind.allCases) : scene.storeKind
-        store = WitnessedStore(disk, kind, scene, scheduler, ledger) {
+        store = WitnessedStore(disk, scene, scheduler, ledger) {
             [unowned self] state, found, letters in
             ledger.reopened(
                 state, found, letters, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
             ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
-        let isDatabase = platter.names[OtherVersions.path] != nil
-        if !isWell { trouble(disk, isMove: !platter.names.isEmpty && isDatabase != (kind == .sqlite)) }
+        if !isWell { trouble(disk) }
         let options = DaemonOptions(
             configuration: file == nil ? nil : ConfigurationFile.path, socket: "/nowhere/socket",
             dataDirectory: "/nowhere")
@@ -238,27 +236,15 @@ final class World {
         die(record.oneIn(2) ? .powerless : .killed)
     }
 
-    /// Prepares failures of the disk during a start, more often during a move of the store.
-    private func trouble(_ disk: SimulatedDisk, isMove: Bool) {
-        if isMove, record.oneIn(2) {
-            record.count(.moveTroubled)
-            if record.oneIn(2) {
-                disk.callsToFault = record.number(0...200)
-            } else {
-                (disk.mood.failsToSync, disk.callsToLiveMoved) = (2, record.number(0...12))
-                guard record.oneIn(2) else { return }
-                // Lets the steps that complete the new store fail.
-                (disk.mood.failsToSync, disk.syncsOfMove) = (nil, record.number(0...10))
-            }
-            return
-        }
-        if ledger.rot?.kind == .log, record.oneIn(4) { ledger.rot?.misread(disk) }
+    /// A start has a disk that is not well, at times.
+    private func trouble(_ disk: SimulatedDisk) {
+        if ledger.rot?.kind == .anything, record.oneIn(4) { ledger.rot?.misread(disk) }
         // On a full disk a start takes other paths, which should be interrupted.
         if platter.room != nil, record.oneIn(2) {
             if record.oneIn(2) { disk.mood.failsToSync = 2 } else { disk.callsToLive = record.number(0...15) }
             return
         }
-        if record.oneIn(6) { disk.callsToLive = record.number(0...(scene.changesStoreKind ? 150 : 40)) }
+        if record.oneIn(6) { disk.callsToLive = record.number(0...40) }
         switch record.number(0...11) {
         case 0: disk.mood.fails = record.pick([5, 30])
         case 1: disk.mood.failsToSync = 3
@@ -318,7 +304,7 @@ final class World {
         // Work caused by their release is dropped with the scheduler's restart.
         if let leaving { release(leaving.service, leaving.sessions) }
         scheduler.restart()
-        if !isResting { BetweenLives(self, platter).spoil(scene, crowd) }
+        if !isResting { BetweenLives(self, platter).spoil(crowd) }
         ledger.rot?.lifeEnded()
     }
 
@@ -353,7 +339,7 @@ final class World {
         record.expect(store.disk.isDown || isStopped && service.sessions.count == 0, "the stop does not end")
     }
 
-    // MARK: End of the run
+    // MARK: The end
 
     /// Ends the run without failures. Afterwards nothing may be pending or stuck.
     private func rest() {

@@ -23,6 +23,8 @@ class Life:
         self.worker = Worker(self.ledger, chance)
         self.parties = [*self.trackers, self.worker, Operator(self.ledger, chance)]
         self.last = self.peace
+        # A data directory belongs to one kind of store.
+        self.kind = chance.choice(["log", "log", "log", "sqlite"])
         # The present step, for error messages.
         self.past = "before the first round"
 
@@ -48,7 +50,7 @@ class Life:
         if self.chance.random() < 0.4:
             fault.kill()
             self.drain()
-            self.daemon.start(self.durability(), self.kind(), fault.environment)
+            self.daemon.start(self.durability(), self.kind, fault.environment)
             self.work(0.003)
         fault.strike(self.parties)
         self.drain()
@@ -58,16 +60,12 @@ class Life:
     def start(self, fault: Kill) -> None:
         """Starts the next daemon, and checks it against the acknowledgements of the previous one."""
         fault.prepare()
-        self.daemon.start(self.durability(), self.kind(), fault.environment)
+        self.daemon.start(self.durability(), self.kind, fault.environment)
         for tracker in self.trackers:
             self.check(tracker)
 
     def durability(self) -> str:
         return self.chance.choice(["full", "full", "full", "normal"])
-
-    def kind(self) -> str:
-        """Changes the kind of store, which moves the stored data at the start."""
-        return self.chance.choice(["log", "log", "log", "sqlite"])
 
     def work(self, least: float = 0.02) -> None:
         """Lets all clients work for a random time, with short times as likely as long ones."""

@@ -1,13 +1,10 @@
 """The daemon under test, started in its own folder, and observed from outside."""
 
-import contextlib
 import json
 import os
 import pathlib
 import re
 import signal
-import sqlite3
-import struct
 import subprocess
 import time
 
@@ -15,7 +12,6 @@ from ledger import Broken
 
 PATIENCE = 120
 KEEP = 20
-IDS_A_ROW = 1_000
 
 
 class Subject:
@@ -23,17 +19,12 @@ class Subject:
         self.program = program
         self.folder = folder
         self.socket = str(folder / "s")
-        self.database = folder / "data/events.db"
         self.archive = folder / "archive.ndjson"
         self.log = folder / "log"
         self.configuration = folder / "headgate.json"
         self.collector = collector
-        self.configure("sqlite")
+        self.configuration.write_text(json.dumps(settings(self.collector, self.archive)))
         self.process: subprocess.Popen | None = None
-
-    def configure(self, kind: str) -> None:
-        """Sets the kind of store. If it differs from the present one, the next start moves the data."""
-        self.configuration.write_text(json.dumps({**settings(self.collector, self.archive), "store": {"kind": kind}}))
 
     def start(self) -> None:
         arguments = ["--config", self.configuration, "--socket", self.socket, "--data", self.folder / "data"]
@@ -85,19 +76,6 @@ class Subject:
     def stored_mebibytes(self) -> float:
         """Returns the size of the data on disk, including space that the store will reuse."""
         return sum(file.stat().st_size for file in (self.folder / "data").rglob("*") if file.is_file()) / (1 << 20)
-
-    def remember(self, ids: int) -> None:
-        """Adds many remembered ids to the store of a stopped daemon, as a busy daemon with larger limits would leave them."""
-        now = int(time.time() * 1_000)
-        with contextlib.closing(sqlite3.connect(self.database, isolation_level=None)) as database:
-            database.execute("PRAGMA synchronous = OFF")
-            database.execute("BEGIN")
-            for last in range(IDS_A_ROW, ids + 1, IDS_A_ROW):
-                numbers = range(last - IDS_A_ROW + 1, last + 1)
-                row = b"".join(struct.pack("<qq", number, now) + os.urandom(16) for number in numbers)
-                database.execute("INSERT INTO recent_ids VALUES (?, ?, ?, ?, 2)", (last, now, IDS_A_ROW, row))
-            database.execute("COMMIT")
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def settings(collector: str, archive: pathlib.Path) -> dict:

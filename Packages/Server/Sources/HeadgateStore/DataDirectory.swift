@@ -31,55 +31,19 @@ package final class DataDirectory {
 
     private static func lockPath(in path: String) -> String { path + "/headgate.lock" }
 
-    var databasePath: String { path + "/events.db" }
-
     /// Returns true if the event store uses a name in the data directory.
     package static func owns(_ name: String) -> Bool {
         name == "log" || name == "damaged" || ownPrefixes.contains { name.hasPrefix($0) }
     }
 
-    private static let ownPrefixes = ["log.damaged", "events.db", "headgate.lock", "moving-to-", "moved-to-"]
-
-    /// Those of the database and of what SQLite keeps beside it.
-    var databasePaths: [String] { ["", "-wal", "-shm"].map { databasePath + $0 } }
-
-    /// Sees to it that there is a database file which only its owner may read: SQLite gives its other files the same
-    /// mode.
-    func prepareDatabase() throws(StoreFault) {
-        do throws(DiskFault) { _ = try disk.open(databasePath, creating: true) } catch {
-            throw error.storeFault("cannot open \(databasePath)")
-        }
-    }
-
-    /// The first bytes of the database, without SQLite, which would open its log and write beside it. Nil where there is
-    /// no such file, or a shorter one.
-    func beginningOfDatabase(_ count: Int) -> [UInt8]? {
-        guard let file = try? disk.open(databasePath, creating: false) else { return nil }
-        var bytes = [UInt8](repeating: 0, count: count)
-        let read = bytes.withUnsafeMutableBytes { try? file.read(into: $0, at: 0) }
-        return read == count ? bytes : nil
-    }
-
-    /// Gives a damaged database a new name, together with the files beside it (Behaviour Q8).
-    /// - Parameters:
-    ///   - word: what is wrong with it.
-    ///   - time: when that was found.
-    /// - Returns: the new name.
-    func setDatabaseAside(as word: String = "damaged", at time: Timestamp) throws(StoreFault) -> String {
-        let name = try setAside(databasePath, as: word, at: time)
-        for suffix in ["-wal", "-shm"] {
-            // Either may be missing.
-            try? disk.rename(databasePath + suffix, to: name + suffix)
-        }
-        return name
-    }
+    private static let ownPrefixes = ["log.damaged", "log.unused", "events.db", "headgate.lock"]
 
     /// Gives a file or directory that cannot be used another name.
     /// - Parameters:
     ///   - word: what is wrong with it.
     ///   - time: when that was found.
     /// - Returns: the new name.
-    func setAside(_ path: String, as word: String = "damaged", at time: Timestamp) throws(StoreFault) -> String {
+    package func setAside(_ path: String, as word: String = "damaged", at time: Timestamp) throws(StoreFault) -> String {
         let name = freeName(path + "." + word + "-" + DataDirectory.nameOf(time))
         do throws(DiskFault) { try disk.rename(path, to: name) } catch {
             throw error.storeFault("cannot set \(path) aside")

@@ -3,14 +3,13 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// The event store that is used unless a program brings another: a log of segments, or an SQLite database, in a directory of its own
+/// The event store that is used unless settings or a program bring another: a log of segments in a directory of its own
 /// (Behaviour Q1).
 ///
 /// It lives on the scheduler. The files have a thread of their own, so that a disk that takes its time holds up nobody but
 /// those who wait for it; appends and changes that are waiting when that thread gets free are committed together.
 public final class DiskEventStore: EventStore {
-    /// As it was asked for; as it is found, once it is open, where what is stored could not be moved.
-    public private(set) var kind: String
+    public let kind = "log"
 
     /// What an event store on disk has to know.
     public struct Options: Sendable {
@@ -19,10 +18,6 @@ public final class DiskEventStore: EventStore {
         /// How safe events are when they count as appended (Behaviour Q5). This store has no use for `memory`: it is
         /// taken as `normal`.
         public var durability: Durability
-        /// How events are kept. What another kind of store holds is moved when the store is opened (Behaviour Q1).
-        public var kind = StoreKind.log
-        /// The most pages of 16 KiB that a database may have; nil is as many as fit on the disk. A log has no use for it.
-        public var mostPages: Int?
         /// How many ids of clients a start gives back, the newest; what is beyond is let go of bit by bit (Behaviour Q7).
         public var mostRecentIDs = StoreLimits().dedupeIDs
         /// Bytes of a segment of the log, and of what is read of it at once.
@@ -34,12 +29,8 @@ public final class DiskEventStore: EventStore {
         var leastPacked = 4 << 10
         /// With so many bytes ids go into a file of their own.
         var mostUnfiledIDBytes = 256 << 10
-        /// How files of the log are begun.
-        var logVersion = LogVersion.newest
         /// Where the directory is.
         var disk: any Disk = SystemDisk()
-        /// Told how far a move from another kind of store has come; called on the store's thread.
-        package var onMove: @Sendable (MoveProgress) -> Void = { _ in }
         /// What time it is for people; called on the store's thread.
         var wall: @Sendable () -> Timestamp = { Timestamp.ofSystem }
         /// By what it is seen how quickly the disk answers; called by whoever works for the store.
@@ -77,23 +68,22 @@ public final class DiskEventStore: EventStore {
     /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
     public convenience init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         self.init(
-            desk: ThreadedStoreDesk(options: options), kind: options.kind, syncTimes: options.disk.syncTimes, post: post
+            desk: ThreadedStoreDesk(options: options), syncTimes: options.disk.syncTimes, post: post
         )
     }
 
     /// A store whose scheduler is an event loop.
     package convenience init(options: Options, loop: EventLoop) {
         let desk = ThreadedStoreDesk(options: options, loop: loop)
-        self.init(desk: desk, kind: options.kind, syncTimes: options.disk.syncTimes) { loop.submit($0) }
+        self.init(desk: desk, syncTimes: options.disk.syncTimes) { loop.submit($0) }
         desk.onOutcomes = { [door] in door.store?.takeOutcomes() }
     }
 
     /// - Parameter desk: where its jobs are carried out.
     init(
-        desk: any StoreDesk, kind: StoreKind, syncTimes: SyncTimes? = nil,
+        desk: any StoreDesk, syncTimes: SyncTimes? = nil,
         post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) {
-        self.kind = kind.rawValue
         self.desk = desk
         self.syncTimes = syncTimes
         self.post = post
@@ -103,13 +93,12 @@ public final class DiskEventStore: EventStore {
 
     public func open() throws(StoreFault) -> StoredState {
         guard !isOpen else { throw .failed("the store is open already") }
-        let opened = try desk.open { [door, post] in
+        let state = try desk.open { [door, post] in
             post { door.store?.takeOutcomes() }
         }
         isOpen = true
-        kind = opened.kind.rawValue
-        letters = opened.state.letters
-        return opened.state
+        letters = state.letters
+        return state
     }
 
     public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
@@ -238,7 +227,7 @@ extension StoreOptions {
 
 extension Timestamp {
     /// What the system's wall clock says.
-    fileprivate static var ofSystem: Timestamp {
+    package static var ofSystem: Timestamp {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return Timestamp(milliseconds: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)

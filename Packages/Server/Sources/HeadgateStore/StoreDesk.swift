@@ -7,16 +7,10 @@ import HeadgateCore
 protocol StoreDesk: AnyObject {
     /// Opens the store, and waits for it.
     /// - Parameter ring: tells the scheduler, from any thread, that there are outcomes to take; called once for many.
-    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoreContent
+    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState
     func put(_ job: StoreJob)
     /// What has been carried out since it was last asked. Behind `closed` there is nothing, and the desk may be opened again.
     func takeOutcomes() -> [StoreOutcome]
-}
-
-/// What a store's desk found when it opened the store.
-struct StoreContent: Sendable {
-    var kind: StoreKind
-    var state: StoredState
 }
 
 /// What the scheduler asks of a store's desk.

@@ -40,11 +40,6 @@ protocol StoreEngine: AnyObject {
     /// There are new jobs: what failed is tried again.
     func resumeChores()
 
-    /// Puts dead letters aside under the numbers that they had in another store.
-    func takeOver(_ letters: [StoredLetter]) throws(StoreFault)
-    /// Sees to it that all that it holds would survive a power failure.
-    func makeCertain() throws(StoreFault)
-
     /// Nothing more is asked of it.
     func finish()
 }

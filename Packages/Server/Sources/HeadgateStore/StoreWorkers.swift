@@ -19,7 +19,7 @@ final class StoreWorkers: @unchecked Sendable {
     private let loop: EventLoop?
     /// Tells the scheduler that there are outcomes to take. Called once for many.
     private let ring: @Sendable () -> Void
-    private let opening = Mailbox<Result<StoreContent, StoreFault>>()
+    private let opening = Mailbox<Result<StoredState, StoreFault>>()
     private let outcomes = Mailbox<StoreOutcome>()
     private let queue = Guarded(JobQueue())
     private let holder = Atomic(Holder.thread)
@@ -167,7 +167,7 @@ final class StoreWorkers: @unchecked Sendable {
     // MARK: The store's thread
 
     /// Starts it and waits until it has opened the store. After a fault there is none.
-    func start() throws(StoreFault) -> StoreContent {
+    func start() throws(StoreFault) -> StoredState {
         var thread = pthread_t()
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -197,7 +197,7 @@ final class StoreWorkers: @unchecked Sendable {
             let opened = try options.open()
             engine = opened.engine
             writesAtOnce = opened.engine.writesAtOnce
-            opening.put([.success(opened.content)])
+            opening.put([.success(opened.state)])
             opened.report(report)
             return true
         } catch {

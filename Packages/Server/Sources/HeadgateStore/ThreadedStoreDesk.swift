@@ -20,7 +20,7 @@ final class ThreadedStoreDesk: StoreDesk {
         workers?.put(.close)
     }
 
-    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoreContent {
+    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState {
         let workers = StoreWorkers(options: options, loop: loop, ring: ring)
         let content = try workers.start()
         workers.onOutcomes = onOutcomes

@@ -7,14 +7,14 @@ import Testing
 
 @Suite("Event store on disk: what every store has to do")
 struct StoreConformanceTests {
-    @Test("Q1: a store does what every store has to", arguments: EventStoreConformance.checks, StoreKind.allCases)
-    func conforms(_ check: EventStoreConformance.Check, _ kind: StoreKind) throws {
-        try run(check, StoreScene(kind, durability: .normal))
+    @Test("Q1: a store does what every store has to", arguments: EventStoreConformance.checks)
+    func conforms(_ check: EventStoreConformance.Check) throws {
+        try run(check, StoreScene(durability: .normal))
     }
 
     @Test("Q1, Q11: so does a log that packs whatever it can", arguments: EventStoreConformance.checks)
     func packs(_ check: EventStoreConformance.Check) throws {
-        let scene = StoreScene(.log, durability: .normal)
+        let scene = StoreScene(durability: .normal)
         scene.options.leastPacked = 1
         try run(check, scene)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateStore
 
-@Suite("SQLite event store: its directory")
+@Suite("Event store: its directory")
 struct StoreDirectoryTests {
     let scene = StoreScene()
 
@@ -38,18 +38,9 @@ struct StoreDirectoryTests {
         scene.append(Groups.of(1...1))
         let directory = scene.options.directory
         #expect(try mode(directory) == 0o700)
-        for file in ["events.db", "events.db-wal", "events.db-shm", "headgate.lock"] {
+        for file in ["log/000001.log", "headgate.lock"] {
             #expect(try mode(directory + "/" + file) == 0o600, "\(file)")
         }
-    }
-
-    @Test("Q9: a file that others may read is closed to them")
-    func modeIsRepaired() throws {
-        try scene.open()
-        scene.close()
-        #expect(chmod(scene.databasePath, 0o644) == 0)
-        try scene.open()
-        #expect(try mode(scene.databasePath) == 0o600)
     }
 
     @Test("Q9: a directory that cannot be is a fault that says why")
@@ -62,36 +53,23 @@ struct StoreDirectoryTests {
         #expect(throws: StoreFault.self) { try scene.open() }
     }
 
-    @Test("Q8: data of a newer version are refused, and not a byte of them is touched", arguments: [true, false])
-    func newerVersion(_ isInLog: Bool) throws {
+    @Test("Q11: a file of another version is refused, and not a byte of it is touched", arguments: [1, 2, 4] as [UInt8])
+    func otherVersion(_ version: UInt8) throws {
         try scene.open()
         scene.append(Groups.of(1...5))
         scene.close()
-        let files = isInLog ? try writtenInLog() : try written()
+        let url = URL(fileURLWithPath: scene.options.logDirectory + "/000001.log")
+        var bytes = try Data(contentsOf: url)
+        bytes[8] = version
+        try bytes.write(to: url)
         let fault = try #require(throws: StoreFault.self) { try scene.open() }
         guard case .newerVersion(let message) = fault else {
             Issue.record("\(fault)")
             return
         }
-        #expect(message.contains("version \(newer)"))
-        for (path, bytes) in files { #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes) }
-    }
-
-    private var newer: UInt32 { StoreSchema.version + 1 }
-
-    private func written() throws -> [String: Data] {
-        try scene.sql("PRAGMA user_version = \(newer)")
-        return [scene.databasePath: try Data(contentsOf: URL(fileURLWithPath: scene.databasePath))]
-    }
-
-    /// The newer version was killed: what it wrote is in its log only.
-    private func writtenInLog() throws -> [String: Data] {
-        let connection = try SQLiteConnection(path: scene.databasePath)
-        try connection.execute("PRAGMA journal_mode = WAL; PRAGMA user_version = \(newer)")
-        connection.closeWithoutCheckpoint()
-        let paths = [scene.databasePath, scene.databasePath + "-wal"]
-        return Dictionary(
-            uniqueKeysWithValues: try paths.map { ($0, try Data(contentsOf: URL(fileURLWithPath: $0))) })
+        #expect(message.contains("format \(version)") && message.contains("this one knows 3"))
+        #expect(try Data(contentsOf: url) == bytes)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory).sorted() == ["headgate.lock", "log"])
     }
 
     private func mode(_ path: String) throws -> Int {

@@ -3,34 +3,8 @@ import Testing
 
 @testable import HeadgateStore
 
-@Suite("SQLite event store: what it writes and counts")
+@Suite("Event store: what it writes and counts")
 struct StoreFormatTests {
-    @Test("Q8: every changed bit, moved row and shortened record changes the checksum")
-    func checksum() {
-        let records = (0..<100).map { UInt8($0) }
-        let sum = checksum(7, [1, 2, 3], records)
-        for bit in 0..<800 {
-            var changed = records
-            changed[bit / 8] ^= 1 << (bit % 8)
-            #expect(checksum(7, [1, 2, 3], changed) != sum)
-        }
-        for length in 0..<100 { #expect(checksum(7, [1, 2, 3], Array(records.prefix(length))) != sum) }
-        #expect(checksum(8, [1, 2, 3], records) != sum)
-        #expect(checksum(7, [1, 2], [3] + records) != sum)
-        #expect(checksum(7, [1, 2, 3], records) == sum)
-    }
-
-    @Test("Q8: the checksum is the same on every machine and in every version")
-    func checksumIsFixed() {
-        #expect(checksum(1, Array("tallies".utf8), Array("the records of a group".utf8)) == 4_169_340_228_737_438_717)
-    }
-
-    private func checksum(_ number: SequenceNumber, _ tallies: [UInt8], _ records: [UInt8]) -> Int64 {
-        tallies.withUnsafeBytes { tallies in
-            records.withUnsafeBytes { ChunkChecksum.of(number, tallies: tallies, records: $0) }
-        }
-    }
-
     @Test(
         "Q6: tallies come back as they were written",
         arguments: [

@@ -3,12 +3,10 @@
 public enum FuzzTarget: String, CaseIterable, Sendable {
     /// The parts of HTTP answers that Headgate parses itself.
     case answers
-    /// The binary columns of the store's database.
+    /// The tallies and ranges in the frames of the log.
     case blobs
     /// The Swift client's parser for the daemon's lines.
     case client
-    /// The rows of the store's database, and a start of the service with them.
-    case database
     /// URLs, secrets, and their encodings.
     case endpoints
     /// The line framer.
@@ -47,7 +45,6 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .answers: AnswersTarget.run(input)
         case .blobs: BlobsTarget.run(input)
         case .client: ClientTarget.run(input)
-        case .database: DatabaseTarget.run(input)
         case .endpoints: EndpointsTarget.run(input)
         case .framer: FramerTarget.run(input)
         case .http: HTTPTarget.run(input)
@@ -74,7 +71,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .endpoints, .framer, .streams: 128
         case .answers, .rules, .variables, .workers: 192
         case .blobs, .http, .netlink, .zones: 256
-        case .database, .records: 384
+        case .records: 384
         case .client, .message: 512
         case .settings: 1024
         case .segments: 4096
@@ -84,7 +81,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// True if C or C++ libraries parse the input, so that the address sanitizer is useful.
     public var isReadByC: Bool {
         switch self {
-        case .client, .database, .endpoints, .http, .message, .rules, .settings, .times, .workers: true
+        case .client, .endpoints, .http, .message, .rules, .settings, .times, .workers: true
         case .answers, .blobs, .framer, .netlink, .records, .schedules, .segments, .streams, .variables, .zones: false
         }
     }

@@ -15,7 +15,7 @@ enum SegmentsTarget {
         let disk = OverlayDisk()
         options.disk = disk
         lay(&input, in: options)
-        guard let first = start(options), first.state.lastSequenceNumber < StoreSchema.mostEvents else { return 0 }
+        guard let first = start(options), first.state.lastSequenceNumber < LogFormat.mostEvents else { return 0 }
         let number = first.state.lastSequenceNumber + 1
         precondition(first.engine.commit([.append(group(number))]) == .success(1), "an event is not taken")
         first.engine.lastAppended = number
@@ -31,7 +31,7 @@ enum SegmentsTarget {
     /// Writes segments as the input says: the kind of a frame, then its length and content. 0 starts another segment.
     private static func lay(_ input: inout FuzzInput, in options: StoreOptions) {
         var (segment, end, writer): (UInt64, Int, LogWriter) = (1, LogHeader.size, LogWriter())
-        var header = LogHeader(use: .front, number: segment, previous: 0, previousEnd: 0, version: .newest)
+        var header = LogHeader(use: .front, number: segment, previous: 0, previousEnd: 0)
         var last = header.checksum
         while !input.isEmpty, segment < 6 {
             let kind = LogFrame.Kind(rawValue: UInt32(input.number(below: 10)))
@@ -39,16 +39,14 @@ enum SegmentsTarget {
             if let kind {
                 let place = LogPlace(segment: segment, offset: LogHeader.size + writer.bytes.count)
                 last = writer.frame(
-                    kind, at: place, certain: place.offset, previous: last, version: header.version
+                    kind, at: place, certain: place.offset, previous: last
                 ) { $0.putRest(content) }
                 continue
             }
             end = LogHeader.size + writer.bytes.count
             write(header, writer, to: segment, options)
             segment += 1
-            let version = segment.isMultiple(of: 2) ? LogVersion.words : .newest
-            header = LogHeader(
-                use: .front, number: segment, previous: segment - 1, previousEnd: end, version: version)
+            header = LogHeader(use: .front, number: segment, previous: segment - 1, previousEnd: end)
             (writer, last) = (LogWriter(), header.checksum)
         }
         write(header, writer, to: segment, options)
@@ -68,16 +66,15 @@ enum SegmentsTarget {
 
     private static func start(_ options: StoreOptions) -> OpenedStore? {
         do throws(StoreFault) {
-            let directory = try DataDirectory(options.directory, on: options.disk)
-            let opened = try options.open(.log, in: directory)
-            precondition(0...StoreSchema.mostEvents ~= opened.state.lastSequenceNumber)
+            let opened = try options.open()
+            precondition(0...LogFormat.mostEvents ~= opened.state.lastSequenceNumber)
             return opened
         } catch {
             return nil
         }
     }
 
-    private static func look(_ engine: any StoreEngine) {
+    private static func look(_ engine: LogEngine) {
         var place: SequenceNumber = 0
         while case .success(let chunk?) = engine.read(after: place) {
             precondition(chunk.lastSequenceNumber > place, "reading behind \(place) does not go on")

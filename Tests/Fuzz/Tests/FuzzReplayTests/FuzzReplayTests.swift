@@ -14,11 +14,10 @@ struct FuzzReplayTests {
         }
     }
 
-    @Test("Q8: any rows and frames of the store are read or skipped, and written data reads the same")
+    @Test("Q8: any frames of the log are read or skipped, and written data reads the same")
     func stored() async {
         await #expect(processExitsWith: .success) {
             for target in [FuzzTarget.blobs, .records] { try Replay.run(target, rounds: 3_000) }
-            try Replay.run(.database, rounds: 500)
             try Replay.run(.segments, rounds: 500)
         }
     }

@@ -51,7 +51,6 @@ enum LogKind: String, CaseIterable, Sendable {
     case storeDamaged = "store_damaged"
     case storeFailed = "store_failed"
     case storeLeft = "store_left"
-    case storeMoving = "store_moving"
     case storeNoted = "store_noted"
     case storeRenewed = "store_renewed"
     case storeUnwritten = "store_unwritten"
@@ -120,8 +119,6 @@ enum LogKind: String, CaseIterable, Sendable {
                 .error,
                 "the event store did not answer in time, the daemon stops without it; all acknowledged events are on disk"
             )
-        case .storeMoving:
-            (.notice, "moving events from the {from} store to the {to} store: {percent} %, {count} events")
         case .storeNoted: (.notice, "the store: {note}")
         case .storeRenewed:
             (

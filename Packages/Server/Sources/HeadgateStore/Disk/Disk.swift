@@ -3,8 +3,6 @@
 ///
 /// A file is used by one thread at a time. Paths are absolute.
 package protocol Disk: AnyObject, Sendable {
-    /// The name under which SQLite reaches files here; nil for its own way to the system's.
-    var sqliteName: String? { get }
     /// How long syncs take here; nil where nobody measures that.
     var syncTimes: SyncTimes? { get }
 

@@ -4,7 +4,6 @@ import HeadgateCore
 
 /// The machine's file system.
 package final class SystemDisk: Disk {
-    package let sqliteName: String? = nil
     private let context = Context()
 
     package init() {}
@@ -68,6 +67,11 @@ package final class SystemDisk: Disk {
             if name != ".", name != ".." { names.append(name) }
         }
         return names.sorted()
+    }
+
+    /// Returns true if a data directory has files of a log.
+    package func hasLog(in directory: String) -> Bool {
+        (try? list(directory + "/log"))?.contains { $0.hasSuffix(".log") } == true
     }
 
     package func rename(_ path: String, to new: String) throws(DiskFault) {

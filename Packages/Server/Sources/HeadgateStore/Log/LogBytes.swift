@@ -141,7 +141,7 @@ struct LogReader {
     /// A number of an event or of a dead letter: none comes to more, and to count on from one that does would leave what numbers can say.
     mutating func takeSequenceNumber() throws(Unsound) -> Int64 {
         let number = try take(Int64.self)
-        guard 0...StoreSchema.mostEvents ~= number else { throw Unsound() }
+        guard 0...LogFormat.mostEvents ~= number else { throw Unsound() }
         return number
     }
 

@@ -27,8 +27,7 @@ final class LogCopy {
         let plan = LogCopy.plan(log)
         guard !plan.isEmpty else { return nil }
         (self.log, sources, recoveries) = (log, plan, log.counts.recovered)
-        header = LogHeader(
-            use: .copy, number: log.takeNumber(), previous: 0, previousEnd: 0, version: log.options.logVersion)
+        header = LogHeader(use: .copy, number: log.takeNumber(), previous: 0, previousEnd: 0)
         target = log.segment(header.number, LogFile(number: try log.files.makeEmpty(), size: 0))
         last = header.checksum
         let segments = plan.compactMap { log.sealed[$0.number] }
@@ -106,8 +105,8 @@ final class LogCopy {
         // With the copy that is forgotten what the block should have held: whoever waits for it does so no more.
         log.quarantine(block, sound, of: segment)
         guard let stretch = found else { return }
-        let (kind, leastPacked) = (header.version.group, log.options.leastPacked)
-        let range = lay(kind) { LogGroup.write(records, stretch, as: kind, packedFrom: leastPacked, to: &$0) }
+        let leastPacked = log.options.leastPacked
+        let range = lay(.group) { LogGroup.write(records, stretch, packedFrom: leastPacked, to: &$0) }
         try write()
         target.index.add(stretch, at: range)
     }
@@ -138,7 +137,7 @@ final class LogCopy {
 
     private func lay(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
         let start = end
-        last = writer.frame(kind, at: target.place(start), certain: 0, previous: last, version: header.version, body)
+        last = writer.frame(kind, at: target.place(start), certain: 0, previous: last, body)
         end += writer.bytes.count
         return start..<end
     }

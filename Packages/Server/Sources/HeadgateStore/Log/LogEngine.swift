@@ -170,15 +170,6 @@ final class LogEngine: StoreEngine {
         return write([.changes([.lettersGone(numbers)])]).map { _ in numbers.count }
     }
 
-    func takeOver(_ letters: [StoredLetter]) throws(StoreFault) {
-        let entry = LogEntry.changes(letters.map { .letter($0) })
-        _ = try attempt { () throws(DiskFault) in try log.write([entry]) }.get()
-    }
-
-    func makeCertain() throws(StoreFault) {
-        try attempt { () throws(DiskFault) in try log.sync() }.get()
-    }
-
     // MARK: Chores
 
     /// Whether segments are being copied.

@@ -7,8 +7,6 @@ import HeadgateData
 /// there: what is left of an earlier use, or was written to the wrong place, is no frame.
 struct LogFrame: Equatable {
     enum Kind: UInt32 {
-        /// Events that were committed together.
-        case group = 1
         /// Changes to what is kept beside the events.
         case changes = 2
         /// All that is kept beside the events, as it was when the segment was begun.
@@ -17,18 +15,13 @@ struct LogFrame: Equatable {
         case summary = 4
         /// The daemon stopped in order; whatever comes next is written over it.
         case closed = 5
-        /// Ids of clients.
-        case ids = 6
         /// Here a start goes on. All before it was on the disk when the frame was written, or when the header was that the start has written, if not
         /// the header itself.
         case foundation = 7
-        /// The same as a group, in pieces that may be packed.
-        case packed = 8
+        /// Events that were committed together, in pieces that may be packed.
+        case group = 8
         /// Ids of clients, in a piece that may be packed.
-        case packedIDs = 9
-
-        /// Whether it is a group, however that is written.
-        var holdsEvents: Bool { self == .group || self == .packed }
+        case ids = 9
     }
 
     var kind: Kind
@@ -43,9 +36,6 @@ struct LogFrame: Equatable {
     /// Of all of the above, and of where the frame lies.
     var checksum: UInt64
 
-    /// That of the file that it lies in.
-    var version: LogVersion
-
     static let headerSize = 48
 
     /// Bytes from its beginning to that of the next.
@@ -55,12 +45,10 @@ struct LogFrame: Equatable {
 
     /// The frame of some bytes at a place.
     init(
-        _ kind: Kind, _ bytes: UnsafeRawBufferPointer, at place: LogPlace, certain: Int, previous: UInt64,
-        version: LogVersion
+        _ kind: Kind, _ bytes: UnsafeRawBufferPointer, at place: LogPlace, certain: Int, previous: UInt64
     ) {
         (self.kind, length, self.certain, self.previous) = (kind, bytes.count, certain, previous)
-        self.version = version
-        content = version.checksum(of: bytes)
+        content = LogFormat.checksum(of: bytes)
         checksum = 0
         checksum = checksum(at: place)
     }
@@ -68,10 +56,10 @@ struct LogFrame: Equatable {
     /// Reads the header that lies at the beginning of some bytes; nil where it is none, or not one of this place.
     init?(_ bytes: UnsafeRawBufferPointer, at place: LogPlace) {
         guard bytes.count >= LogFrame.headerSize,
-            let version = LogVersion(mark: LittleEndian.load(bytes, at: 0, as: UInt32.self)),
+            LittleEndian.load(bytes, at: 0, as: UInt32.self) == LogFormat.mark,
             let kind = Kind(rawValue: LittleEndian.load(bytes, at: 4, as: UInt32.self))
         else { return nil }
-        (self.kind, self.version) = (kind, version)
+        self.kind = kind
         let (length, certain) = (
             LittleEndian.load(bytes, at: 8, as: UInt64.self), LittleEndian.load(bytes, at: 16, as: UInt64.self)
         )
@@ -85,11 +73,11 @@ struct LogFrame: Equatable {
 
     /// Whether some bytes are what the frame was written with.
     func isSound(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        bytes.count == length && version.checksum(of: bytes) == content
+        bytes.count == length && LogFormat.checksum(of: bytes) == content
     }
 
     func write(to bytes: UnsafeMutableRawBufferPointer, at offset: Int) {
-        LittleEndian.store(version.mark, in: bytes, at: offset)
+        LittleEndian.store(LogFormat.mark, in: bytes, at: offset)
         LittleEndian.store(kind.rawValue, in: bytes, at: offset + 4)
         LittleEndian.store(UInt64(length), in: bytes, at: offset + 8)
         LittleEndian.store(UInt64(certain), in: bytes, at: offset + 16)
@@ -132,8 +120,6 @@ struct LogHeader: Equatable {
     /// The segment that it goes on from, and where that one ends: what lies behind is void. 0 where there is none.
     var previous: UInt64
     var previousEnd: Int
-    /// How the frames behind it are written. A segment keeps the one that it was begun with.
-    var version: LogVersion
 
     static let size = 64
     private static let magic = Array("hgatelog".utf8)
@@ -147,7 +133,7 @@ struct LogHeader: Equatable {
     var bytes: [UInt8] {
         var writer = LogWriter()
         writer.putRest(LogHeader.magic)
-        writer.put(version.rawValue)
+        writer.put(LogFormat.version)
         writer.put(use.rawValue)
         for number in [number, previous, UInt64(previousEnd), 0, 0, checksum] { writer.put(number) }
         return writer.bytes
@@ -156,8 +142,8 @@ struct LogHeader: Equatable {
     /// What a file's first bytes say.
     enum Reading: Equatable {
         case header(LogHeader)
-        /// A newer daemon wrote it: it must not be touched.
-        case newer(UInt32)
+        /// A daemon with another version of the format wrote it: it must not be touched.
+        case foreign(UInt32)
         /// Nothing that was ever finished.
         case none
     }
@@ -165,14 +151,11 @@ struct LogHeader: Equatable {
     static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
         guard bytes.count >= size, bytes.prefix(magic.count).elementsEqual(magic) else { return .none }
         let version = LittleEndian.load(bytes, at: 8, as: UInt32.self)
-        guard version <= LogVersion.newest.rawValue else { return .newer(version) }
-        guard let version = LogVersion(rawValue: version),
-            let use = Use(rawValue: LittleEndian.load(bytes, at: 12, as: UInt32.self))
-        else { return .none }
+        guard version == LogFormat.version else { return version == 0 ? .none : .foreign(version) }
+        guard let use = Use(rawValue: LittleEndian.load(bytes, at: 12, as: UInt32.self)) else { return .none }
         let numbers = [16, 24, 32].map { LittleEndian.load(bytes, at: $0, as: UInt64.self) }
         guard numbers[2] < 1 << 40 else { return .none }
-        let header = LogHeader(
-            use: use, number: numbers[0], previous: numbers[1], previousEnd: Int(numbers[2]), version: version)
+        let header = LogHeader(use: use, number: numbers[0], previous: numbers[1], previousEnd: Int(numbers[2]))
         let isSound = LittleEndian.load(bytes, at: 56, as: UInt64.self) == header.checksum
         return isSound ? .header(header) : .none
     }

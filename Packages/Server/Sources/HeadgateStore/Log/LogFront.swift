@@ -64,18 +64,17 @@ final class LogFront {
     func lay(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
         let start = next
         lastPending = pending.frame(
-            kind, at: segment.place(start), certain: certain, previous: lastPending, version: header.version, body)
+            kind, at: segment.place(start), certain: certain, previous: lastPending, body)
         return start..<next
     }
 
     /// Lays an entry.
-    /// - Parameter leastPacked: what takes so many bytes of a group is packed, where the segment's version knows that.
+    /// - Parameter leastPacked: a piece of a group that takes so many bytes is packed.
     func lay(_ entry: LogEntry, packedFrom leastPacked: Int) -> Range<Int> {
         switch entry {
         case .group(let group):
             pendingWeight += LogIndex.weight(of: group.tallies.count)
-            let kind = header.version.group
-            return lay(kind) { LogGroup.write(group, as: kind, packedFrom: leastPacked, to: &$0) }
+            return lay(.group) { LogGroup.write(group, packedFrom: leastPacked, to: &$0) }
         case .changes(let changes):
             return lay(.changes) { $0.put(all: changes) { $1.write(to: &$0) } }
         }
@@ -205,8 +204,7 @@ extension LogWriter {
     /// Lays a frame.
     /// - Returns: its checksum.
     mutating func frame(
-        _ kind: LogFrame.Kind, at place: LogPlace, certain: Int, previous: UInt64, version: LogVersion,
-        _ body: (inout LogWriter) -> Void
+        _ kind: LogFrame.Kind, at place: LogPlace, certain: Int, previous: UInt64, _ body: (inout LogWriter) -> Void
     ) -> UInt64 {
         let start = bytes.count
         putZeros(LogFrame.headerSize)
@@ -215,7 +213,7 @@ extension LogWriter {
         putZeros(-(end - start) & 7)
         return withBytes { bytes in
             let content = UnsafeRawBufferPointer(rebasing: bytes[(start + LogFrame.headerSize)..<end])
-            let frame = LogFrame(kind, content, at: place, certain: certain, previous: previous, version: version)
+            let frame = LogFrame(kind, content, at: place, certain: certain, previous: previous)
             frame.write(to: bytes, at: start)
             return frame.checksum
         }

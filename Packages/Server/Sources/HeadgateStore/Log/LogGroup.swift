@@ -49,29 +49,22 @@ extension LogReader {
 
 /// A committed group as it lies in a frame: what it says of its events, what came with them, and their records.
 enum LogGroup {
-    /// - Parameter leastPacked: what takes so many bytes is packed, in a frame of that kind.
-    static func write(
-        _ group: AppendGroup, as kind: LogFrame.Kind, packedFrom leastPacked: Int, to writer: inout LogWriter
-    ) {
+    /// - Parameter leastPacked: a piece of so many bytes is packed.
+    static func write(_ group: AppendGroup, packedFrom leastPacked: Int, to writer: inout LogWriter) {
         let extras = group.hasExtras ? LogExtras(group).bytes : LogExtras.nothing
-        write(group.chunk.bytes, stretch(of: group), extras, as: kind, packedFrom: leastPacked, to: &writer)
+        write(group.chunk.bytes, stretch(of: group), extras, packedFrom: leastPacked, to: &writer)
     }
 
     /// - Parameter extras: what came with the events: nothing where they are copied.
     static func write(
-        _ records: [UInt8], _ stretch: LogStretch, _ extras: [UInt8] = LogExtras.nothing, as kind: LogFrame.Kind,
+        _ records: [UInt8], _ stretch: LogStretch, _ extras: [UInt8] = LogExtras.nothing,
         packedFrom leastPacked: Int, to writer: inout LogWriter
     ) {
         writer.put(stretch)
-        if kind == .packed {
-            // What says much the same is other events: one alone is left as it is, however large.
-            let leastPacked = stretch.first == stretch.last ? .max : leastPacked
-            writer.put(extras, packedFrom: leastPacked)
-            writer.put(records, packedFrom: leastPacked)
-        } else {
-            writer.put(extras)
-            writer.putRest(records)
-        }
+        // Other events say much the same as an event: one alone is left as it is, however large.
+        let leastPacked = stretch.first == stretch.last ? .max : leastPacked
+        writer.put(extras, packedFrom: leastPacked)
+        writer.put(records, packedFrom: leastPacked)
     }
 
     static func stretch(of group: AppendGroup) -> LogStretch {
@@ -86,18 +79,13 @@ enum LogGroup {
         var extras: LogPiece
         var records: LogPiece
 
-        /// - Parameter kind: what kind of frame it is; nil where it holds no events.
+        /// - Parameter kind: the frame's kind; nil is returned if it holds no events.
         init?(_ bytes: UnsafeRawBufferPointer, _ kind: LogFrame.Kind) throws(LogReader.Unsound) {
-            guard kind.holdsEvents else { return nil }
+            guard kind == .group else { return nil }
             var reader = LogReader(bytes)
             stretch = try reader.takeStretch()
-            if kind == .packed {
-                extras = try reader.takePackedPiece()
-                records = try reader.takePackedPiece()
-            } else {
-                extras = LogPiece(try reader.takePiece())
-                records = LogPiece(reader.takeRest())
-            }
+            extras = try reader.takePackedPiece()
+            records = try reader.takePackedPiece()
         }
 
         /// The events; nil where they are not sound.
@@ -227,7 +215,7 @@ extension LogReader {
 
     mutating func takeSettled() throws(Unsound) -> Settled {
         let position = try takeSequenceNumber()
-        return RangeBlob.decode(try takePiece(), behind: position, through: StoreSchema.mostEvents)
+        return RangeBlob.decode(try takePiece(), behind: position, through: LogFormat.mostEvents)
     }
 
     mutating func takeIDs() throws(Unsound) -> RecentIDs {

@@ -113,28 +113,25 @@ struct LogIDs {
         var writer = LogWriter()
         writer.putRest(header.bytes)
         let place = LogPlace(segment: header.number, offset: LogHeader.size)
-        let kind = header.version.ids
-        _ = writer.frame(
-            kind, at: place, certain: 0, previous: header.checksum, version: header.version
-        ) { writeRecent(as: kind, packedFrom: leastPacked, to: &$0) }
+        _ = writer.frame(.ids, at: place, certain: 0, previous: header.checksum) {
+            writeRecent(packedFrom: leastPacked, to: &$0)
+        }
         return writer.bytes
     }
 }
 
 extension LogIDs {
     /// What a file of those ids holds that are in none yet.
-    func writeRecent(as kind: LogFrame.Kind, packedFrom leastPacked: Int, to writer: inout LogWriter) {
-        guard kind == .packedIDs else { return writer.put(all: recent) { $0.put($1) } }
+    func writeRecent(packedFrom leastPacked: Int, to writer: inout LogWriter) {
         var ids = LogWriter()
         ids.put(all: recent) { $0.put($1) }
         writer.put(ids.bytes, packedFrom: leastPacked)
     }
 
     /// The ids that a file holds.
-    static func read(_ bytes: UnsafeRawBufferPointer, _ kind: LogFrame.Kind) throws(LogReader.Unsound) -> [RecentIDs] {
+    static func read(_ bytes: UnsafeRawBufferPointer) throws(LogReader.Unsound) -> [RecentIDs] {
         var reader = LogReader(bytes)
-        let piece = kind == .packedIDs ? try reader.takePackedPiece() : LogPiece(reader.takeRest())
-        return try piece.read { (reader) throws(LogReader.Unsound) in
+        return try reader.takePackedPiece().read { (reader) throws(LogReader.Unsound) in
             try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }
         }
     }

@@ -30,7 +30,7 @@ struct LogReading {
 
     /// Bytes that are damaged behind its last events. They may have been events, of which nobody knows the numbers.
     var bytesLostAtEnd: Int {
-        let last = survey.frames.last { $0.frame.kind.holdsEvents }?.offset ?? 0
+        let last = survey.frames.last { $0.frame.kind == .group }?.offset ?? 0
         return survey.damaged.reduce(0) { $1.lowerBound > last ? $0 + $1.count : $0 }
     }
 
@@ -78,10 +78,10 @@ struct LogInventory {
         case .none:
             // A header is written last, and at once: where there is something else there was one.
             if bytes.contains(where: { $0 != 0 }) { unreadable.append(file) } else { blank.append(file) }
-        case .newer(let version):
-            throw .newer(
-                "\(files.path(file.number)) was written by a newer headgated (version \(version), "
-                    + "this one knows \(LogVersion.newest.rawValue)); it was left as it is")
+        case .foreign(let version):
+            throw .foreign(
+                "\(files.path(file.number)) was written by another version of headgated (format \(version), "
+                    + "this one knows \(LogFormat.version)); it was left as it is")
         case .header(let header):
             newest = max(newest, header.number)
             if header.use == .front { sources.append(LogSource(file: file, header: header)) }
@@ -134,10 +134,9 @@ struct LogInventory {
         case .header(let found) where found.number == entry.number: return LogSource(file: entry.file, header: found)
         case .none where unreadable.contains(entry.file):
             // Each frame says by itself whose it is.
-            let header = LogHeader(
-                use: .copy, number: entry.number, previous: 0, previousEnd: 0, version: .newest)
+            let header = LogHeader(use: .copy, number: entry.number, previous: 0, previousEnd: 0)
             return LogSource(file: entry.file, header: header)
-        case .header, .newer, .none: return nil
+        case .header, .foreign, .none: return nil
         }
     }
 }

@@ -5,18 +5,21 @@ import HeadgateCore
 struct LogOpening {
     let options: StoreOptions
     let directory: DataDirectory
-    /// What a log begins with that is made here.
-    let founding: Founding
 
-    func run() throws(StoreFault) -> (LogEngine, StoredState) {
+    init(_ options: StoreOptions) throws(StoreFault) {
+        self.options = options
+        directory = try DataDirectory(options.directory, on: options.disk)
+    }
+
+    func run() throws(StoreFault) -> OpenedStore {
         try makeDirectory()
         var recovery = LogRecovery(options)
         do throws(LogRecovery.Fault) {
-            return try open(recovery.run(founding), [])
+            return try open(recovery.run(), [])
         } catch {
             switch error {
             case .disk(let fault): throw fault.storeFault("cannot read the log in \(options.logDirectory)")
-            case .newer(let message): throw .newerVersion(message)
+            case .foreign(let message): throw .newerVersion(message)
             case .damaged(let reason): return try startAfresh(reason)
             }
         }
@@ -31,12 +34,12 @@ struct LogOpening {
         }
     }
 
-    private func startAfresh(_ reason: String) throws(StoreFault) -> (LogEngine, StoredState) {
+    private func startAfresh(_ reason: String) throws(StoreFault) -> OpenedStore {
         let name = try directory.setAside(options.logDirectory, at: options.wall())
         try makeDirectory()
         var recovery = LogRecovery(options)
         do throws(LogRecovery.Fault) {
-            let recovered = try recovery.run(Founding(lastSequenceNumber: options.numberAhead))
+            let recovered = try recovery.run(numbersBehind: options.numberAhead)
             return try open(recovered, ["the event store was damaged (\(reason)) and is set aside as \(name)"])
         } catch {
             throw .failed("\(options.logDirectory): \(error)")
@@ -45,7 +48,7 @@ struct LogOpening {
 
     private func open(
         _ recovered: LogRecovery.Outcome, _ warnings: [String]
-    ) throws(LogRecovery.Fault) -> (LogEngine, StoredState) {
+    ) throws(LogRecovery.Fault) -> OpenedStore {
         var state = StoredState()
         state.dispatchers = dispatchers(recovered.state)
         state.routes = recovered.state.routes
@@ -56,7 +59,8 @@ struct LogOpening {
         state.notes = recovered.notes
         state.unsettled = try unsettled(recovered, of: state.dispatchers)
         state.recentIDs = try recentIDs(recovered)
-        return (LogEngine(recovered, directory: directory, options: options), state)
+        state.letters = recovered.state.letters.tally
+        return OpenedStore(engine: LogEngine(recovered, directory: directory, options: options), state: state)
     }
 
     // MARK: What waits
@@ -112,7 +116,7 @@ struct LogOpening {
             let frame = try LogRecovery.Fault.of { () throws(DiskFault) in try segment.frame(at: LogHeader.size) }
             // What is damaged is not remembered: an id that comes again may be stored twice, and nothing is lost.
             guard let frame else { continue }
-            let older = frame.content.withUnsafeBytes { (try? LogIDs.read($0, frame.kind)) ?? [] }
+            let older = frame.content.withUnsafeBytes { (try? LogIDs.read($0)) ?? [] }
             count += older.reduce(0) { $0 + $1.count }
             groups = older + groups
         }

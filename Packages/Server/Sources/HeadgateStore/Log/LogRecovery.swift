@@ -23,8 +23,8 @@ struct LogRecovery {
     /// Why a log could not be recovered.
     enum Fault: Error {
         case disk(DiskFault)
-        /// A newer daemon wrote it.
-        case newer(String)
+        /// A daemon with another version of the format wrote it.
+        case foreign(String)
         /// There is a log, and nothing that one could begin with.
         case damaged(String)
     }
@@ -53,13 +53,13 @@ struct LogRecovery {
         files = LogFiles(options)
     }
 
-    /// - Parameter founding: what a log begins with that is begun here.
-    mutating func run(_ founding: Founding = Founding()) throws(Fault) -> Outcome {
+    /// - Parameter number: events of a log that is begun here have numbers behind this one.
+    mutating func run(numbersBehind number: SequenceNumber = 0) throws(Fault) -> Outcome {
         let inventory = try LogInventory(files)
         guard let chain = try inventory.chain(written) else {
             guard inventory.isEmpty else { throw .damaged("no segment of it can be read from its beginning") }
             inventory.blank.forEach(files.remove)
-            return try begin(founding, inventory)
+            return try begin(numbersBehind: number, inventory)
         }
         var replay = try replay(chain)
         let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
@@ -89,14 +89,14 @@ struct LogRecovery {
         for (frame, offset) in replay.doubtful {
             try apply(frame, replay.reading.content(frame, offset), at: offset, of: scratch, to: &state)
         }
-        return min(max(written?.given ?? 0, state.highestMentioned + lost), StoreSchema.mostEvents)
+        return min(max(written?.given ?? 0, state.highestMentioned + lost), LogFormat.mostEvents)
     }
 
     /// As many numbers as events may be lost behind the last that is known: nobody else must get theirs. Who wrote them knows them.
     private func numbersLost(_ chain: [LogReading]) -> SequenceNumber {
         guard written == nil else { return 0 }
-        let read = chain.reduce(0) { $0 + $1.bytesLostAtEnd / $1.source.header.version.leastRecord }
-        return SequenceNumber(lost.reduce(read) { $0 + $1.size / LogVersion.newest.leastRecord })
+        let read = chain.reduce(0) { $0 + $1.bytesLostAtEnd / LogFormat.leastRecord }
+        return SequenceNumber(lost.reduce(read) { $0 + $1.size / LogFormat.leastRecord })
     }
 
     /// What cannot be read any more is kept for people, and its numbers are not given again.
@@ -146,7 +146,7 @@ struct LogRecovery {
         do throws(LogReader.Unsound) {
             try content.lend { (bytes) throws(LogReader.Unsound) in
                 switch frame.kind {
-                case .group, .packed:
+                case .group:
                     guard let group = try LogGroup.Pieces(bytes, frame.kind) else { break }
                     let extras = try group.extras.read { (reader) throws(LogReader.Unsound) in try LogExtras(&reader) }
                     state.apply(group.stretch)
@@ -156,7 +156,7 @@ struct LogRecovery {
                     var reader = LogReader(bytes)
                     let changes = try reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
                     state.apply(changes, in: segment.place(offset))
-                case .snapshot, .summary, .closed, .ids, .packedIDs, .foundation: break
+                case .snapshot, .summary, .closed, .ids, .foundation: break
                 }
             }
         } catch {
@@ -220,10 +220,9 @@ struct LogRecovery {
         if !replay.tail.index.blocks.isEmpty || state.letters.bytes(in: old.number) > 0 {
             state.segments.append(old)
         }
-        let carried = replay.doubtful.filter { $0.frame.kind.holdsEvents || $0.frame.kind == .changes }
+        let carried = replay.doubtful.filter { $0.frame.kind == .group || $0.frame.kind == .changes }
         let need = LogFront.size(for: state) + carried.reduce(0) { $0 + $1.frame.size + 1_024 }
-        let header = LogHeader(
-            use: .front, number: number, previous: old.number, previousEnd: end, version: options.logVersion)
+        let header = LogHeader(use: .front, number: number, previous: old.number, previousEnd: end)
         let front: LogFront
         do throws(Fault) { front = try self.front(header, atLeast: need, state) } catch {
             // What has no state of its own relies on the segment before it, and on a full disk that may go.
@@ -271,11 +270,13 @@ struct LogRecovery {
         return try outcome(state, front, next: inventory.newest + 1, inventory)
     }
 
-    private mutating func begin(_ founding: Founding, _ inventory: LogInventory) throws(Fault) -> Outcome {
+    private mutating func begin(
+        numbersBehind last: SequenceNumber, _ inventory: LogInventory
+    ) throws(Fault) -> Outcome {
         let number = inventory.newest + 1
-        let state = LogState(founding)
-        let header = LogHeader(
-            use: .front, number: number, previous: 0, previousEnd: 0, version: options.logVersion)
+        var state = LogState()
+        state.lastSequenceNumber = last
+        let header = LogHeader(use: .front, number: number, previous: 0, previousEnd: 0)
         let front = try front(header, atLeast: LogFront.size(for: state), state)
         try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
         return try outcome(state, front, next: number + 1, inventory)

@@ -48,7 +48,7 @@ struct LogScan {
     private func nextMark(from offset: Int) -> Int {
         guard let base = piece.baseAddress else { return piece.count }
         var offset = offset
-        while offset < piece.count, let found = memchr(base + offset, LogVersion.firstByte, piece.count - offset) {
+        while offset < piece.count, let found = memchr(base + offset, LogFormat.firstByte, piece.count - offset) {
             let place = UnsafeRawPointer(found) - base
             if place.isMultiple(of: 8) { return place }
             offset = place + 1

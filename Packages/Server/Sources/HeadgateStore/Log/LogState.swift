@@ -19,17 +19,6 @@ struct LogState {
     /// What was found damaged, by segment and the place of the block.
     var damaged: [LogPlace: RouteTallies] = [:]
 
-    init() {}
-
-    /// That of a log which is begun.
-    init(_ founding: Founding) {
-        for dispatcher in founding.dispatchers { dispatchers[dispatcher.number] = dispatcher }
-        (routes, kept) = (founding.routes, founding.kept)
-        letters = LetterIndex(newest: founding.newestLetter)
-        (lastSequenceNumber, newestStamp) = (founding.lastSequenceNumber, founding.newestStamp)
-        ids = LogIDs(recent: founding.recentIDs)
-    }
-
     // MARK: What is written
 
     /// Events are in it.

@@ -2,7 +2,7 @@ import Glibc
 import HeadgateCore
 
 /// The log of a data directory, as its thread sees it: a chain of segments, of which the last is written to, and the state that
-/// all that was written makes (Behaviour Q1, `store.kind: log`).
+/// all that was written makes (Behaviour Q1).
 ///
 /// What each commit touches is not checked for exclusive access at run time, here and in what belongs to it: nothing that is called
 /// with it knows the log.
@@ -95,7 +95,7 @@ final class SegmentLog {
 
     private func lay(_ entry: LogEntry) -> Range<Int> { front.lay(entry, packedFrom: options.leastPacked) }
 
-    /// Bytes that an entry takes at most: the next segment may be of a version that packs nothing.
+    /// Bytes that an entry takes at most, with nothing packed.
     private func size(of entry: LogEntry) -> Int {
         let mark = front.mark
         defer { front.takeBack(to: mark) }
@@ -226,8 +226,7 @@ final class SegmentLog {
         let file = try files.take(atLeast: LogFront.size(for: next))
         let number = takeNumber()
         let header = LogHeader(
-            use: .front, number: number, previous: kept?.number ?? 0, previousEnd: kept?.end ?? 0,
-            version: options.logVersion)
+            use: .front, number: number, previous: kept?.number ?? 0, previousEnd: kept?.end ?? 0)
         let index = LogIndex(blockSize: options.blockSize)
         let new = LogFront(LogSegment(number: number, file: file, files: files, index: index), header, next)
         try new.begin(synced: true)
@@ -271,9 +270,7 @@ final class SegmentLog {
             let voided = unneeded(next, except: entry.number)
             for entry in voided { next.forget(entry.number) }
             let forgotten = next.ids.takeForgottenFiles().map(\.file)
-            let header = LogHeader(
-                use: .front, number: number, previous: entry.number, previousEnd: entry.end, version: options.logVersion
-            )
+            let header = LogHeader(use: .front, number: number, previous: entry.number, previousEnd: entry.end)
             let front = LogFront(segment(number, file), header, next)
             try front.begin(synced: false)
             begin(front, next, voided.map(\.file) + forgotten)
@@ -323,8 +320,7 @@ final class SegmentLog {
     /// Ids get a file of their own when they are many.
     private func beginFiling() throws(DiskFault) {
         guard state.ids.recentBytes >= options.mostUnfiledIDBytes else { return }
-        let header = LogHeader(
-            use: .ids, number: takeNumber(), previous: 0, previousEnd: 0, version: options.logVersion)
+        let header = LogHeader(use: .ids, number: takeNumber(), previous: 0, previousEnd: 0)
         filing = try state.ids.beginFile(in: files, under: header, packedFrom: options.leastPacked)
     }
 

@@ -4,15 +4,16 @@ import HeadgateCore
 /// A disk that reads what there is and changes nothing of it: what is written stays in memory, and is gone with this object.
 ///
 /// `@unchecked`: it is used by one thread.
-final class OverlayDisk: Disk, @unchecked Sendable {
-    let sqliteName: String? = nil
+package final class OverlayDisk: Disk, @unchecked Sendable {
+    package init() {}
+
     private let system = SystemDisk()
     /// What is not as it is on the disk: by its name, nil for what was removed.
     private var changed: [String: OverlayFile?] = [:]
 
-    func makeDirectory(_ path: String) {}
+    package func makeDirectory(_ path: String) {}
 
-    func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
+    package func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
         if let known = changed[path] {
             if let file = known { return file }
             guard creating else { throw DiskFault(code: ENOENT) }
@@ -25,17 +26,17 @@ final class OverlayDisk: Disk, @unchecked Sendable {
         return file
     }
 
-    func exists(_ path: String) -> Bool {
+    package func exists(_ path: String) -> Bool {
         guard let known = changed[path] else { return system.exists(path) }
         return known != nil
     }
 
-    func size(of path: String) -> Int {
+    package func size(of path: String) -> Int {
         guard let known = changed[path] else { return system.size(of: path) }
         return (try? known?.size()) ?? 0
     }
 
-    func list(_ directory: String) throws(DiskFault) -> [String] {
+    package func list(_ directory: String) throws(DiskFault) -> [String] {
         let prefix = directory + "/"
         let gone = Set(changed.filter { $0.value == nil }.map(\.key))
         let new = changed.filter { $0.value != nil && $0.key.hasPrefix(prefix) }.map {
@@ -46,7 +47,7 @@ final class OverlayDisk: Disk, @unchecked Sendable {
     }
 
     /// What is in a directory goes with it.
-    func rename(_ path: String, to new: String) throws(DiskFault) {
+    package func rename(_ path: String, to new: String) throws(DiskFault) {
         var names = [path]
         if let inside = try? list(path) { names += inside.map { path + "/" + $0 } }
         for name in names {
@@ -56,11 +57,11 @@ final class OverlayDisk: Disk, @unchecked Sendable {
         }
     }
 
-    func remove(_ path: String) {
+    package func remove(_ path: String) {
         changed[path] = .some(nil)
     }
 
-    func syncDirectory(_ path: String) {}
+    package func syncDirectory(_ path: String) {}
 }
 
 /// A file of which what is written is in memory.

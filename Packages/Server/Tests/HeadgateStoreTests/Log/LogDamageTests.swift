@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A log that is damaged")
 struct LogDamageTests {
-    let scene = StoreScene(.log)
+    let scene = StoreScene()
 
     /// Events 1 to 90 in segments of 8 KiB, of which nobody has settled any; the store is closed.
     private func fill() throws {

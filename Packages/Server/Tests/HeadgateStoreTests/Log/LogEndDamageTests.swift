@@ -7,8 +7,8 @@ import Testing
 /// A log of one segment, as a daemon leaves it that was killed, in which something rots.
 @Suite("A log that is damaged near its end")
 struct LogEndDamageTests {
-    private let left = StoreScene(.log)
-    private let scene = StoreScene(.log)
+    private let left = StoreScene()
+    private let scene = StoreScene()
 
     /// Groups of three events, 1 to 9, for a dispatcher; the daemon is killed.
     /// - Parameter body: what is done behind the events.
@@ -72,8 +72,9 @@ struct LogEndDamageTests {
         try fill()
         try rot("event-8")
         let verified = try StoreVerification(directory: scene.directory).run()
-        #expect(verified.isSound && verified.lines.last == "nothing else is damaged")
-        #expect(verified.lines.contains { $0.hasPrefix("note: ") && $0.contains("at the end of the log") })
+        let lines = verified.lines(scene.directory)
+        #expect(verified.isSound && lines.last == "nothing else is damaged")
+        #expect(lines.contains { $0.hasPrefix("note: ") && $0.contains("at the end of the log") })
         let state = try scene.open()
         #expect(state.warnings == [] && state.notes.count == 1, "\(state.notes)")
         #expect(state.lastSequenceNumber == 6)
@@ -87,7 +88,7 @@ struct LogEndDamageTests {
         try fill()
         // The daemon is killed once more before it has written anything.
         try scene.open()
-        let again = StoreScene(.log)
+        let again = StoreScene()
         try FileManager.default.copyItem(atPath: scene.directory, toPath: again.directory)
         try rot(event, in: again)
         let state = try again.open()

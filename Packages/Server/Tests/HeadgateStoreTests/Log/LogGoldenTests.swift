@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateStore
 
 /// The bytes of the log, as `Docs/Log.md` has them. A test here that fails says that files would be written that other versions read
-/// otherwise: then ``LogVersion`` has to grow, and the older ones to be read as well.
+/// otherwise: then ``LogFormat/version`` has to grow.
 @Suite("The bytes of the log")
 struct LogGoldenTests {
     private func hex(_ bytes: [UInt8]) -> String {
@@ -18,36 +18,25 @@ struct LogGoldenTests {
         return hex(writer.bytes)
     }
 
-    @Test(
-        "Q11: a file begins with these bytes",
-        arguments: [(LogVersion.words, "01000000"), (.xxh3, "02000000"), (.packed, "03000000")])
-    func header(_ version: LogVersion, _ number: String) {
-        let header = LogHeader(use: .front, number: 5, previous: 4, previousEnd: 4_096, version: version)
-        #expect(LogVersion.newest == .packed)
+    @Test("Q11: a file begins with these bytes")
+    func header() {
+        let header = LogHeader(use: .front, number: 5, previous: 4, previousEnd: 4_096)
         #expect(
             hex(header.bytes)
-                == "68676174656c6f67" + number + "01000000" + "0500000000000000" + "0400000000000000"
+                == "68676174656c6f67" + "03000000" + "01000000" + "0500000000000000" + "0400000000000000"
                 + "0010000000000000" + "0000000000000000" + "0000000000000000" + "b81d09b0c4efe350")
     }
 
-    @Test(
-        "Q11: a frame is these bytes, of which the checksum of the content is that of other programs",
-        arguments: [
-            (LogVersion.words, "4866726d", "853e3ea00f7ae246", 17_260_411_185_408_039_106),
-            // By `xxhsum -H3`.
-            (.xxh3, "48667232", "4cbe6e8c68f35c56", 15_776_394_213_003_330_098),
-            (.packed, "48667233", "4cbe6e8c68f35c56", 15_776_394_213_003_330_098),
-        ] as [(LogVersion, String, String, UInt64)])
-    func frame(_ version: LogVersion, _ mark: String, _ content: String, _ total: UInt64) {
+    @Test("Q11: a frame is these bytes, of which the checksum of the content is that of `xxhsum -H3`")
+    func frame() {
         var writer = LogWriter()
         let place = LogPlace(segment: 5, offset: 64)
-        let sum = writer.frame(.changes, at: place, certain: 64, previous: 9, version: version, { $0.put("abc") })
+        let sum = writer.frame(.changes, at: place, certain: 64, previous: 9, { $0.put("abc") })
         #expect(
             hex(writer.bytes)
-                == mark + "02000000" + "0700000000000000" + "4000000000000000" + "0900000000000000"
-                + content
-                + hex { $0.put(sum) } + "03000000616263" + "00")
-        #expect(sum == total)
+                == "48667233" + "02000000" + "0700000000000000" + "4000000000000000" + "0900000000000000"
+                + "4cbe6e8c68f35c56" + hex { $0.put(sum) } + "03000000616263" + "00")
+        #expect(sum == 15_776_394_213_003_330_098)
     }
 
     @Test("Q11: a group is these bytes")
@@ -60,12 +49,9 @@ struct LogGoldenTests {
             "01000000" + "03000000" + "02000000" + "01000000" + "02010000"
             + "00000000" + "00000000" + "00000000" + "0000000000000000" + "00000000"
         let records = group.chunk.bytes
-        #expect(
-            hex { LogGroup.write(group, as: .group, packedFrom: 1, to: &$0) } == stretch + "2c000000" + extras
-                + hex(records))
         let size = hex { $0.put(UInt32(records.count)) }
         #expect(
-            hex { LogGroup.write(group, as: .packed, packedFrom: .max, to: &$0) }
+            hex { LogGroup.write(group, packedFrom: .max, to: &$0) }
                 == stretch + "2c0000002c000000" + extras + size + size + hex(records))
     }
 
@@ -89,8 +75,7 @@ struct LogGoldenTests {
         var ids = LogIDs()
         ids.add(RecentIDs(lastSequenceNumber: 9, receivedStamp: 8, count: 1, bytes: [1, 2]))
         let list = "01000000" + "0900000000000000" + "0800000000000000" + "01000000" + "02" + "020000000102"
-        #expect(hex { ids.writeRecent(as: .ids, packedFrom: 1, to: &$0) } == list)
-        #expect(hex { ids.writeRecent(as: .packedIDs, packedFrom: .max, to: &$0) } == "1f0000001f000000" + list)
+        #expect(hex { ids.writeRecent(packedFrom: .max, to: &$0) } == "1f0000001f000000" + list)
     }
 
     @Test("Q11: each change is these bytes", arguments: changes)

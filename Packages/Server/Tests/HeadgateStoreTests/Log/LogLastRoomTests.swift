@@ -19,7 +19,7 @@ final class LogLastRoomTests {
         (options.segmentSize, options.leastSegmentSize, options.blockSize) = (Self.segment, Self.segment, 4 << 10)
         (options.leastPacked, options.disk) = (.max, disk)
         disk.room = 9 * Self.segment + 100
-        engine = try #require(try options.open().engine as? LogEngine)
+        engine = try options.open().engine
         #expect(write(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "other"))))
     }
 

@@ -79,11 +79,11 @@ struct LogPieceTests {
 
     // MARK: In a log
 
-    private let scene = StoreScene(.log, durability: .normal)
+    private let scene = StoreScene(durability: .normal)
 
-    /// Events 1 to 40 in groups of ten, which are packed where the version knows that; the store is closed.
-    private func fill(_ version: LogVersion) throws {
-        (scene.options.logVersion, scene.options.leastPacked) = (version, 100)
+    /// Events 1 to 40 in packed groups of ten; the store is closed.
+    private func fill() throws {
+        scene.options.leastPacked = 100
         try scene.open()
         scene.write(.dispatcher(.at(0)))
         try append(1...40)
@@ -105,25 +105,15 @@ struct LogPieceTests {
             let start = LogPlace(segment: header.number, offset: LogHeader.size)
             return LogSurvey(LogScan(bytes, from: start, behind: header.checksum), from: LogHeader.size).frames
         }
-        let groups = found.filter { $0.frame.kind.holdsEvents }
+        let groups = found.filter { $0.frame.kind == .group }
         return (groups.map(\.frame.kind), groups.map { $0.offset..<$0.offset + $0.frame.size }, bytes, path)
-    }
-
-    @Test("Q11: a segment of an older version is gone on with as it was begun, and nothing in it is packed")
-    func versions() throws {
-        try fill(.xxh3)
-        scene.options.logVersion = .newest
-        try scene.open()
-        try append(41...60)
-        #expect(try groups().kinds == Array(repeating: .group, count: 6))
-        #expect(try scene.numbers() == Array(1...60))
     }
 
     @Test("Q8: damage in a packed group costs that group, which is counted", arguments: [52, 200, -9])
     func damage(_ place: Int) throws {
-        try fill(.newest)
+        try fill()
         var (kinds, places, bytes, path) = try groups()
-        #expect(kinds == Array(repeating: .packed, count: 4))
+        #expect(kinds == Array(repeating: .group, count: 4))
         bytes[place < 0 ? places[1].upperBound + place : places[1].lowerBound + place] ^= 1
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         let state = try scene.open()
@@ -136,7 +126,7 @@ struct LogPieceTests {
         "Q8: where a group was written packed by somebody else, and cannot be unpacked, its events are missing and counted"
     )
     func foreign() throws {
-        try fill(.newest)
+        try fill()
         var (_, places, bytes, path) = try groups()
         // As a program would write it that does not know how.
         let range = places[3]
@@ -147,7 +137,7 @@ struct LogPieceTests {
         content.replaceSubrange(content.count - 20..<content.count, with: repeatElement(255, count: 20))
         var writer = LogWriter()
         _ = writer.frame(
-            .packed, at: place, certain: old.certain, previous: old.previous, version: .newest
+            .group, at: place, certain: old.certain, previous: old.previous
         ) { $0.putRest(content) }
         bytes.replaceSubrange(range.lowerBound..<range.lowerBound + writer.bytes.count, with: writer.bytes)
         try Data(bytes).write(to: URL(fileURLWithPath: path))

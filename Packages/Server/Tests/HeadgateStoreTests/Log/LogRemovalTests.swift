@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A log whose files are taken away while it is written to")
 struct LogRemovalTests {
-    let scene = StoreScene(.log)
+    let scene = StoreScene()
     private let renewals = Renewals()
 
     private final class Renewals {
@@ -116,16 +116,5 @@ struct LogRemovalTests {
         #expect(renewals.lost.reduce(scene.quarantined, +) == 90 - left.count)
         #expect(scene.append(Groups.of(91...93, size: 200)) == nil)
         #expect(try scene.numbers() == left + [91, 92, 93])
-    }
-
-    @Test("Q8: a database that is taken away refuses events until a restart")
-    func database() throws {
-        let scene = StoreScene(.sqlite)
-        try scene.open()
-        scene.write(.dispatcher(.at(0)))
-        #expect(scene.append(Groups.of(1...3, size: 200, newRoutes: [1: [1]])) == nil)
-        try FileManager.default.removeItem(atPath: scene.databasePath)
-        #expect(scene.append(Groups.of(4...6, size: 200)) != nil)
-        scene.close()
     }
 }

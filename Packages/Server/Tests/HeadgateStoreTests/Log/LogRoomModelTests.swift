@@ -46,7 +46,7 @@ private final class History {
         // Often there is no room beside whole segments, not even for a small file.
         let rest = random.oneIn(2) ? 100 : Int.random(in: 0..<segment, using: &random)
         disk.room = Int.random(in: 4...8, using: &random) * segment + rest
-        engine = try #require(try options.open().engine as? LogEngine)
+        engine = try options.open().engine
         for number in settled.keys {
             #expect(carryOut(.write([.dispatcher(.at(0, number: number, id: "d\(number)"))])))
         }
@@ -102,7 +102,7 @@ private final class History {
     func die() throws {
         for _ in 0..<Int.random(in: 0...3, using: &random) {
             engine = nil
-            engine = try #require(try options.open().engine as? LogEngine)
+            engine = try options.open().engine
             #expect(engine.lastAppended >= last, "\(seed)")
             engine.lastAppended = last
         }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The room that a log takes")
 struct LogRoomTests {
-    let scene = StoreScene(.log, durability: .normal)
+    let scene = StoreScene(durability: .normal)
 
     /// With segments of 64 KiB, 64 MiB are as eight of them.
     private static let segment = 64 << 10
@@ -65,7 +65,7 @@ struct LogRoomTests {
     func full(batch: Int, leastPacked: Int) throws {
         guard SmallDisk.isPossible else { return }
         let disk = try SmallDisk()
-        let scene = StoreScene(.log, in: disk.path)
+        let scene = StoreScene(in: disk.path)
         (scene.options.segmentSize, scene.options.blockSize) = (256 << 10, 4 << 10)
         scene.options.leastPacked = leastPacked
         try scene.open()
@@ -92,7 +92,7 @@ struct LogRoomTests {
     func lastRoom() throws {
         guard SmallDisk.isPossible else { return }
         let disk = try SmallDisk()
-        let scene = StoreScene(.log, in: disk.path)
+        let scene = StoreScene(in: disk.path)
         (scene.options.segmentSize, scene.options.leastPacked) = (512 << 10, .max)
         try scene.open()
         scene.write(.dispatcher(.at(0)))
@@ -114,7 +114,7 @@ struct LogRoomTests {
         let disk = FaultyDisk()
         (scene.options.disk, scene.options.segmentSize, scene.options.durability) = (disk, Self.segment, .full)
         disk.room = 3 * Self.segment + 100
-        let engine = try #require(try scene.options.open().engine as? LogEngine)
+        let engine = try scene.options.open().engine
         _ = engine.commit([.write([.dispatcher(.at(0))])])
         var last: SequenceNumber = 0
         while case .success = engine.commit([
@@ -135,7 +135,7 @@ struct LogRoomTests {
         let (disk, last, segment) = try killedWhenFull()
         for _ in 0..<2 {
             let opened = try scene.options.open()
-            #expect((opened.engine as? LogEngine)?.log.front.segment.number == segment)
+            #expect(opened.engine.log.front.segment.number == segment)
             #expect(opened.state.lastSequenceNumber == last)
             #expect(opened.state.unsettled[1]?[1]?.events == Int(last))
         }
@@ -151,14 +151,14 @@ struct LogRoomTests {
     func nothingBehind() throws {
         let (_, last, _) = try killedWhenFull()
         let (file, end, path) = try {
-            let log = try #require(try scene.options.open().engine as? LogEngine).log
+            let log = try scene.options.open().engine.log
             return (log.front.segment.file, log.front.end, log.files.path(log.front.segment.file.number))
         }()
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try handle.seek(toOffset: UInt64(end + 100))
         try handle.write(contentsOf: Data(repeating: 7, count: file.size - end - 100))
         try handle.close()
-        let again = try #require(try scene.options.open().engine as? LogEngine)
+        let again = try scene.options.open().engine
         #expect(again.log.front.end == end && again.lastAppended == last)
         let rest = try #require(FileManager.default.contents(atPath: path)).dropFirst(end)
         #expect(rest.allSatisfy { $0 == 0 })
@@ -170,7 +170,7 @@ struct LogRoomTests {
         let path = scene.options.logDirectory + "/000099.log"
         try Data(repeating: 0, count: Self.segment).write(to: URL(fileURLWithPath: path))
         disk.room += Self.segment
-        let engine = try #require(try scene.options.open().engine as? LogEngine)
+        let engine = try scene.options.open().engine
         #expect(engine.log.front.segment.number > segment && engine.log.front.segment.file.number == 100)
         #expect(engine.lastAppended == last && !FileManager.default.fileExists(atPath: path))
     }

@@ -401,7 +401,7 @@ private final class LogScene {
     /// The events whose ids are in a file.
     func ids(in filed: LogIDs.Filed) throws -> [SequenceNumber] {
         let frame = try #require(try log.segment(filed.segment, filed.file).frame(at: LogHeader.size))
-        let ids = try frame.content.withUnsafeBytes { try LogIDs.read($0, frame.kind) }
+        let ids = try frame.content.withUnsafeBytes { try LogIDs.read($0) }
         return ids.map(\.lastSequenceNumber)
     }
 

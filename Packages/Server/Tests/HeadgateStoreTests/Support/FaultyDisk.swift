@@ -44,8 +44,6 @@ final class FaultyDisk: Disk, @unchecked Sendable {
         onSync()
     }
 
-    var sqliteName: String? { nil }
-
     func makeDirectory(_ path: String) throws(DiskFault) { try disk.makeDirectory(path) }
 
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
@@ -77,6 +75,8 @@ private final class FaultyFile: DiskFile {
     }
 
     func size() throws(DiskFault) -> Int { try file.size() }
+
+    func isStill(at path: String) -> Bool { file.isStill(at: path) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
         try file.read(into: buffer, at: offset)

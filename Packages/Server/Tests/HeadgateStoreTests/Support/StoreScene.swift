@@ -13,18 +13,15 @@ final class StoreScene {
     private(set) var quarantined = 0
     private(set) var droppedLetters: [DispatcherNumber: Int] = [:]
 
-    init(_ kind: StoreKind = .sqlite, durability: Durability = .full, in parent: String = NSTemporaryDirectory()) {
+    init(durability: Durability = .full, in parent: String = NSTemporaryDirectory()) {
         directory = parent + "/headgate-store-" + UUID().uuidString
         options = DiskEventStore.Options(directory: directory, durability: durability)
-        options.kind = kind
         store = DiskEventStore(options: options) { _ in }
     }
 
     deinit {
         try? FileManager.default.removeItem(atPath: directory)
     }
-
-    var databasePath: String { directory + "/events.db" }
 
     /// Opens the store, with the options as they are now.
     @discardableResult
@@ -83,12 +80,6 @@ final class StoreScene {
     func work() {
         for work in posted.takeAll(waiting: true) { work() }
     }
-
-    /// Runs SQL on the file, from outside.
-    @discardableResult
-    func sql(_ text: String) throws -> Int64 {
-        try SQLiteConnection(path: databasePath).integer(text)
-    }
 }
 
 extension StoreScene {
@@ -133,35 +124,5 @@ final class SmallDisk {
 
     func makeRoom() throws {
         try FileManager.default.removeItem(atPath: filler)
-    }
-}
-
-/// Looks into SQLite's log, to see what was committed how.
-struct WriteAheadLog {
-    private let bytes: [UInt8]
-
-    init(path: String) throws {
-        bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
-    }
-
-    /// How many transactions the log holds: a frame that ends one says how large the database is then.
-    var commits: Int {
-        guard bytes.count > 32 else { return 0 }
-        let salt = bytes[16..<24]
-        let frameSize = 24 + bigEndian(at: 8)
-        return stride(from: 32, through: bytes.count - frameSize, by: frameSize).count { frame in
-            bytes[frame + 8..<frame + 16].elementsEqual(salt) && bigEndian(at: frame + 4) != 0
-        }
-    }
-
-    private func bigEndian(at offset: Int) -> Int {
-        bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
-    }
-}
-
-extension StoreDatabase {
-    /// Opens a directory's database for a test alone.
-    static func open(_ options: StoreOptions) throws(StoreFault) -> (StoreDatabase, StoredState) {
-        try open(options, in: DataDirectory(options.directory), Founding())
     }
 }

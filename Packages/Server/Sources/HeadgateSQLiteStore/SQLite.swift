@@ -5,59 +5,81 @@ import HeadgateCore
 /// A connection to one database file, used by one thread. Statements are prepared once and kept.
 final class SQLiteConnection {
     private let handle: OpaquePointer
-    private let log: DatabaseLog
+    private let log: SQLiteLog
+    /// True if each commit is synced.
+    private let isSynced: Bool
     private var statements: [String: SQLiteStatement] = [:]
-    private var isSyncing = true
+    private var isClosed = false
 
-    /// How long to wait for another program's lock before it counts as a fault.
+    /// The time to wait for another program's lock before it counts as a fault.
     private static let busyMilliseconds: Int32 = 5_000
 
-    /// Opens an existing file.
-    init(path: String, on disk: any Disk = SystemDisk()) throws(SQLiteError) {
+    /// Opens a file to read and write it, which makes it if there is none.
+    convenience init(_ options: SQLiteEventStore.Options) throws(SQLiteError) {
+        let log = SQLiteLog(ofDatabase: options.path, rewrite: options.rewriteLog)
+        try self.init(path: options.path, on: options.fileSystem, log: log, isSynced: options.isSynced)
+        moveLogWhenLong()
+    }
+
+    /// Opens a file.
+    /// - Parameters:
+    ///   - fileSystem: SQLite's name of the file system; nil is the machine's own.
+    ///   - isReadOnly: true if nothing is to be written.
+    init(
+        path: String, on fileSystem: String? = nil, log: SQLiteLog? = nil, isSynced: Bool = true,
+        isReadOnly: Bool = false
+    ) throws(SQLiteError) {
+        (self.log, self.isSynced) = (log ?? SQLiteLog(ofDatabase: path, rewrite: SQLiteLog.rewriteFile), isSynced)
         var handle: OpaquePointer?
-        let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, disk.sqliteName)
+        let mode = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let code = sqlite3_open_v2(path, &handle, mode | SQLITE_OPEN_NOMUTEX, fileSystem)
         guard let handle else { throw SQLiteError(code: SQLITE_NOMEM, message: "out of memory") }
         guard code == SQLITE_OK else {
             defer { sqlite3_close_v2(handle) }
             throw SQLiteConnection.error(code, of: handle)
         }
         self.handle = handle
-        log = DatabaseLog(ofDatabase: path, on: disk)
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, SQLiteConnection.busyMilliseconds)
-        moveLogWhenLong()
     }
 
     deinit {
+        close()
+    }
+
+    /// Closes the file. Nothing is asked of the connection any more.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
         if !log.isCertain { closeWithoutCheckpoint() }
         statements = [:]
         sqlite3_close_v2(handle)
     }
 
-    /// Leaves the file as it is when the connection goes: nothing is moved from the log into it.
+    /// Leaves the file as it is when the connection goes: nothing is moved from SQLite's log into it.
     func closeWithoutCheckpoint() {
         var isSet: Int32 = 0
         headgate_no_checkpoint_on_close(handle, &isSet)
     }
 
-    // MARK: The log
+    // MARK: SQLite's log
 
-    /// Has the log moved into the file, after the commit with which it has become long. SQLite's own way to do so keeps
-    /// silent about a sync that fails.
+    /// Has the log moved into the file after the commit with which it has become long. SQLite's own way to do so keeps silent about a
+    /// sync that fails.
     private func moveLogWhenLong() {
         let context = Unmanaged.passUnretained(log).toOpaque()
         _ = sqlite3_wal_hook(
             handle,
             { context, handle, _, pages in
-                guard let context, let handle, pages >= DatabaseLog.mostPages else { return SQLITE_OK }
-                let log = Unmanaged<DatabaseLog>.fromOpaque(context).takeUnretainedValue()
+                guard let context, let handle, pages >= SQLiteLog.mostPages else { return SQLITE_OK }
+                let log = Unmanaged<SQLiteLog>.fromOpaque(context).takeUnretainedValue()
                 // The commit stands, whatever comes of this: it is tried again after the next.
                 try? SQLiteConnection.move(log, of: handle, SQLITE_CHECKPOINT_PASSIVE)
                 return SQLITE_OK
             }, context)
     }
 
-    /// Sees to it that what was committed is on the disk, also what an earlier process did not live to sync.
+    /// Sees to it that everything in the log is on the disk, also what an earlier process did not live to sync.
     func makeLogCertain() throws(SQLiteError) {
         try log.makeCertain()
     }
@@ -67,7 +89,7 @@ final class SQLiteConnection {
         try SQLiteConnection.move(log, of: handle, SQLITE_CHECKPOINT_TRUNCATE)
     }
 
-    private static func move(_ log: DatabaseLog, of handle: OpaquePointer, _ mode: Int32) throws(SQLiteError) {
+    private static func move(_ log: SQLiteLog, of handle: OpaquePointer, _ mode: Int32) throws(SQLiteError) {
         try log.makeCertain()
         let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
         guard code != SQLITE_OK else { return }
@@ -78,7 +100,10 @@ final class SQLiteConnection {
     // MARK: Statements
 
     /// Carries out a statement.
-    func run(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) {
+    func run(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) { try run(sql, values) }
+
+    /// Carries out a statement.
+    func run(_ sql: String, _ values: [SQLiteValue]) throws(SQLiteError) {
         try prepared(sql).run(values[...]) { _ throws(SQLiteError) in true }
     }
 
@@ -105,17 +130,9 @@ final class SQLiteConnection {
         guard code == SQLITE_OK else { throw SQLiteConnection.error(code, of: handle) }
     }
 
-    /// Whether commits wait for the disk. Only events have to survive a power failure: a synced commit costs ten times as
-    /// much as one that is not.
-    func setSyncing(_ isOn: Bool) throws(SQLiteError) {
-        guard isOn != isSyncing else { return }
-        try execute(isOn ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
-        isSyncing = isOn
-    }
-
     /// Does all of `work` or nothing of it.
     func transaction(_ work: () throws(SQLiteError) -> Void) throws(SQLiteError) {
-        if isSyncing { try log.makeCertain() }
+        if isSynced { try log.makeCertain() }
         try run("BEGIN IMMEDIATE")
         do {
             try work()
@@ -173,7 +190,8 @@ private final class SQLiteStatement {
         case .null: try check(sqlite3_bind_null(handle, place))
         case .number(let number): try check(sqlite3_bind_int64(handle, place, number))
         case .text(let text): try check(bind(text, place))
-        case .blob(let bytes): return try bind(bytes, place, then: values.dropFirst(), row)
+        case .blob(let bytes): return try bind(bytes, place, isText: false, then: values.dropFirst(), row)
+        case .utf8(let bytes): return try bind(bytes, place, isText: true, then: values.dropFirst(), row)
         }
         try run(values.dropFirst(), row: row)
     }
@@ -186,7 +204,7 @@ private final class SQLiteStatement {
 
     /// Binds the bytes where they lie: the rest of the work is done before they go.
     private func bind(
-        _ bytes: [UInt8], _ place: Int32, then rest: ArraySlice<SQLiteValue>,
+        _ bytes: [UInt8], _ place: Int32, isText: Bool, then rest: ArraySlice<SQLiteValue>,
         _ row: (SQLiteRow) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) {
         try bytes.withUnsafeBufferPointer { buffer throws(SQLiteError) in
@@ -194,7 +212,11 @@ private final class SQLiteStatement {
                 try check(sqlite3_bind_zeroblob(handle, place, 0))
                 return try run(rest, row: row)
             }
-            try check(sqlite3_bind_blob64(handle, place, start, UInt64(buffer.count), nil))
+            let count = UInt64(buffer.count)
+            try check(
+                isText
+                    ? sqlite3_bind_text64(handle, place, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), count, nil, UInt8(SQLITE_UTF8))
+                    : sqlite3_bind_blob64(handle, place, start, count, nil))
             try run(rest, row: row)
         }
     }
@@ -254,6 +276,8 @@ enum SQLiteValue {
     case number(Int64)
     case text(String)
     case blob([UInt8])
+    /// Text as it lies in memory.
+    case utf8([UInt8])
 
     static func integer(_ value: some BinaryInteger) -> SQLiteValue {
         .number(Int64(truncatingIfNeeded: value))

@@ -1,7 +1,7 @@
-/// How an event store on disk keeps its events (Behaviour Q1, `store.kind`).
+/// The kind of event store that settings ask for (Behaviour Q1, `store.kind`).
 public enum StoreKind: String, Sendable, CaseIterable {
     /// A log of segments, written one behind the other and used again.
     case log
-    /// One SQLite database.
+    /// An SQLite database, one row an event.
     case sqlite
 }

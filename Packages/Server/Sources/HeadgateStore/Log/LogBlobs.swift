@@ -1,8 +1,8 @@
 import HeadgateCore
 import HeadgateData
 
-/// The bytes in which the store keeps how much a group holds of each route: for each its number (4 bytes), its events
-/// (8) and their bytes (8), little-endian.
+/// The bytes in which the log keeps the number of events of each route: for each route its number (4 bytes), its events (8) and their
+/// bytes (8), little-endian.
 enum TallyBlob {
     fileprivate static let entrySize = 20
 
@@ -49,8 +49,8 @@ extension LogWriter {
     }
 }
 
-/// The bytes in which the store keeps what is settled behind a position: for each range how far it begins behind what is
-/// settled before it, and how many numbers it holds. Both take seven bits a byte, the lowest first, as most are small.
+/// The bytes in which the log keeps the settled ranges behind a position: for each range its distance from the range before it, and
+/// its length. Both take seven bits a byte, the lowest first, as most are small.
 enum RangeBlob {
     static func encode(_ settled: Settled) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -100,18 +100,5 @@ enum RangeBlob {
             if byte & 0x80 == 0 { return number }
         }
         return nil
-    }
-}
-
-/// The checksum of a row.
-enum ChunkChecksum {
-    /// - Parameters: its place, what it says it holds, and what it holds.
-    static func of(
-        _ lastSequenceNumber: SequenceNumber, tallies: UnsafeRawBufferPointer, records: UnsafeRawBufferPointer
-    ) -> Int64 {
-        var checksum = Checksum(UInt64(bitPattern: lastSequenceNumber))
-        checksum.add(tallies)
-        checksum.add(records)
-        return Int64(bitPattern: checksum.value)
     }
 }

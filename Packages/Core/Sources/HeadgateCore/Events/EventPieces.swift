@@ -1,0 +1,63 @@
+import HeadgateData
+
+/// The parts of a stored event, for a store that keeps each in a place of its own.
+public struct EventPieces: Sendable, Equatable {
+    public let sequenceNumber: SequenceNumber
+    public let route: RouteNumber
+    /// The receipt, on the age scale, in milliseconds.
+    public let receivedStamp: Int64
+    /// The end of the event's time to live, on the age scale, in milliseconds; 0 is never.
+    public let expiryStamp: Int64
+    /// Bytes of the id's JSON string, which stands in the head behind `{"id":`.
+    public let idLength: Int
+    /// Bytes of the key's JSON string, which ends the head; 0 when there is none.
+    public let keyLength: Int
+    /// `{"id":…,"seq":…,"event":…,"time":…,"received_at":…,"key":…`, an object that lacks its end.
+    public let head: [UInt8]
+    /// An object.
+    public let context: [UInt8]
+    /// An object.
+    public let data: [UInt8]
+
+    /// Bytes of the stored JSON.
+    public var byteCount: Int { head.count + context.count + data.count }
+
+    public init(_ event: StoredEvent) {
+        let (header, record) = (event.header, event.record)
+        (sequenceNumber, route) = (header.sequenceNumber, header.route)
+        (receivedStamp, expiryStamp) = (header.receivedStamp, header.expiryStamp)
+        (idLength, keyLength) = (Int(header.idLength), Int(header.keyLength))
+        let headEnd = RecordHeader.size + Int(header.headLength)
+        let contextEnd = headEnd + Int(header.contextLength)
+        head = Array(record[RecordHeader.size..<headEnd])
+        (context, data) = (Array(record[headEnd..<contextEnd]), Array(record[contextEnd...]))
+    }
+
+    /// The parts as a store has kept them; nil if they do not fit together.
+    public init?(
+        sequenceNumber: SequenceNumber, route: RouteNumber, receivedStamp: Int64, expiryStamp: Int64, idLength: Int,
+        keyLength: Int, head: [UInt8], context: [UInt8], data: [UInt8]
+    ) {
+        (self.sequenceNumber, self.route) = (sequenceNumber, route)
+        (self.receivedStamp, self.expiryStamp) = (receivedStamp, expiryStamp)
+        (self.idLength, self.keyLength) = (idLength, keyLength)
+        (self.head, self.context, self.data) = (head, context, data)
+        guard UInt32(exactly: idLength) != nil, UInt32(exactly: keyLength) != nil,
+            UInt32(exactly: RecordHeader.size + byteCount) != nil, header.isSound
+        else { return nil }
+    }
+
+    private var header: RecordHeader {
+        RecordHeader(
+            length: UInt32(RecordHeader.size + byteCount), route: route, sequenceNumber: sequenceNumber,
+            receivedStamp: receivedStamp, expiryStamp: expiryStamp, headLength: UInt32(head.count),
+            contextLength: UInt32(context.count), idLength: UInt32(idLength), keyLength: UInt32(keyLength))
+    }
+
+    /// The event's record, as it lies in a ``Chunk``.
+    public var record: [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: RecordHeader.size)
+        bytes.withUnsafeMutableBytes { header.write(to: $0, at: 0) }
+        return bytes + head + context + data
+    }
+}

@@ -1,0 +1,139 @@
+import HeadgateCore
+import HeadgateTransport
+
+/// An event store in an SQLite database, one row an event, for people who want to open their backlog with any SQLite tool
+/// (Behaviour Q1).
+///
+/// It lives on the scheduler. A thread of its own does all work with the database. Appends and writes that wait when that thread
+/// gets free are committed together.
+public final class SQLiteEventStore: EventStore {
+    public let kind = "sqlite"
+
+    /// What the store has to know.
+    public struct Options: Sendable {
+        /// The database's file. Its directory has to be there.
+        public var path: String
+        /// True if each commit is synced (Behaviour Q5: `durability: full`).
+        public var isSynced: Bool
+        /// The number of clients' ids that a start gives back, the newest (Behaviour Q7).
+        public var mostRecentIDs = StoreLimits().dedupeIDs
+        /// The most pages that the database may have; nil if the disk alone bounds it.
+        var mostPages: Int?
+        /// SQLite's name of the file system; nil is the machine's own.
+        var fileSystem: String?
+        /// Writes a file over itself, and syncs it and its name; returns an `errno`, or 0.
+        var rewriteLog: @Sendable (String) -> Int32 = SQLiteLog.rewriteFile
+        /// The wall clock, for names of files that are set aside; called on the store's thread.
+        public var wall: @Sendable () -> Int64 = { 0 }
+
+        public init(path: String, isSynced: Bool = true) {
+            (self.path, self.isSynced) = (path, isSynced)
+        }
+    }
+
+    @exclusivity(unchecked) public private(set) var diskBytes = 0
+    @exclusivity(unchecked) public private(set) var letters = Tally.zero
+    public var syncing: Histogram { syncTimes.withLock { $0 } }
+    @exclusivity(unchecked) public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
+    /// Called on the scheduler with the number of events that were found damaged and left out (Behaviour Q8).
+    @exclusivity(unchecked) public var onQuarantine: (Int) -> Void = { _ in }
+
+    private let options: Options
+    private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let syncTimes = Guarded(Histogram(.seconds))
+    private let queue = SQLiteQueue()
+    private let door = StoreDoor()
+    @exclusivity(unchecked) private var isOpen = false
+
+    /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
+    public init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+        (self.options, self.post) = (options, post)
+        door.store = self
+    }
+
+    deinit {
+        queue.put(.close {})
+    }
+
+    public func open() throws(StoreFault) -> StoredState {
+        guard !isOpen else { throw .failed("the store is open already") }
+        let (tables, state) = try SQLiteOpening(options: options).run()
+        tables.noteSync = { [syncTimes] nanoseconds in syncTimes.withLock { $0.record(nanoseconds) } }
+        letters = state.letters
+        try queue.start(
+            SQLiteWork(tables) { [post, door] answers in
+                post { door.store?.deliver(answers) ?? answers.answerWithoutStore() }
+            })
+        isOpen = true
+        return state
+    }
+
+    public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
+        ask(.change(.append(group), then)) { then($0) }
+    }
+
+    public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
+        ask(.change(.write(changes), then)) { then($0) }
+    }
+
+    public func read(
+        after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void
+    ) {
+        ask(then) { $0.read(after: sequenceNumber) }
+    }
+
+    public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        ask(then) { $0.readAged(stretch) }
+    }
+
+    public func survey(_ survey: EventSurvey, then: @escaping (Result<EventSurvey, StoreFault>) -> Void) {
+        ask(then) { $0.take(survey) }
+    }
+
+    public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+        ask(then) { $0.readLetters(query) }
+    }
+
+    public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+        ask(then) { $0.purgeLetters(query) }
+    }
+
+    public func close(then: @escaping () -> Void) {
+        ask(.close(then)) { _ in then() }
+        isOpen = false
+    }
+
+    // MARK: Asking and answering
+
+    private func ask<Value>(
+        _ then: @escaping (Result<Value, StoreFault>) -> Void,
+        _ work: @escaping (SQLiteTables) -> Result<Value, StoreFault>
+    ) {
+        let job = SQLiteJob.ask { tables in
+            let result = work(tables)
+            return { then(result) }
+        }
+        ask(job) { then(.failure($0)) }
+    }
+
+    /// - Parameter refuse: answers where the store is not open.
+    private func ask(_ job: SQLiteJob, orRefuse refuse: @escaping (StoreFault) -> Void) {
+        if isOpen { return queue.put(job) }
+        let answers = SQLiteAnswers { refuse(.failed("the event store is not open")) }
+        post { answers.answerWithoutStore() }
+    }
+
+    private func deliver(_ answers: SQLiteAnswers) {
+        (letters, diskBytes) = (answers.letters, answers.diskBytes)
+        if answers.lost > 0 { onQuarantine(answers.lost) }
+        if !answers.droppedLetters.isEmpty { onLettersDropped(answers.droppedLetters) }
+        for answer in answers.list { answer() }
+    }
+}
+
+/// The way back from the store's thread to the store.
+///
+/// `@unchecked`: passed on by any thread, but looked into only by work that was posted to the scheduler, where the store lives.
+private final class StoreDoor: @unchecked Sendable {
+    @exclusivity(unchecked) weak var store: SQLiteEventStore?
+}

@@ -1,0 +1,205 @@
+import Glibc
+import HeadgateCore
+
+/// The opening of a database, which makes it if there is none. A damaged file is set aside, and the start goes on with a fresh one
+/// (Behaviour Q8).
+struct SQLiteOpening {
+    let options: SQLiteEventStore.Options
+
+    func run() throws(StoreFault) -> (SQLiteTables, StoredState) {
+        do throws(Fault) { return try open() } catch {
+            switch error {
+            case .fault(let fault): throw fault
+            case .damaged(let reason): return try startAfresh(reason)
+            }
+        }
+    }
+
+    private enum Fault: Error {
+        /// The file is no event store, or no longer: its header or SQLite says so, and nothing else counts.
+        case damaged(String)
+        case fault(StoreFault)
+
+        /// Any other fault may be the daemon's own, which must not cost anybody their events.
+        init(_ error: SQLiteError) {
+            self = error.isDamage ? .damaged(error.message) : .fault(error.fault)
+        }
+
+        static func of<Value>(_ work: () throws(SQLiteError) -> Value) throws(Fault) -> Value {
+            do { return try work() } catch { throw Fault(error) }
+        }
+    }
+
+    private func startAfresh(_ reason: String) throws(StoreFault) -> (SQLiteTables, StoredState) {
+        let name = try setAside()
+        do throws(Fault) {
+            var (tables, state) = try open(numbersBehind: max(0, options.wall() * 1_000))
+            state.warnings.append("the event store was damaged (\(reason)) and is set aside as \(name)")
+            return (tables, state)
+        } catch {
+            switch error {
+            case .fault(let fault): throw fault
+            case .damaged(let reason): throw .failed("\(options.path): \(reason)")
+            }
+        }
+    }
+
+    /// Gives the file another name, together with those that SQLite keeps beside it.
+    private func setAside() throws(StoreFault) -> String {
+        let wanted = "\(options.path).damaged-\(options.wall())"
+        var (name, count) = (wanted, 1)
+        while access(name, F_OK) == 0 {
+            count += 1
+            name = "\(wanted)-\(count)"
+        }
+        guard rename(options.path, name) == 0 else {
+            throw .failed("cannot set \(options.path) aside: \(String(cString: strerror(errno)))")
+        }
+        // Either may be missing.
+        for suffix in ["-wal", "-shm"] { _ = rename(options.path + suffix, name + suffix) }
+        return name
+    }
+
+    /// - Parameter number: events of a fresh database have numbers behind this one: were the same numbers given again to other events, a
+    ///   destination might take them for those that it has.
+    private func open(numbersBehind number: SequenceNumber = 0) throws(Fault) -> (SQLiteTables, StoredState) {
+        do throws(StoreFault) { try prepareFile() } catch { throw .fault(error) }
+        let connection = try Fault.of { () throws(SQLiteError) in
+            try SQLiteConnection(options)
+        }
+        do throws(Fault) {
+            try prepare(connection, number)
+            // What is found here counts as safe: a repeat of it is acknowledged as a duplicate (Behaviour Q7).
+            return try Fault.of { () throws(SQLiteError) in
+                if options.isSynced { try connection.makeLogCertain() }
+                let state = try SQLiteState(connection).read(mostIDs: options.mostRecentIDs)
+                return (SQLiteTables(connection, options, state), state)
+            }
+        } catch {
+            // What is damaged or of another version stays as it was found.
+            connection.closeWithoutCheckpoint()
+            throw error
+        }
+    }
+
+    /// Makes the file, if there is none, as one that only its owner may read: SQLite gives its other files the same mode.
+    private func prepareFile() throws(StoreFault) {
+        guard options.fileSystem == nil else { return }
+        let descriptor = Glibc.open(options.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0, fchmod(descriptor, 0o600) == 0 else {
+            throw .failed("cannot open \(options.path): \(String(cString: strerror(errno)))")
+        }
+        Glibc.close(descriptor)
+    }
+
+    /// Sees to it that the file has the tables that it should have.
+    private func prepare(_ connection: SQLiteConnection, _ number: SequenceNumber) throws(Fault) {
+        let isNew = try Fault.of { () throws(SQLiteError) in
+            try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
+        }
+        if !isNew { try check(connection) }
+        try Fault.of { () throws(SQLiteError) in
+            try connection.execute(SQLiteSchema.connection(isSynced: options.isSynced))
+            if let most = options.mostPages { try connection.execute("PRAGMA max_page_count = \(most)") }
+            guard isNew else { return }
+            try connection.transaction { () throws(SQLiteError) in
+                try connection.execute(SQLiteSchema.tables)
+                try connection.run("INSERT INTO numbers VALUES ('last_seq', ?)", .integer(number))
+            }
+        }
+    }
+
+    private func check(_ connection: SQLiteConnection) throws(Fault) {
+        let (application, version) = try Fault.of { () throws(SQLiteError) in
+            (try connection.integer("PRAGMA application_id"), try connection.integer("PRAGMA user_version"))
+        }
+        guard application == SQLiteSchema.applicationID else { throw .damaged("the file is not an event store") }
+        guard version == SQLiteSchema.version else {
+            throw .fault(
+                .newerVersion(
+                    "\(options.path) has the format \(version), and this headgated knows \(SQLiteSchema.version) alone; "
+                        + "it was left as it is"))
+        }
+    }
+}
+
+/// The shape of the database. Any change needs a new ``version``.
+enum SQLiteSchema {
+    /// `Hgte`, so that a file tells what it is.
+    static let applicationID: Int64 = 0x4867_7465
+    static let version: Int64 = 5
+
+    static func connection(isSynced: Bool) -> String {
+        """
+        PRAGMA journal_mode = WAL;
+        PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL");
+        PRAGMA cache_size = -2048;
+        PRAGMA journal_size_limit = 16777216;
+        PRAGMA temp_store = MEMORY;
+        PRAGMA trusted_schema = OFF;
+        PRAGMA cell_size_check = ON;
+        """
+    }
+
+    /// The columns `json` and `id` of an event are computed when somebody asks for them; an id stands there as JSON has it.
+    static let tables = """
+        CREATE TABLE events (
+            seq INTEGER PRIMARY KEY,
+            route INTEGER NOT NULL,
+            size INTEGER NOT NULL,
+            received INTEGER NOT NULL,
+            expires INTEGER NOT NULL,
+            id_length INTEGER NOT NULL,
+            key_length INTEGER NOT NULL,
+            checksum INTEGER NOT NULL,
+            head TEXT NOT NULL,
+            context TEXT NOT NULL,
+            data TEXT NOT NULL,
+            json TEXT GENERATED ALWAYS AS (head || ',"context":' || context || ',"data":' || data || '}') VIRTUAL,
+            id TEXT GENERATED ALWAYS AS (CAST(substr(CAST(head AS BLOB), 8, id_length - 2) AS TEXT)) VIRTUAL
+        ) STRICT;
+        CREATE INDEX events_by_number ON events (seq, route, size, received, expires);
+        CREATE TABLE dispatchers (
+            number INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            position INTEGER NOT NULL,
+            settled TEXT NOT NULL,
+            orphaned_since INTEGER
+        ) STRICT;
+        CREATE TABLE routes (
+            number INTEGER PRIMARY KEY,
+            dispatchers TEXT NOT NULL
+        ) STRICT;
+        CREATE TABLE recent_ids (
+            last_seq INTEGER PRIMARY KEY,
+            received INTEGER NOT NULL,
+            count INTEGER NOT NULL,
+            form INTEGER NOT NULL,
+            ids BLOB NOT NULL
+        ) STRICT;
+        CREATE TABLE dead_letters (
+            letter INTEGER PRIMARY KEY AUTOINCREMENT,
+            dispatcher INTEGER NOT NULL,
+            seq INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            status INTEGER,
+            attempts INTEGER NOT NULL,
+            first_failed_at INTEGER NOT NULL,
+            died_at INTEGER NOT NULL,
+            size INTEGER NOT NULL,
+            answer TEXT,
+            checksum INTEGER NOT NULL,
+            record BLOB NOT NULL
+        ) STRICT;
+        CREATE TABLE kept (
+            name TEXT PRIMARY KEY,
+            value BLOB NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE numbers (
+            name TEXT PRIMARY KEY,
+            value INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        PRAGMA application_id = \(applicationID);
+        PRAGMA user_version = \(version);
+        """
+}

@@ -1,0 +1,409 @@
+import Glibc
+import HeadgateCore
+
+/// The tables of the database, as the store's thread sees them.
+final class SQLiteTables {
+    let connection: SQLiteConnection
+    private let options: SQLiteEventStore.Options
+    /// The highest sequence number that was appended.
+    private var lastAppended: SequenceNumber
+    /// Told how long each commit took that was synced, in nanoseconds.
+    var noteSync: (Int64) -> Void = { _ in }
+    private(set) var letterTally: Tally
+    private var dropped: [DispatcherNumber: Int] = [:]
+    /// Events that cannot be read, so that each is counted once.
+    private var lost: Set<SequenceNumber> = []
+    private var untoldLosses = 0
+    /// No dispatcher needs the events up to and including this one, some of which are still there; nil if none is.
+    private var trimThrough: SequenceNumber?
+    private var isPaused = false
+    private let file: SQLiteFile?
+
+    private static let trimStep = 512
+    private static let mostBytesOfChunk = 256 << 10
+
+    init(_ connection: SQLiteConnection, _ options: SQLiteEventStore.Options, _ state: StoredState) {
+        (self.connection, self.options) = (connection, options)
+        (lastAppended, letterTally) = (state.lastSequenceNumber, state.letters)
+        trimThrough = state.dispatchers.map(\.position).min()
+        file = options.fileSystem == nil ? SQLiteFile(options.path) : nil
+    }
+
+    // MARK: Changes
+
+    /// Commits changes together. Where that fails each is tried alone, so that none suffers for another.
+    /// - Returns: for each change why it could not be made, or nil.
+    func commit(_ changes: [SQLiteChange]) -> [StoreFault?] {
+        if changes.count > 1, isSound(changes), transact(changes) == nil { return changes.map { _ in nil } }
+        return changes.map { isSound([$0]) ? transact([$0]) : .nothingToGoOnFrom }
+    }
+
+    /// Returns true if each group goes on from one that is there, or is among the changes before it.
+    private func isSound(_ changes: [SQLiteChange]) -> Bool {
+        var last = lastAppended
+        return changes.allSatisfy { change in
+            guard case .append(let group) = change else { return true }
+            defer { last = group.chunk.lastSequenceNumber }
+            return group.behind <= last
+        }
+    }
+
+    private func transact(_ changes: [SQLiteChange]) -> StoreFault? {
+        let (tally, start) = (letterTally, SQLiteTables.now)
+        var dropped: [DispatcherNumber: Int] = [:]
+        do throws(SQLiteError) {
+            try connection.transaction { () throws(SQLiteError) in
+                for change in changes { try apply(change, &dropped) }
+            }
+        } catch {
+            letterTally = tally
+            return error.fault
+        }
+        if options.isSynced { noteSync(SQLiteTables.now - start) }
+        // SQLite goes on writing to a file that has lost its name: what is in it is gone with the process.
+        guard file == nil || SQLiteFile(options.path) == file else {
+            return .failed("\(options.path) was taken away; restart the daemon to begin a new one")
+        }
+        self.dropped.merge(dropped, uniquingKeysWith: +)
+        changes.forEach(committed)
+        return nil
+    }
+
+    private static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
+    private func committed(_ change: SQLiteChange) {
+        switch change {
+        case .append(let group): lastAppended = max(lastAppended, group.chunk.lastSequenceNumber)
+        case .write(let changes):
+            for case .trim(let through) in changes { trimThrough = max(through, trimThrough ?? through) }
+        }
+    }
+
+    private func apply(_ change: SQLiteChange, _ dropped: inout [DispatcherNumber: Int]) throws(SQLiteError) {
+        switch change {
+        case .append(let group): try append(group)
+        case .write(let changes): for change in changes { try apply(change, &dropped) }
+        }
+    }
+
+    private func append(_ group: AppendGroup) throws(SQLiteError) {
+        for (number, dispatchers) in group.newRoutes {
+            try connection.run(
+                "INSERT OR REPLACE INTO routes VALUES (?, ?)", .integer(number), .text(SQLiteLists.text(dispatchers)))
+        }
+        for dispatcher in group.groundwork.dispatchers {
+            try connection.run(
+                """
+                INSERT INTO dispatchers VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (number) DO UPDATE SET orphaned_since = excluded.orphaned_since
+                ON CONFLICT DO NOTHING
+                """, dispatcher.row)
+        }
+        for (name, value) in group.groundwork.kept {
+            try connection.run("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", .text(name), .blob(value))
+        }
+        for event in group.chunk { try insert(EventPieces(event)) }
+        try deleteLetters(group.requeued)
+        if let ids = group.recentIDs { try insert(ids) }
+        if group.forgottenIDs > 0 { try forgetIDs(through: group.forgottenIDs) }
+        try note("last_seq", group.chunk.lastSequenceNumber)
+        if group.ages.lastReceipt > .min { try note("newest_receipt", group.ages.lastReceipt) }
+    }
+
+    private func insert(_ event: EventPieces) throws(SQLiteError) {
+        try connection.run(
+            """
+            INSERT INTO events (seq, route, size, received, expires, id_length, key_length, checksum, head, context, data)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, .integer(event.sequenceNumber), .integer(event.route), .integer(event.byteCount),
+            .integer(event.receivedStamp), .integer(event.expiryStamp), .integer(event.idLength),
+            .integer(event.keyLength), .number(SQLiteChecksum.of(event)), .utf8(event.head), .utf8(event.context),
+            .utf8(event.data))
+    }
+
+    private func insert(_ ids: RecentIDs) throws(SQLiteError) {
+        try connection.run(
+            "INSERT OR REPLACE INTO recent_ids VALUES (?, ?, ?, ?, ?)", .integer(ids.lastSequenceNumber),
+            .integer(ids.receivedStamp), .integer(ids.count), .integer(ids.form.rawValue), .blob(ids.bytes))
+    }
+
+    private func note(_ name: String, _ number: Int64) throws(SQLiteError) {
+        try connection.run("INSERT OR REPLACE INTO numbers VALUES (?, ?)", .text(name), .number(number))
+    }
+
+    private func forgetIDs(through last: SequenceNumber) throws(SQLiteError) {
+        try connection.run("DELETE FROM recent_ids WHERE last_seq <= ?", .integer(last))
+    }
+
+    private func apply(_ change: StoreChange, _ dropped: inout [DispatcherNumber: Int]) throws(SQLiteError) {
+        switch change {
+        case .dispatcher(let dispatcher):
+            try connection.run("INSERT OR REPLACE INTO dispatchers VALUES (?, ?, ?, ?, ?)", dispatcher.row)
+        case .forgetDispatcher(let number):
+            try connection.run("DELETE FROM dispatchers WHERE number = ?", .integer(number))
+            try connection.run("DELETE FROM dead_letters WHERE dispatcher = ?", .integer(number))
+            try countLetters()
+        case .settled(let number, let settled):
+            try connection.run(
+                "UPDATE dispatchers SET position = ?, settled = ? WHERE number = ?", .integer(settled.position),
+                .text(SQLiteLists.text(settled.ranges)), .integer(number))
+        case .deadLetter(let letter): try insert(letter)
+        case .limitLetters(let bounds): try limitLetters(to: bounds, &dropped)
+        case .forgetRoutes(let numbers):
+            for number in numbers { try connection.run("DELETE FROM routes WHERE number = ?", .integer(number)) }
+        case .forgetIDs(let through): try forgetIDs(through: through)
+        // The events are deleted bit by bit.
+        case .trim: break
+        case .keep(let name, let value?):
+            try connection.run("INSERT OR REPLACE INTO kept VALUES (?, ?)", .text(name), .blob(value))
+        case .keep(let name, nil): try connection.run("DELETE FROM kept WHERE name = ?", .text(name))
+        }
+    }
+
+    // MARK: Reading events
+
+    func read(after number: SequenceNumber) -> Result<Chunk?, StoreFault> {
+        gather(after: number, "seq > ?1", .integer(number))
+    }
+
+    func readAged(_ stretch: AgedStretch) -> Result<Chunk?, StoreFault> {
+        attempt { () throws(SQLiteError) in
+            var (records, last): ([UInt8], SequenceNumber) = ([], stretch.after)
+            try connection.query(
+                "SELECT seq, received, expires FROM events INDEXED BY events_by_number WHERE seq > ? AND seq <= ?",
+                .integer(stretch.after), .integer(stretch.through)
+            ) { row throws(SQLiteError) in
+                guard stretch.asksFor(GroupAges(received: row.integer(1), expires: row.integer(2))) else { return true }
+                last = row.integer(0)
+                if let record = try record(last) { records += record }
+                return records.count < SQLiteTables.mostBytesOfChunk
+            }
+            return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
+        }
+    }
+
+    /// Takes a survey over about a MiB: other jobs do not wait for it for long.
+    func take(_ survey: EventSurvey) -> Result<EventSurvey, StoreFault> {
+        var (survey, bytes) = (survey, 0)
+        while !survey.isOver, bytes < 1 << 20 {
+            switch read(after: survey.position) {
+            case .success(let chunk):
+                survey.take(chunk)
+                bytes += chunk?.bytes.count ?? 0
+            case .failure(let fault): return .failure(fault)
+            }
+        }
+        return .success(survey)
+    }
+
+    /// The events behind a number, as many as fit into a chunk.
+    private func gather(
+        after number: SequenceNumber, _ condition: String, _ value: SQLiteValue
+    ) -> Result<Chunk?, StoreFault> {
+        attempt { () throws(SQLiteError) in
+            var (records, last): ([UInt8], SequenceNumber) = ([], number)
+            do throws(SQLiteError) {
+                try connection.query("\(SQLiteTables.selection) WHERE \(condition) ORDER BY seq", value) {
+                    row throws(SQLiteError) in
+                    last = row.integer(0)
+                    if let record = record(row) { records += record }
+                    return records.count < SQLiteTables.mostBytesOfChunk
+                }
+            } catch {
+                // The table is damaged there: its index tells which events are behind.
+                guard error.isDamage, records.isEmpty else { guard records.isEmpty else { return Chunk(bytes: records, lastSequenceNumber: last) }; throw error }
+                return try gatherOneByOne(after: last)
+            }
+            return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
+        }
+    }
+
+    /// The first event behind a number that can be read; those that cannot are counted as lost.
+    private func gatherOneByOne(after number: SequenceNumber) throws(SQLiteError) -> Chunk? {
+        var found: Chunk?
+        try connection.query(
+            "SELECT seq FROM events INDEXED BY events_by_number WHERE seq > ? ORDER BY seq", .integer(number)
+        ) { row throws(SQLiteError) in
+            let number = row.integer(0)
+            found = try record(number).map { Chunk(bytes: $0, lastSequenceNumber: number) }
+            return found == nil
+        }
+        return found
+    }
+
+    private static let selection =
+        "SELECT seq, route, received, expires, id_length, key_length, checksum, head, context, data FROM events"
+
+    /// Reads one event; nil if it is damaged.
+    private func record(_ number: SequenceNumber) throws(SQLiteError) -> [UInt8]? {
+        var found: [UInt8]?
+        do throws(SQLiteError) {
+            try connection.query("\(SQLiteTables.selection) WHERE seq = ?", .integer(number)) {
+                row throws(SQLiteError) in
+                found = record(row)
+                return false
+            }
+        } catch {
+            guard error.isDamage else { throw error }
+        }
+        if found == nil { lose(number) }
+        return found
+    }
+
+    private func record(_ row: SQLiteRow) -> [UInt8]? {
+        let event = EventPieces(
+            sequenceNumber: row.integer(0), route: RouteNumber(truncatingIfNeeded: row.integer(1)),
+            receivedStamp: row.integer(2), expiryStamp: row.integer(3), idLength: Int(row.integer(4)),
+            keyLength: Int(row.integer(5)), head: row.blob(7), context: row.blob(8), data: row.blob(9))
+        guard let event, SQLiteChecksum.of(event) == row.integer(6) else {
+            lose(row.integer(0))
+            return nil
+        }
+        return event.record
+    }
+
+    private func lose(_ number: SequenceNumber) {
+        if lost.insert(number).inserted { untoldLosses += 1 }
+    }
+
+    /// Returns the events that were found damaged and the dead letters that made room since this was last called.
+    func takeLosses() -> (lost: Int, droppedLetters: [DispatcherNumber: Int]) {
+        defer { (untoldLosses, dropped) = (0, [:]) }
+        return (untoldLosses, dropped)
+    }
+
+    private func attempt<Value>(_ work: () throws(SQLiteError) -> Value) -> Result<Value, StoreFault> {
+        do throws(SQLiteError) { return .success(try work()) } catch { return .failure(error.fault) }
+    }
+
+    // MARK: Dead letters
+
+    private func insert(_ letter: DeadLetter) throws(SQLiteError) {
+        try connection.run(
+            """
+            INSERT INTO dead_letters (dispatcher, seq, reason, status, attempts, first_failed_at, died_at, size, answer,
+                checksum, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, .integer(letter.dispatcher), .integer(letter.sequenceNumber), .text(letter.reason.rawValue),
+            .optional(letter.status), .integer(letter.attempts), .integer(letter.firstFailedAt.milliseconds),
+            .integer(letter.diedAt.milliseconds), .integer(letter.record.count), .optional(letter.answer),
+            .number(SQLiteChecksum.of(letter.record)), .blob(letter.record))
+        letterTally += Tally(events: 1, bytes: letter.record.count)
+    }
+
+    private func deleteLetters(_ numbers: [LetterNumber]) throws(SQLiteError) {
+        guard !numbers.isEmpty else { return }
+        for number in numbers { try connection.run("DELETE FROM dead_letters WHERE letter = ?", .integer(number)) }
+        try countLetters()
+    }
+
+    /// Drops the oldest letters until the others are within bounds; the newest stays in any case.
+    private func limitLetters(to bounds: LetterBounds, _ dropped: inout [DispatcherNumber: Int]) throws(SQLiteError) {
+        while letterTally.events > 1, bounds.isExceeded(by: letterTally) {
+            var (number, dispatcher, size): (Int64, Int64, Int64) = (0, 0, 0)
+            try connection.query("SELECT letter, dispatcher, size FROM dead_letters ORDER BY letter LIMIT 1") {
+                row throws(SQLiteError) in
+                (number, dispatcher, size) = (row.integer(0), row.integer(1), row.integer(2))
+                return false
+            }
+            try connection.run("DELETE FROM dead_letters WHERE letter = ?", .integer(number))
+            dropped[DispatcherNumber(truncatingIfNeeded: dispatcher), default: 0] += 1
+            letterTally -= Tally(events: 1, bytes: Int(size))
+        }
+    }
+
+    private func countLetters() throws(SQLiteError) {
+        letterTally = try SQLiteTables.letterTally(connection)
+    }
+
+    static func letterTally(_ connection: SQLiteConnection) throws(SQLiteError) -> Tally {
+        Tally(
+            events: Int(try connection.integer("SELECT count(*) FROM dead_letters")),
+            bytes: Int(try connection.integer("SELECT coalesce(sum(size), 0) FROM dead_letters")))
+    }
+
+    /// The condition of a query, with its values as ?1 to ?4.
+    private static let meant = """
+        letter > ?1 AND letter <= ?2 AND (?3 IS NULL OR dispatcher = ?3)
+        AND (?4 IS NULL OR letter IN (SELECT value FROM json_each(?4)))
+        """
+
+    func readLetters(_ query: LetterQuery) -> Result<LetterPage, StoreFault> {
+        attempt { () throws(SQLiteError) in
+            var page = LetterPage(
+                newest: try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'dead_letters'"))
+            try connection.query(
+                """
+                SELECT letter, dispatcher, seq, reason, status, attempts, first_failed_at, died_at, answer, checksum, record
+                FROM dead_letters WHERE \(SQLiteTables.meant) ORDER BY letter
+                """, .integer(query.after), .integer(query.through), .optional(query.dispatcher),
+                .optional(query.numbersAsJSON)
+            ) { row throws(SQLiteError) in
+                guard let letter = StoredLetter(row) else { return true }
+                return page.take(letter, query)
+            }
+            return page
+        }
+    }
+
+    func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault> {
+        attempt { () throws(SQLiteError) in
+            var count = 0
+            try connection.transaction { () throws(SQLiteError) in
+                try connection.run(
+                    """
+                    DELETE FROM dead_letters WHERE letter IN
+                        (SELECT letter FROM dead_letters WHERE \(SQLiteTables.meant) ORDER BY letter LIMIT ?5)
+                    """, .integer(query.after), .integer(query.through), .optional(query.dispatcher),
+                    .optional(query.numbersAsJSON), .integer(query.limit))
+                count = Int(try connection.integer("SELECT changes()"))
+            }
+            try countLetters()
+            return count
+        }
+    }
+
+    // MARK: What is left for later
+
+    var hasChores: Bool { !isPaused && trimThrough != nil }
+
+    /// There are new jobs: what failed is tried again.
+    func resumeChores() { isPaused = false }
+
+    /// Deletes some events that no dispatcher needs.
+    func doSomeChores() {
+        guard hasChores, let through = trimThrough else { return }
+        do throws(SQLiteError) {
+            var count = 0
+            try connection.transaction { () throws(SQLiteError) in
+                try connection.run(
+                    """
+                    DELETE FROM events WHERE seq IN (SELECT seq FROM events INDEXED BY events_by_number WHERE seq <= ?
+                        ORDER BY seq LIMIT \(SQLiteTables.trimStep))
+                    """, .integer(through))
+                count = Int(try connection.integer("SELECT changes()"))
+            }
+            if count < SQLiteTables.trimStep { trimThrough = nil }
+        } catch {
+            // It is tried again with the next jobs, not over and over.
+            isPaused = true
+        }
+    }
+
+    /// Bytes of its files, in steps, so that not each commit is news.
+    var diskBytes: Int {
+        guard file != nil else { return 0 }
+        let bytes = ["", "-wal", "-shm"].reduce(0) { $0 + SQLiteFile.size(options.path + $1) }
+        return (bytes + 65_535) / 65_536 * 65_536
+    }
+
+    /// Moves SQLite's log into the file before it is closed, so that one file is all there is.
+    func finish() {
+        trimThrough = nil
+        try? connection.emptyLog()
+        connection.close()
+    }
+}

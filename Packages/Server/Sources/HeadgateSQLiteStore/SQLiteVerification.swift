@@ -1,0 +1,98 @@
+import Glibc
+import HeadgateCore
+
+/// Reads a database as a start would, with every event and dead letter in it, and tells what is there. Nothing of it is changed.
+public struct SQLiteVerification {
+    /// What a database was found to hold.
+    public struct Findings {
+        public var state: StoredState
+        /// Bytes of the database's files.
+        public var bytes = 0
+        public var events = 0
+        public var letters = 0
+        public var damagedEvents = 0
+        public var damagedLetters = 0
+    }
+
+    private let path: String
+
+    /// - Parameter path: the database's file.
+    public init(path: String) {
+        self.path = path
+    }
+
+    /// Returns true if some dispatcher has events to send in the database, or there are dead letters.
+    public func holdsAnything() throws(StoreFault) -> Bool {
+        do throws(SQLiteError) {
+            let connection = try SQLiteConnection(path: path, isReadOnly: true)
+            guard try connection.integer("SELECT count(*) FROM sqlite_schema") > 0 else { return false }
+            let state = try SQLiteState(connection).read(mostIDs: 0)
+            return state.letters.events > 0 || state.unsettled.values.contains { $0.total.events > 0 }
+        } catch {
+            throw error.fault
+        }
+    }
+
+    /// Reads all, in a copy among the system's temporary files: SQLite cannot read what is in its log without writing.
+    public func run() throws(StoreFault) -> Findings {
+        let copy = try DatabaseCopy(of: path)
+        defer { withExtendedLifetime(copy) {} }
+        let (tables, state) = try SQLiteOpening(options: SQLiteEventStore.Options(path: copy.path)).run()
+        var findings = Findings(state: state, bytes: tables.diskBytes)
+        findings.state.warnings = state.warnings.map { $0.replacing(copy.path, with: path) }
+        var place: SequenceNumber = 0
+        while let chunk = try tables.read(after: place).get() {
+            findings.events += chunk.reduce(0) { count, _ in count + 1 }
+            place = chunk.lastSequenceNumber
+        }
+        try countLetters(tables, &findings)
+        findings.damagedEvents = tables.takeLosses().lost
+        return findings
+    }
+
+    private func countLetters(_ tables: SQLiteTables, _ findings: inout Findings) throws(StoreFault) {
+        var query = LetterQuery(limit: 1_000)
+        while true {
+            let page = try tables.readLetters(query).get()
+            findings.letters += page.letters.count
+            findings.damagedLetters += page.letters.count { $0.letter.event == nil }
+            guard let next = page.next else { return }
+            query.after = next
+        }
+    }
+}
+
+/// A copy of a database's files. It is gone with this object.
+private final class DatabaseCopy {
+    let path: String
+    private let folder: String
+
+    init(of database: String) throws(StoreFault) {
+        let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        folder = "\(temporary)/headgate-verify-\(getpid())"
+        path = folder + "/events.db"
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST, DatabaseCopy.copy(database, to: path) else {
+            throw .failed("cannot copy \(database) to \(path): \(String(cString: strerror(errno)))")
+        }
+        if access(database + "-wal", F_OK) == 0 { _ = DatabaseCopy.copy(database + "-wal", to: path + "-wal") }
+    }
+
+    deinit {
+        for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+        rmdir(folder)
+    }
+
+    private static func copy(_ source: String, to target: String) -> Bool {
+        let from = Glibc.open(source, O_RDONLY | O_CLOEXEC)
+        guard from >= 0 else { return false }
+        defer { close(from) }
+        let to = Glibc.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard to >= 0 else { return false }
+        defer { close(to) }
+        while true {
+            let count = sendfile(to, from, nil, 1 << 20)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count == 0 }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Glibc
+import HeadgateCore
+import HeadgateTransport
+
+/// A job for the store's thread, with the way its answer takes back.
+///
+/// `@unchecked`: what answers is called on the scheduler alone, where it comes from.
+enum SQLiteJob: @unchecked Sendable {
+    /// A change that is committed together with those beside it.
+    case change(SQLiteChange, (StoreFault?) -> Void)
+    /// Reads or deletes something, and returns what answers with it.
+    case ask((SQLiteTables) -> () -> Void)
+    /// The last job.
+    case close(() -> Void)
+}
+
+/// A change that a transaction makes.
+enum SQLiteChange {
+    case append(AppendGroup)
+    case write([StoreChange])
+}
+
+/// What the scheduler is told of one turn of the store's thread.
+///
+/// `@unchecked`: as ``SQLiteJob``.
+struct SQLiteAnswers: @unchecked Sendable {
+    var list: [() -> Void] = []
+    var letters = Tally.zero
+    var diskBytes = 0
+    /// The number of events that were found damaged.
+    var lost = 0
+    var droppedLetters: [DispatcherNumber: Int] = [:]
+
+    init(_ answer: @escaping () -> Void) { list = [answer] }
+
+    init() {}
+
+    /// Answers where the store is gone: whoever has asked is told all the same.
+    func answerWithoutStore() {
+        for answer in list { answer() }
+    }
+}
+
+/// The jobs that wait for the store's thread, and that thread.
+final class SQLiteQueue: Sendable {
+    private let jobs = Guarded<[SQLiteJob]>([])
+
+    func put(_ job: SQLiteJob) { jobs.withLock { $0.append(job) } }
+
+    /// Takes all jobs, waiting for the first if asked to.
+    fileprivate func takeAll(waiting: Bool) -> [SQLiteJob] {
+        jobs.withLock(when: { !waiting || !$0.isEmpty }) { jobs in
+            defer { jobs = [] }
+            return jobs
+        }
+    }
+
+    /// Starts the thread, which ends with ``SQLiteJob/close(_:)``.
+    func start(_ work: SQLiteWork) throws(StoreFault) {
+        var (thread, attributes) = (pthread_t(), pthread_attr_t())
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        work.queue = self
+        // The thread takes over what is retained here.
+        let context = Unmanaged.passRetained(work)
+        let code = pthread_create(&thread, &attributes, SQLiteQueue.main, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw .failed("cannot start the store's thread: \(String(cString: strerror(code)))")
+        }
+    }
+
+    private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        // `start` passes it, retained.
+        Unmanaged<SQLiteWork>.fromOpaque(context!).takeRetainedValue().run()
+        return nil
+    }
+}
+
+/// What the store's thread does.
+final class SQLiteWork {
+    private var tables: SQLiteTables?
+    private let report: (SQLiteAnswers) -> Void
+    fileprivate var queue: SQLiteQueue?
+
+    /// - Parameter report: posts answers to the scheduler.
+    init(_ tables: SQLiteTables, report: @escaping (SQLiteAnswers) -> Void) {
+        (self.tables, self.report) = (tables, report)
+    }
+
+    fileprivate func run() {
+        while let tables, let queue {
+            let jobs = queue.takeAll(waiting: !tables.hasChores)
+            turn(jobs, tables)
+        }
+    }
+
+    /// Carries out jobs in order, then a small piece of what was left for later.
+    private func turn(_ jobs: [SQLiteJob], _ tables: SQLiteTables) {
+        var answers = SQLiteAnswers()
+        var changes: [(change: SQLiteChange, then: (StoreFault?) -> Void)] = []
+        for job in jobs {
+            if case .change(let change, let then) = job {
+                changes.append((change, then))
+                continue
+            }
+            SQLiteWork.commit(&changes, tables, &answers)
+            switch job {
+            case .change: break
+            case .ask(let work): answers.list.append(work(tables))
+            case .close(let then):
+                // The file is free when that is told.
+                self.tables = nil
+                tables.finish()
+                answers.list.append(then)
+            }
+        }
+        SQLiteWork.commit(&changes, tables, &answers)
+        if !jobs.isEmpty { tables.resumeChores() }
+        tables.doSomeChores()
+        (answers.letters, answers.diskBytes) = (tables.letterTally, tables.diskBytes)
+        (answers.lost, answers.droppedLetters) = tables.takeLosses()
+        if !jobs.isEmpty { report(answers) }
+    }
+
+    private static func commit(
+        _ changes: inout [(change: SQLiteChange, then: (StoreFault?) -> Void)], _ tables: SQLiteTables,
+        _ answers: inout SQLiteAnswers
+    ) {
+        guard !changes.isEmpty else { return }
+        let faults = tables.commit(changes.map(\.change))
+        for ((_, then), fault) in zip(changes, faults) { answers.list.append { then(fault) } }
+        changes = []
+    }
+}

@@ -1,0 +1,93 @@
+import Glibc
+import HeadgateCore
+import HeadgateData
+import HeadgateSQLiteStore
+
+/// The kind of event store that a data directory belongs to. A start with another kind is refused while the directory holds events or
+/// dead letters (Behaviour Q1).
+struct StoredKind {
+    /// The data directory.
+    let directory: String
+
+    static func database(in directory: String) -> String { directory + "/events.db" }
+
+    /// Sees to it that there is no store of another kind: an empty one is set aside.
+    /// - Returns: a note for people, if a store was set aside.
+    /// - Throws: if the other store holds anything. Nothing is changed then.
+    func makeRoom(for kind: StoreKind) throws(StoreFault) -> String? {
+        let other: StoreKind = kind == .log ? .sqlite : .log
+        guard isThere(other) else { return nil }
+        guard try !holdsAnything(other) else {
+            throw .failed(
+                "\(directory) holds an event store of kind \(other.rawValue), and the settings ask for \(kind.rawValue): start with "
+                    + "`\"kind\": \"\(other.rawValue)\"` in `store` and drain it, or move its events with `headgate export` and "
+                    + "`headgate send`; nothing was changed")
+        }
+        let name = try setAside(other)
+        return "the empty event store of kind \(other.rawValue) is set aside as \(name)"
+    }
+
+    func isThere(_ kind: StoreKind) -> Bool {
+        switch kind {
+        case .log: SystemDisk().hasLog(in: directory)
+        case .sqlite: access(StoredKind.database(in: directory), F_OK) == 0
+        }
+    }
+
+    /// A store that cannot be read counts as one that holds something.
+    private func holdsAnything(_ kind: StoreKind) throws(StoreFault) -> Bool {
+        do throws(StoreFault) {
+            switch kind {
+            case .log: return try StoreVerification(directory: directory).holdsAnything()
+            case .sqlite:
+                let held = try DataDirectory(directory)
+                defer { withExtendedLifetime(held) {} }
+                return try SQLiteVerification(path: StoredKind.database(in: directory)).holdsAnything()
+            }
+        } catch {
+            if case .inUse = error { throw error }
+            return true
+        }
+    }
+
+    private func setAside(_ kind: StoreKind) throws(StoreFault) -> String {
+        let held = try DataDirectory(directory)
+        let now = Timestamp.ofSystem
+        switch kind {
+        case .log: return try held.setAside(directory + "/log", as: "unused", at: now)
+        case .sqlite:
+            let path = StoredKind.database(in: directory)
+            // Its log goes first: nothing may be taken for that of another database.
+            for suffix in ["-wal", "-shm"] where access(path + suffix, F_OK) == 0 {
+                _ = try held.setAside(path + suffix, as: "unused", at: now)
+            }
+            return try held.setAside(path, as: "unused", at: now)
+        }
+    }
+}
+
+/// Reads the event store of a data directory, of either kind, and tells what is there and what is damaged; nothing of it is changed
+/// (`headgated --verify`, Behaviour Q8).
+public struct DirectoryVerification {
+    private let directory: String
+
+    /// - Parameter directory: the data directory.
+    public init(directory: String) {
+        self.directory = directory
+    }
+
+    /// - Throws: when there is no store, a daemon uses it, or it cannot be read at all.
+    public func run() throws(StoreFault) -> StoreReport {
+        let kind = StoredKind(directory: directory)
+        if kind.isThere(.log) { return try StoreVerification(directory: directory).run() }
+        guard kind.isThere(.sqlite) else { throw .failed("there is no event store in \(directory)") }
+        // The lock's file is left as it is.
+        let held = try DataDirectory(directory, on: OverlayDisk())
+        defer { withExtendedLifetime(held) {} }
+        let found = try SQLiteVerification(path: StoredKind.database(in: directory)).run()
+        var report = StoreReport(kind: StoreKind.sqlite.rawValue, state: found.state)
+        (report.diskBytes, report.events, report.letters) = (found.bytes, found.events, found.letters)
+        (report.damaged, report.damagedLetters) = (found.damagedEvents, found.damagedLetters)
+        return report
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateTransport
+
+@testable import HeadgateSQLiteStore
+
+/// A database in a temporary directory, and a scheduler that is the test itself.
+final class DatabaseScene {
+    let directory = NSTemporaryDirectory() + "/headgate-database-" + UUID().uuidString
+    var options: SQLiteEventStore.Options
+    private let posted = Guarded<[@Sendable () -> Void]>([])
+    private(set) var store: SQLiteEventStore
+    /// The number of events that were reported as damaged.
+    private(set) var quarantined = 0
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        options = SQLiteEventStore.Options(path: directory + "/events.db")
+        store = SQLiteEventStore(options: options) { _ in }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    @discardableResult
+    func open() throws -> StoredState {
+        store = SQLiteEventStore(options: options) { [posted] work in posted.withLock { $0.append(work) } }
+        store.onQuarantine = { [unowned self] in quarantined += $0 }
+        return try store.open()
+    }
+
+    func close() {
+        answer { then in store.close { then(()) } } as Void
+    }
+
+    func reopen() throws -> StoredState {
+        close()
+        return try open()
+    }
+
+    @discardableResult
+    func append(_ group: AppendGroup) -> StoreFault? {
+        answer { store.append(group, then: $0) }
+    }
+
+    @discardableResult
+    func write(_ changes: StoreChange...) -> StoreFault? {
+        answer { store.write(changes, then: $0) }
+    }
+
+    /// The numbers of all events, read as a dispatcher would.
+    func numbers() throws -> [SequenceNumber] {
+        var (place, numbers): (SequenceNumber, [SequenceNumber]) = (0, [])
+        while let chunk = try answer({ store.read(after: place, then: $0) }).get() {
+            numbers += chunk.map(\.sequenceNumber)
+            place = chunk.lastSequenceNumber
+        }
+        return numbers
+    }
+
+    /// Asks for something and does the scheduler's work until the answer has come.
+    func answer<Answer>(_ ask: (@escaping (Answer) -> Void) -> Void) -> Answer {
+        var result: Answer?
+        ask { result = $0 }
+        while true {
+            if let result { return result }
+            work()
+        }
+    }
+
+    /// Does the work that the store has posted to its scheduler, waiting for some.
+    func work() {
+        let all = posted.withLock(when: { !$0.isEmpty }) { posted in
+            defer { posted = [] }
+            return posted
+        }
+        for work in all { work() }
+    }
+
+    /// Runs SQL on the file, from outside.
+    @discardableResult
+    func sql(_ text: String) throws -> Int64 {
+        try SQLiteConnection(path: options.path).integer(text)
+    }
+
+    /// Returns the first column of the first row.
+    func text(_ query: String) throws -> String {
+        var text = ""
+        try SQLiteConnection(path: options.path).query(query) { row throws(SQLiteError) in
+            text = row.text(0)
+            return false
+        }
+        return text
+    }
+}

@@ -1,0 +1,33 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateSeeds
+import HeadgateTransport
+import Testing
+
+@testable import HeadgateSQLiteStore
+@testable import HeadgateStore
+
+/// The SQLite store on a simulated disk, which SQLite reaches as a file system of its own.
+@Suite("SQLite event store on a simulated disk")
+struct DatabaseConformanceTests {
+    @Test("Q1: it does what every store has to", arguments: EventStoreConformance.checks)
+    func conforms(_ check: EventStoreConformance.Check) throws {
+        let platter = Platter()
+        let record = Record(seed: Seed(1))
+        var disk = SimulatedDisk(platter, record)
+        let posted = Mailbox<@Sendable () -> Void>()
+        try check.run(
+            StoreBench(
+                open: {
+                    disk.end()
+                    disk = SimulatedDisk(platter, record)
+                    try disk.makeDirectory("/data")
+                    var options = SQLiteEventStore.Options(path: "/data/events.db")
+                    options.fileSystem = disk.sqliteName
+                    options.rewriteLog = disk.rewrite
+                    let store = SQLiteEventStore(options: options) { posted.put([$0]) }
+                    return (store, try store.open())
+                }, work: { for work in posted.takeAll(waiting: true) { work() } },
+                clear: { for path in platter.names.keys.sorted() { platter.name(path, nil) } }))
+    }
+}
