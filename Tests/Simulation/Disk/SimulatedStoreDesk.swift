@@ -11,15 +11,13 @@ final class SimulatedStoreDesk: StoreDesk {
     var syncTime = Duration.zero
     /// The end of the syncs of the last turn.
     private var busyUntil: Instant?
-    /// The number of reads carried out and not reported.
-    private var untoldReads = 0
     private let options: DiskEventStore.Options
     private let disk: SimulatedDisk
     private let scheduler: SimulatedScheduler
     private var engine: LogEngine?
     private var ring: @Sendable () -> Void = {}
     private var jobs: [StoreJob] = []
-    private var outcomes: [StoreOutcome] = []
+    private var news: [StoreNews] = []
 
     /// True if the last turn began segments; `hasGivenUpSegments` is true if it dropped some.
     private(set) var hasBegunSegment = false
@@ -37,7 +35,7 @@ final class SimulatedStoreDesk: StoreDesk {
         engine = opened.engine
         checkFiles()
         self.ring = ring
-        opened.report(tell)
+        opened.engine.reportNews(tell)
         return opened.state
     }
 
@@ -55,9 +53,9 @@ final class SimulatedStoreDesk: StoreDesk {
         jobs.append(job)
     }
 
-    func takeOutcomes() -> [StoreOutcome] {
-        defer { outcomes = [] }
-        return outcomes
+    func takeNews() -> [StoreNews] {
+        defer { news = [] }
+        return news
     }
 
     var isOpen: Bool { engine != nil }
@@ -74,11 +72,6 @@ final class SimulatedStoreDesk: StoreDesk {
     /// True if no job is waiting or in progress.
     var isIdle: Bool { !hasWork && !isHeld && !isSyncing }
 
-    /// True if a read is waiting or unreported.
-    var isReading: Bool {
-        untoldReads > 0 || jobs.contains { if case .read = $0 { true } else { false } }
-    }
-
     /// True if a write of changes is waiting.
     var hasWrite: Bool { jobs.contains { if case .write = $0 { true } else { false } } }
 
@@ -88,7 +81,7 @@ final class SimulatedStoreDesk: StoreDesk {
     /// True if the removal of a dispatcher is waiting.
     var hasForgetting: Bool {
         jobs.contains { job in
-            guard case .write(let changes) = job else { return false }
+            guard case .write(let changes, _) = job else { return false }
             return changes.contains { if case .forgetDispatcher = $0 { true } else { false } }
         }
     }
@@ -106,7 +99,7 @@ final class SimulatedStoreDesk: StoreDesk {
         let report = { [self] in tell($0, at: moment()) }
         if !carryOut(turn, engine, report) {
             self.engine = nil
-            report([.closed])
+            report(StoreNews(answers: turn.closings))
         }
         busyUntil = moment()
         if isSyncing { record.count(.syncSlow) }
@@ -115,11 +108,11 @@ final class SimulatedStoreDesk: StoreDesk {
     /// Carries out jobs as the store's thread does, or as the loop's thread, which leaves longer work to the other.
     /// - Returns: True if the store continues.
     private func carryOut(
-        _ jobs: [StoreJob], _ engine: LogEngine, _ report: ([StoreOutcome]) -> Void
+        _ jobs: [StoreJob], _ engine: LogEngine, _ report: (StoreNews) -> Void
     ) -> Bool {
         if engine.writesAtOnce, !jobs.isEmpty, jobs.allSatisfy(\.isChange), record.oneIn(2) {
             guard !engine.carryOutAtOnce(jobs, report: report) else {
-                engine.tell(report)
+                engine.reportNews(report)
                 record.count(.writtenAtOnce)
                 return true
             }
@@ -163,23 +156,18 @@ final class SimulatedStoreDesk: StoreDesk {
 
     /// The daemon has ended, and its thread with it.
     func end() {
-        (engine, jobs, outcomes, ring) = (nil, [], [], {})
+        (engine, jobs, news, ring) = (nil, [], [], {})
     }
 
-    private func tell(_ news: [StoreOutcome], at moment: Instant) {
-        if news.contains(where: { if case .quarantined = $0 { true } else { false } }) { hasPutAside = true }
-        guard moment > scheduler.now else { return tell(news) }
-        let reads = news.count { if case .read = $0 { true } else { false } }
-        untoldReads += reads
-        _ = scheduler.schedule(at: moment) { [weak self] in
-            self?.untoldReads -= reads
-            self?.tell(news)
-        }
+    private func tell(_ new: StoreNews, at moment: Instant) {
+        if new.quarantined > 0 { hasPutAside = true }
+        guard moment > scheduler.now else { return tell(new) }
+        _ = scheduler.schedule(at: moment) { [weak self] in self?.tell(new) }
     }
 
-    private func tell(_ news: [StoreOutcome]) {
-        let isFirst = outcomes.isEmpty && !news.isEmpty
-        outcomes += news
+    private func tell(_ new: StoreNews) {
+        let isFirst = news.isEmpty
+        news.append(new)
         if isFirst { ring() }
     }
 }

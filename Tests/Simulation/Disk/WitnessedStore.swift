@@ -14,6 +14,11 @@ final class WitnessedStore: EventStore {
     /// which can then be released.
     private var waiting: [Int: Any] = [:]
     private var asked = 0
+    /// The number of reads that have no answer yet.
+    private var reads = 0
+
+    /// True if a read has no answer yet.
+    var isReading: Bool { reads > 0 }
     /// Called with the contents of an opened store.
     private let opened: (StoredState, [Chunk], [StoredLetter]) -> Void
 
@@ -32,7 +37,8 @@ final class WitnessedStore: EventStore {
         self.ledger = ledger
         self.opened = opened
         desk = SimulatedStoreDesk(options: options, disk, scheduler, ledger.record)
-        store = DiskEventStore(desk: desk) { door.scheduler.submit($0) }
+        let opening: StoreOpening = { [desk] (ring) throws(StoreFault) in (desk, try desk.open(ring: ring)) }
+        store = DiskEventStore(opening: opening) { door.scheduler.submit($0) }
     }
 
     var kind: String { store.kind }
@@ -80,7 +86,13 @@ final class WitnessedStore: EventStore {
     }
 
     func read(after number: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
-        store.read(after: number, then: later(then))
+        reads += 1
+        store.read(
+            after: number,
+            then: later { [self] result in
+                reads -= 1
+                then(result)
+            })
     }
 
     func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {

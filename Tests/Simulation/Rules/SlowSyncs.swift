@@ -137,7 +137,7 @@ final class SlowSyncs: Actor, Duty {
         world.scheduler.advance(by: .milliseconds(1))
         if side.sent.count > before { record.count(.sentInSync) }
         let summary = service?.gate.dispatcherSummaries.first { $0.id == side.id }
-        guard let summary, summary.isOpen, !side.hasWaiting, !desk.isReading else { return }
+        guard let summary, summary.isOpen, !side.hasWaiting, !world.store.isReading else { return }
         let left = summary.pending + summary.inFlight
         record.expect(left == 0, "\(side.id) waits with \(left) events for the disk")
     }

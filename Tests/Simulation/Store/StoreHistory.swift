@@ -121,10 +121,9 @@ final class StoreHistory {
         }
     }
 
-    private func ask(_ job: StoreJob?) {
+    private func ask(_ job: StoreAsk?) {
         guard let job else { return }
-        desk.put(job)
-        queue.asked(job)
+        put(job)
         record.note("asks for \(job.inWords)")
         if record.oneIn(2) { turn() }
     }
@@ -140,9 +139,18 @@ final class StoreHistory {
 
     private func turn() {
         desk.takeTurn()
-        let outcomes = desk.takeOutcomes()
+        let news = desk.takeNews()
         guard !disk.isDown else { return }
-        for outcome in outcomes { queue.answered(outcome, record) }
+        for news in news {
+            record.insist(news.quarantined == 0, "\(news.quarantined) events are damaged")
+            record.insist(news.droppedLetters.isEmpty, "letters are dropped: \(news.droppedLetters)")
+            for answer in news.answers { answer() }
+        }
+    }
+
+    private func put(_ ask: StoreAsk) {
+        desk.put(ask.job { [unowned self] in queue.answered($0, record) })
+        queue.asked(ask)
     }
 
     private func calm() {
@@ -150,8 +158,7 @@ final class StoreHistory {
     }
 
     private func read() {
-        desk.put(.read(after: queue.readFrom(record)))
-        queue.asked(.read(after: 0))
+        put(.read(after: queue.readFrom(record)))
         turn()
     }
 
@@ -173,8 +180,7 @@ final class StoreHistory {
 
     /// Carries out all requests, and closes the store.
     private func stop() {
-        desk.put(.close)
-        queue.asked(.close)
+        put(.close)
         for _ in 0..<20 where desk.isOpen && !disk.isDown { turn() }
         guard !disk.isDown else { return }
         record.insist(!desk.isOpen, "it does not close")
@@ -238,8 +244,7 @@ final class StoreHistory {
         var (found, place): ([SequenceNumber], SequenceNumber) = ([], 0)
         while record.violation == nil {
             queue.lastRead = nil
-            desk.put(.read(after: place))
-            queue.asked(.read(after: place))
+            put(.read(after: place))
             quiet()
             guard let chunk = queue.lastRead else { break }
             record.insist(chunk.lastSequenceNumber > place, "what is read behind \(place) ends there")
@@ -251,7 +256,7 @@ final class StoreHistory {
     }
 }
 
-extension StoreJob {
+extension StoreAsk {
     fileprivate var inWords: String {
         switch self {
         case .append(let group):

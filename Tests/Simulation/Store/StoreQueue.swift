@@ -104,19 +104,18 @@ struct StoreQueue {
 
     // MARK: Asking
 
-    mutating func asked(_ job: StoreJob) {
+    mutating func asked(_ job: StoreAsk) {
         switch job {
         case .append(let group): waiting.append(.group(group, isDoomed: false))
         case .write(let changes): waiting.append(.write(changes))
         case .purgeLetters(let query): waiting.append(.purge(query))
         case .read: waiting.append(.read)
         case .close: waiting.append(.close)
-        case .readLetters, .readAged, .survey: preconditionFailure("nobody asks for that")
         }
     }
 
     /// Returns an append of new events, or nil if no dispatcher would get them.
-    mutating func group(_ record: Record) -> StoreJob? {
+    mutating func group(_ record: Record) -> StoreAsk? {
         if settled.isEmpty || record.oneIn(20) { addDispatcher(record) }
         if routes.isEmpty || record.oneIn(10) { addRoute(record) }
         let known = routes.keys.sorted()
@@ -167,7 +166,7 @@ struct StoreQueue {
     }
 
     /// Returns a write in which a dispatcher settles some events, one of which may be dead-lettered.
-    mutating func settling(_ record: Record) -> StoreJob? {
+    mutating func settling(_ record: Record) -> StoreAsk? {
         if !saidBefore.isEmpty, record.oneIn(2) {
             let changes = saidBefore.removeFirst()
             if settleAgain(changes) { return .write(changes) }
@@ -205,7 +204,7 @@ struct StoreQueue {
     }
 
     /// Returns a write in which a dispatcher settles a few more events, or nil if all are settled.
-    mutating func settlingSome(_ record: Record) -> StoreJob? {
+    mutating func settlingSome(_ record: Record) -> StoreAsk? {
         let newest = book.newest
         let behind = saved.filter { (settled[$0]?.position ?? newest) < newest }
         guard let number = behind.randomElement(record), let known = settled[number] else { return nil }
@@ -223,7 +222,7 @@ struct StoreQueue {
     }
 
     /// Returns a write in which all dispatchers settle all stored events.
-    mutating func settlingAll() -> StoreJob {
+    mutating func settlingAll() -> StoreAsk {
         for number in saved { settled[number] = Settled(through: max(book.newest, settled[number]?.position ?? 0)) }
         return .write(allSettled + [trim])
     }
@@ -240,7 +239,7 @@ struct StoreQueue {
     /// A trim to the lowest position. It is written together with the settlements, never alone.
     private var trim: StoreChange { .trim(through: settled.values.map(\.position).min() ?? book.newest) }
 
-    mutating func somethingElse(_ record: Record) -> StoreJob? {
+    mutating func somethingElse(_ record: Record) -> StoreAsk? {
         switch record.number(0...6) {
         case 0:
             return .write([
@@ -267,7 +266,7 @@ struct StoreQueue {
     }
 
     /// Returns a write that drops a route without pending or outstanding events.
-    private mutating func forgetRoute(_ record: Record) -> StoreJob? {
+    private mutating func forgetRoute(_ record: Record) -> StoreAsk? {
         guard waiting.isEmpty, let route = routes.keys.sorted().randomElement(record), newRoutes[route] == nil else {
             return nil
         }
@@ -285,7 +284,7 @@ struct StoreQueue {
         }
     }
 
-    private mutating func forgetDispatcher(_ record: Record) -> StoreJob? {
+    private mutating func forgetDispatcher(_ record: Record) -> StoreAsk? {
         guard waiting.isEmpty, settled.count > 1, let number = settled.keys.sorted().randomElement(record) else {
             return nil
         }
@@ -305,13 +304,7 @@ struct StoreQueue {
         letters = table.map(\.number)
     }
 
-    mutating func answered(_ outcome: StoreOutcome, _ record: Record) {
-        switch outcome {
-        case .size, .lettersKept: return
-        case .quarantined(let events): return record.insist(false, "\(events) events are damaged")
-        case .lettersDropped(let letters): return record.insist(false, "letters are dropped: \(letters)")
-        default: break
-        }
+    mutating func answered(_ outcome: StoreAnswer, _ record: Record) {
         guard !waiting.isEmpty else { return record.insist(false, "nobody has asked for \(outcome)") }
         let asked = waiting.removeFirst()
         if case .done(let fault) = outcome { lacksRoom = if case .noRoom? = fault { true } else { false } }

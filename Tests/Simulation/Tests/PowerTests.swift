@@ -177,8 +177,8 @@ private protocol PoweredEngine {
 extension LogEngine: PoweredEngine {
     func append(_ group: AppendGroup) -> StoreFault? {
         var fault: StoreFault?
-        _ = turn([.append(group)]) { outcomes in
-            for case .done(let outcome) in outcomes { fault = outcome }
+        _ = turn([.append(group) { fault = $0 }]) { news in
+            for answer in news.answers { answer() }
         }
         return fault
     }

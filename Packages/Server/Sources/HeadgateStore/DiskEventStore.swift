@@ -56,158 +56,121 @@ public final class DiskEventStore: EventStore {
 
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let door: SchedulerDoor
-    private let desk: any StoreDesk
+    private let opening: StoreOpening
     private let syncTimes: SyncTimes?
-    @exclusivity(unchecked) private var isOpen = false
-    /// Who waits for what is asked of the desk, in order.
-    @exclusivity(unchecked) private var waiting: [Completion] = []
-
-    /// Who asked while the store was not open.
-    private var refused: [Completion] = []
+    /// The place where jobs are carried out; nil while the store is not open.
+    @exclusivity(unchecked) private var desk: (any StoreDesk)?
+    @exclusivity(unchecked) private var isClosing = false
 
     /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
     public convenience init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
-        self.init(
-            desk: ThreadedStoreDesk(options: options), syncTimes: options.disk.syncTimes, post: post
-        )
+        let opening: StoreOpening = { (ring) throws(StoreFault) in
+            let workers = StoreWorkers(options: options, loop: nil, ring: ring)
+            return (workers, try workers.start())
+        }
+        self.init(opening: opening, syncTimes: options.disk.syncTimes, post: post)
     }
 
-    /// A store whose scheduler is an event loop.
+    /// A store whose scheduler is an event loop: where the disk answers quickly, the loop's own thread commits between two turns.
     package convenience init(options: Options, loop: EventLoop) {
-        let desk = ThreadedStoreDesk(options: options, loop: loop)
-        self.init(desk: desk, syncTimes: options.disk.syncTimes) { loop.submit($0) }
-        desk.onOutcomes = { [door] in door.store?.takeOutcomes() }
+        let door = SchedulerDoor()
+        let opening: StoreOpening = { (ring) throws(StoreFault) in
+            let workers = StoreWorkers(options: options, loop: loop, ring: ring)
+            let state = try workers.start()
+            workers.onNews = { door.store?.takeNews() }
+            return (workers, state)
+        }
+        self.init(opening: opening, syncTimes: options.disk.syncTimes, door: door) { loop.submit($0) }
     }
 
-    /// - Parameter desk: where its jobs are carried out.
+    /// - Parameter opening: opens the store, with the place where its jobs are carried out.
     init(
-        desk: any StoreDesk, syncTimes: SyncTimes? = nil,
+        opening: @escaping StoreOpening, syncTimes: SyncTimes? = nil, door: SchedulerDoor = SchedulerDoor(),
         post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) {
-        self.desk = desk
-        self.syncTimes = syncTimes
-        self.post = post
-        door = SchedulerDoor()
+        (self.opening, self.syncTimes, self.post, self.door) = (opening, syncTimes, post, door)
         door.store = self
     }
 
+    deinit {
+        desk?.put(.close())
+    }
+
     public func open() throws(StoreFault) -> StoredState {
-        guard !isOpen else { throw .failed("the store is open already") }
-        let state = try desk.open { [door, post] in
-            post { door.store?.takeOutcomes() }
+        guard desk == nil else { throw .failed("the store is open already") }
+        let (desk, state) = try opening { [door, post] in
+            post { door.store?.takeNews() }
         }
-        isOpen = true
-        letters = state.letters
+        (self.desk, letters, isClosing) = (desk, state.letters, false)
         return state
     }
 
     public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
-        ask(.append(group), .done(then))
+        ask(.append(group, then: then)) { then($0) }
+    }
+
+    public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
+        ask(.write(changes, then: then)) { then($0) }
     }
 
     public func read(
         after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void
     ) {
-        ask(.read(after: sequenceNumber), .read(then))
+        ask(then) { $0.read(after: sequenceNumber) }
     }
 
     public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
-        ask(.readAged(stretch), .read(then))
+        ask(then) { $0.readAged(stretch) }
     }
 
     public func survey(_ survey: EventSurvey, then: @escaping (Result<EventSurvey, StoreFault>) -> Void) {
-        ask(.survey(survey), .surveyed(then))
-    }
-
-    public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
-        ask(.write(changes), .done(then))
+        ask(then) { $0.take(survey) }
     }
 
     public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
-        ask(.readLetters(query), .letters(then))
+        ask(then, isAboutLetters: true) { $0.readLetters(query) }
     }
 
     public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
-        ask(.purgeLetters(query), .purged(then))
+        ask(then, isAboutLetters: true) { $0.purgeLetters(query) }
     }
 
     public func close(then: @escaping () -> Void) {
-        ask(.close, .closed(then))
-    }
-
-    private func ask(_ job: StoreJob, _ completion: Completion) {
-        guard isOpen, !isClosing else { return refuse(completion) }
-        waiting.append(completion)
-        desk.put(job)
-    }
-
-    private var isClosing: Bool {
-        if case .closed = waiting.last { true } else { false }
-    }
-
-    /// Answers what is asked of a store that is not open: later, as everything is.
-    private func refuse(_ completion: Completion) {
-        refused.append(completion)
-        post { [door] in door.store?.answerRefused() }
-    }
-
-    private func answerRefused() {
-        let completions = refused
-        refused = []
-        for completion in completions { completion.refuse() }
-    }
-
-    private func takeOutcomes() {
-        for outcome in desk.takeOutcomes() { deliver(outcome) }
-    }
-
-    private func deliver(_ outcome: StoreOutcome) {
-        switch outcome {
-        case .quarantined(let events): onQuarantine(events)
-        case .renewed(let lost): onRenewal(lost)
-        case .lettersDropped(let numbers): onLettersDropped(numbers)
-        case .lettersKept(let tally): letters = tally
-        case .size(let bytes): diskBytes = bytes
-        case .closed:
-            isOpen = false
-            waiting.takeFirst().take(outcome)
-        case .done, .read, .surveyed, .letters, .purged:
-            waiting.takeFirst().take(outcome)
+        let job = StoreJob.close { [door] in
+            door.store?.desk = nil
+            then()
         }
-    }
-}
-
-/// Someone who waits for an outcome.
-private enum Completion {
-    case done((StoreFault?) -> Void)
-    case read((Result<Chunk?, StoreFault>) -> Void)
-    case surveyed((Result<EventSurvey, StoreFault>) -> Void)
-    case letters((Result<LetterPage, StoreFault>) -> Void)
-    case purged((Result<Int, StoreFault>) -> Void)
-    case closed(() -> Void)
-
-    func take(_ outcome: StoreOutcome) {
-        switch (self, outcome) {
-        case (.done(let then), .done(let fault)): then(fault)
-        case (.read(let then), .read(let result)): then(result)
-        case (.surveyed(let then), .surveyed(let result)): then(result)
-        case (.letters(let then), .letters(let result)): then(result)
-        case (.purged(let then), .purged(let result)): then(result)
-        case (.closed(let then), .closed): then()
-        default: preconditionFailure("the store's thread answered out of order")
-        }
+        ask(job) { _ in then() }
+        isClosing = true
     }
 
-    func refuse() {
-        let fault = StoreFault.failed("the event store is not open")
-        switch self {
-        case .done(let then): then(fault)
-        case .read(let then): then(.failure(fault))
-        case .surveyed(let then): then(.failure(fault))
-        case .letters(let then): then(.failure(fault))
-        case .purged(let then): then(.failure(fault))
-        case .closed(let then): then()
-        }
+    // MARK: Asking and answering
+
+    private func ask<Value>(
+        _ then: @escaping (Result<Value, StoreFault>) -> Void, isAboutLetters: Bool = false,
+        _ work: @escaping (LogEngine) -> Result<Value, StoreFault>
+    ) {
+        ask(.ask(isAboutLetters: isAboutLetters, work, then: then)) { then(.failure($0)) }
+    }
+
+    /// - Parameter refuse: answers where the store is not open: later, as everything is answered.
+    private func ask(_ job: StoreJob, orRefuse refuse: @escaping (StoreFault) -> Void) {
+        if let desk, !isClosing { return desk.put(job) }
+        let refusal = StoreNews(answers: [{ refuse(.failed("the event store is not open")) }])
+        post { [door] in door.store?.take(refusal) }
+    }
+
+    fileprivate func takeNews() {
+        for news in desk?.takeNews() ?? [] { take(news) }
+    }
+
+    private func take(_ news: StoreNews) {
+        if let kept = news.letters { letters = kept }
+        if let bytes = news.diskBytes { diskBytes = bytes }
+        if news.quarantined > 0 { onQuarantine(news.quarantined) }
+        if let lost = news.lost { onRenewal(lost) }
+        if !news.droppedLetters.isEmpty { onLettersDropped(news.droppedLetters) }
+        for answer in news.answers { answer() }
     }
 }
 
@@ -215,7 +178,7 @@ private enum Completion {
 ///
 /// `@unchecked`: passed on by any thread, but looked into only by work that was posted to the scheduler, where the store
 /// lives.
-private final class SchedulerDoor: @unchecked Sendable {
+final class SchedulerDoor: @unchecked Sendable {
     @exclusivity(unchecked) weak var store: DiskEventStore?
 }
 

@@ -14,13 +14,13 @@ import Synchronization
 ///
 /// What each commit touches is not checked for exclusive access at run time: nothing that is called with it knows this object.
 // Unchecked: `engine` and `pace` are touched by who has the engine, and what belongs to the loop on the loop only.
-final class StoreWorkers: @unchecked Sendable {
+final class StoreWorkers: StoreDesk, @unchecked Sendable {
     private let options: DiskEventStore.Options
     private let loop: EventLoop?
-    /// Tells the scheduler that there are outcomes to take. Called once for many.
+    /// Tells the scheduler that there is news to take. Called once for many.
     private let ring: @Sendable () -> Void
     private let opening = Mailbox<Result<StoredState, StoreFault>>()
-    private let outcomes = Mailbox<StoreOutcome>()
+    private let news = Mailbox<StoreNews>()
     private let queue = Guarded(JobQueue())
     private let holder = Atomic(Holder.thread)
     /// Whether the store's thread looks now and then if the loop's is back.
@@ -30,7 +30,7 @@ final class StoreWorkers: @unchecked Sendable {
     /// How often the loop's thread has had the engine.
     private let turnsOfLoop = Atomic(0)
 
-    @exclusivity(unchecked) private var engine: (any StoreEngine)?
+    @exclusivity(unchecked) private var engine: LogEngine?
     @exclusivity(unchecked) private var pace = DiskPace()
     /// Whether the engine writes without waiting for the disk, mostly. Told once, when it is opened.
     @exclusivity(unchecked) private var writesAtOnce = false
@@ -43,8 +43,8 @@ final class StoreWorkers: @unchecked Sendable {
     @exclusivity(unchecked) private var lastInPlace: (events: Int, answer: DiskAnswer)?
     /// For whom what was asked for waits.
     @exclusivity(unchecked) private var company = CommitCompany()
-    /// Takes outcomes, on the loop.
-    @exclusivity(unchecked) var onOutcomes: () -> Void = {}
+    /// Takes news, on the loop.
+    @exclusivity(unchecked) var onNews: () -> Void = {}
 
     /// When the disk had answered, and after how long.
     private typealias DiskAnswer = (moment: ContinuousClock.Instant, duration: Duration)
@@ -93,9 +93,9 @@ final class StoreWorkers: @unchecked Sendable {
         self.ring = ring
     }
 
-    func takeOutcomes() -> [StoreOutcome] {
+    func takeNews() -> [StoreNews] {
         if isSomethingLeft { loop?.betweenTurns(self) }
-        return outcomes.takeAll(waiting: false)
+        return news.takeAll(waiting: false)
     }
 
     // MARK: Asking
@@ -151,7 +151,7 @@ final class StoreWorkers: @unchecked Sendable {
     /// Does what was asked for, as whoever has the engine, and sees how long the disk takes over it.
     /// - Returns: nil where nothing was to be written.
     @discardableResult
-    private func carryOut(_ jobs: [StoreJob], _ report: ([StoreOutcome]) -> Void) -> DiskAnswer? {
+    private func carryOut(_ jobs: [StoreJob], _ report: (StoreNews) -> Void) -> DiskAnswer? {
         guard let engine, !jobs.isEmpty else { return nil }
         let start = options.clock()
         engine.carryOut(jobs, report: report)
@@ -198,7 +198,7 @@ final class StoreWorkers: @unchecked Sendable {
             engine = opened.engine
             writesAtOnce = opened.engine.writesAtOnce
             opening.put([.success(opened.state)])
-            opened.report(report)
+            opened.engine.reportNews(report)
             return true
         } catch {
             opening.put([.failure(error)])
@@ -207,8 +207,8 @@ final class StoreWorkers: @unchecked Sendable {
     }
 
     /// Tells the scheduler, from the store's thread.
-    private func report(_ news: [StoreOutcome]) {
-        if !news.isEmpty, outcomes.put(news) { ring() }
+    private func report(_ new: StoreNews) {
+        if news.put([new]) { ring() }
     }
 
     /// Works for the store, as the one that has its engine.
@@ -217,6 +217,7 @@ final class StoreWorkers: @unchecked Sendable {
         claimEngine()
         // What could not be done in place, where the threads have changed places over it.
         carryOut(takeInPlace(), report)
+        var closings: [() -> Void] = []
         while let engine {
             let hasChores = engine.hasChores
             let jobs = takeJobs(isDone: !hasChores)
@@ -225,11 +226,14 @@ final class StoreWorkers: @unchecked Sendable {
                 continue
             }
             carryOut(jobs, report)
-            guard engine.endTurn(jobs, report: report) else { break }
+            guard engine.endTurn(jobs, report: report) else {
+                closings = jobs.closings
+                break
+            }
         }
-        // The store is closed, and the directory is free when that is told.
+        // The store is closed, and the directory is free when that is told: nobody holds the engine here any more.
         engine = nil
-        report([.closed])
+        report(StoreNews(answers: closings))
         return false
     }
 
@@ -345,14 +349,14 @@ extension StoreWorkers: LoopPartner {
     private func workInPlace() {
         let events = inPlace.reduce(0) { $0 + $1.events }
         lastInPlace = carryOutInPlace().map { (events, $0) }
-        engine?.tell { outcomes.put($0) }
+        engine?.reportNews { news.put([$0]) }
     }
 
     /// Does what is to be done in place, unless that takes too long: then it stays where it is.
     private func carryOutInPlace() -> DiskAnswer? {
-        guard let engine, writesAtOnce else { return carryOut(takeInPlace()) { outcomes.put($0) } }
+        guard let engine, writesAtOnce else { return carryOut(takeInPlace()) { news.put([$0]) } }
         let start = options.clock()
-        guard engine.carryOutAtOnce(inPlace, report: { outcomes.put($0) }) else { return nil }
+        guard engine.carryOutAtOnce(inPlace, report: { news.put([$0]) }) else { return nil }
         inPlace.removeAll(keepingCapacity: true)
         return noteAnswer(since: start)
     }
@@ -368,7 +372,7 @@ extension StoreWorkers: LoopPartner {
             noteCompany()
             giveBack()
         }
-        onOutcomes()
+        onNews()
     }
 
     private func noteCompany() {
@@ -402,16 +406,16 @@ extension [StoreJob] {
 extension StoreJob {
     /// How many events it brings.
     fileprivate var events: Int {
-        guard case .append(let group) = self else { return 0 }
+        guard case .append(let group, _) = self else { return 0 }
         return Int(group.chunk.lastSequenceNumber - group.chunk.firstSequenceNumber) + 1
     }
 
     /// How many bytes it writes; nil where it should not be done in the loop's place.
     fileprivate var bytesInPlace: Int? {
         switch self {
-        case .append(let group): group.chunk.bytes.count
-        case .write(let changes): 64 * changes.count
-        case .read, .readAged, .readLetters, .purgeLetters, .survey, .close: nil
+        case .append(let group, _): group.chunk.bytes.count
+        case .write(let changes, _): 64 * changes.count
+        case .ask, .close: nil
         }
     }
 }

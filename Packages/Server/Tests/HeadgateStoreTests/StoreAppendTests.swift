@@ -23,11 +23,14 @@ struct StoreAppendTests {
     func coalesce() throws {
         let (engine, syncs) = try engine()
         let jobs = (1...20).flatMap {
-            [StoreJob.append(Groups.of($0...$0)), .read(after: 0), .write([.settled(1, Settled(through: $0))])]
+            [
+                StoreJob.append(Groups.of($0...$0)), .ask({ $0.read(after: 0) }, then: { _ in }),
+                .write([.settled(1, Settled(through: $0))]),
+            ]
         }
-        var outcomes: [StoreOutcome] = []
-        engine.carryOut(jobs) { outcomes += $0 }
-        #expect(outcomes.count == 60)
+        var answers = 0
+        engine.carryOut(jobs) { answers += $0.answers.count }
+        #expect(answers == 60)
         #expect(syncs.withLock { $0 } == 1)
     }
 
@@ -35,11 +38,12 @@ struct StoreAppendTests {
     func readsInTurn() throws {
         let (engine, _) = try engine()
         var seen: [[SequenceNumber]] = []
-        let jobs: [StoreJob] = [
-            .read(after: 0), .append(Groups.of(1...2)), .read(after: 0), .append(Groups.of(3...4)), .read(after: 0),
-        ]
-        engine.carryOut(jobs) { outcomes in
-            for case .read(.success(let chunk)) in outcomes { seen.append(chunk?.map(\.sequenceNumber) ?? []) }
+        let read = StoreJob.ask { $0.read(after: 0) } then: { result in
+            seen.append(((try? result.get()) ?? nil)?.map(\.sequenceNumber) ?? [])
+        }
+        let jobs = [read, .append(Groups.of(1...2)), read, .append(Groups.of(3...4)), read]
+        engine.carryOut(jobs) { news in
+            for answer in news.answers { answer() }
         }
         #expect(seen == [[], [1, 2], [1, 2, 3, 4]])
     }

@@ -28,6 +28,8 @@ private struct JobRun {
     /// The numbers that are stored, and those of the letters.
     private var stored: [SequenceNumber] = []
     private var letters: [SequenceNumber] = []
+    /// The answers to the jobs of a turn.
+    private let told = Told()
     /// Where groups end, stored or not.
     private var ends: [SequenceNumber] = [0]
 
@@ -45,9 +47,11 @@ private struct JobRun {
             jobs.append(job)
             wanted.append(outcome)
         }
-        var told: [String] = []
-        engine.carryOut(jobs) { told += $0.compactMap(JobRun.text) }
-        #expect(told == wanted, "seed \(seed)")
+        told.texts = []
+        engine.carryOut(jobs) { news in
+            for answer in news.answers { answer() }
+        }
+        #expect(told.texts == wanted, "seed \(seed)")
     }
 
     private mutating func next() -> (StoreJob, String) {
@@ -60,26 +64,32 @@ private struct JobRun {
             ends.append(lastNumber)
             // Some groups go on from one that is not there.
             let group = Groups.of(first...lastNumber).with(behind: isStored ? 0 : .max)
-            return (.append(group), isStored ? "done" : "failed")
+            return (.append(group, then: told.done), isStored ? "done" : "failed")
         case 4..<6:
             lastNumber += 1
             letters.append(lastNumber)
-            return (.write([.deadLetter(.sample(lastNumber))]), "done")
+            return (.write([.deadLetter(.sample(lastNumber))], then: told.done), "done")
         case 6:
             let place = SequenceNumber.random(in: 0...lastNumber, using: &random)
             let survey = EventSurvey(
                 countingAfter: place, before: [lastNumber + 1], settled: Settled(through: 0), sweep: Sweep())
-            return (.survey(survey), "\(stored.filter { $0 > place }.count) counted")
+            let job = told.ask({ $0.take(survey) }) { "\($0.counts.values.reduce(0, +)) counted" }
+            return (job, "\(stored.filter { $0 > place }.count) counted")
         case 7:
             // From the end of a group: what is read may begin with the rest of the one that a place lies in.
             let place = ends.randomElement(using: &random) ?? 0
-            return (.read(after: place), "\(stored.filter { $0 > place })")
+            return (told.ask({ $0.read(after: place) }) { "\($0.map { $0.map(\.sequenceNumber) } ?? [])" }, "\(stored.filter { $0 > place })")
         case 8:
-            return (.readLetters(LetterQuery(limit: 1_000)), "letters \(letters)")
+            let query = LetterQuery(limit: 1_000)
+            let job = told.ask({ $0.readLetters(query) }, isAboutLetters: true) { page in
+                "letters \(page.letters.map(\.letter.sequenceNumber))"
+            }
+            return (job, "letters \(letters)")
         default:
             let count = min(letters.count, Int.random(in: 1...3, using: &random))
             letters.removeFirst(count)
-            return (.purgeLetters(LetterQuery(limit: max(1, count))), "purged \(count)")
+            let query = LetterQuery(limit: max(1, count))
+            return (told.ask({ $0.purgeLetters(query) }, isAboutLetters: true) { "purged \($0)" }, "purged \(count)")
         }
     }
 
@@ -87,17 +97,20 @@ private struct JobRun {
         let chunk = try? engine.read(after: 0).get()
         #expect(chunk.map { $0.map(\.sequenceNumber) } ?? [] == stored, "seed \(seed)")
     }
+}
 
-    /// Nil for what is told beside the jobs.
-    private static func text(_ outcome: StoreOutcome) -> String? {
-        switch outcome {
-        case .lettersKept: nil
-        case .done(let fault): fault == nil ? "done" : "failed"
-        case .read(.success(let chunk)): "\(chunk.map { $0.map(\.sequenceNumber) } ?? [])"
-        case .letters(.success(let page)): "letters \(page.letters.map(\.letter.sequenceNumber))"
-        case .purged(.success(let count)): "purged \(count)"
-        case .surveyed(.success(let survey)): "\(survey.counts.values.reduce(0, +)) counted"
-        case .read, .surveyed, .letters, .purged, .quarantined, .renewed, .lettersDropped, .size, .closed: "unexpected"
+/// The answers to jobs, as texts in the order in which they came.
+private final class Told {
+    var texts: [String] = []
+
+    func done(_ fault: StoreFault?) { texts.append(fault == nil ? "done" : "failed") }
+
+    func ask<Value>(
+        _ work: @escaping (LogEngine) -> Result<Value, StoreFault>, isAboutLetters: Bool = false,
+        _ text: @escaping (Value) -> String
+    ) -> StoreJob {
+        .ask(isAboutLetters: isAboutLetters, work) { [self] result in
+            if case .success(let value) = result { texts.append(text(value)) } else { texts.append("unexpected") }
         }
     }
 }

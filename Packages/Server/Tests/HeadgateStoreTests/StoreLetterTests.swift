@@ -28,16 +28,21 @@ struct StoreLetterTests {
     func purgeInOrder() throws {
         let engine = try scene.options.open().engine
         var purged: [Int] = []
+        var read: [SequenceNumber] = []
         let all = LetterQuery(limit: 9)
+        let purge = StoreJob.ask(isAboutLetters: true) { $0.purgeLetters(all) } then: { result in
+            purged.append((try? result.get()) ?? -1)
+        }
+        let list = StoreJob.ask(isAboutLetters: true) { $0.readLetters(all) } then: { result in
+            read = (try? result.get().letters.map(\.letter.sequenceNumber)) ?? []
+        }
         engine.carryOut([
-            .write([.deadLetter(.sample(1))]), .purgeLetters(all), .write([.deadLetter(.sample(2))]), .readLetters(all),
+            .write([.deadLetter(.sample(1))]), purge, .write([.deadLetter(.sample(2))]), list,
             .write([.deadLetter(.sample(3))]),
         ]) { news in
-            for case .purged(let result) in news { purged.append((try? result.get()) ?? -1) }
-            for case .letters(let result) in news {
-                #expect((try? result.get())?.letters.map(\.letter.sequenceNumber) == [2])
-            }
+            for answer in news.answers { answer() }
         }
+        #expect(read == [2])
         #expect(purged == [1])
         #expect(try engine.readLetters(all).get().letters.map(\.letter.sequenceNumber) == [2, 3])
     }

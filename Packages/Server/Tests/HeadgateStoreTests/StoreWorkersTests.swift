@@ -200,15 +200,17 @@ private final class Scene: Sendable {
         onLoop { [loop, options] _ in
             let workers = StoreWorkers(options: options, loop: loop) { hasRung.withLock { $0 = true } }
             #expect(throws: Never.self) { _ = try workers.start() }
-            workers.put(.append(group))
+            let isStored = Guarded(false)
+            workers.put(.append(group) { fault in isStored.withLock { $0 = fault == nil } })
             var isDone = false
             // Without a commit nothing rings, and the wait is over after its time.
             while !isDone, hasRung.withLock(when: { $0 }, atMost: 30_000, { $0 }) {
                 hasRung.withLock { $0 = false }
-                isDone = workers.takeOutcomes().contains { if case .done(nil) = $0 { true } else { false } }
+                for news in workers.takeNews() { news.answers.forEach { $0() } }
+                isDone = isStored.withLock { $0 }
             }
             isCommitted.withLock { $0 = isDone }
-            workers.put(.close)
+            workers.put(.close())
         }
         return isCommitted.withLock { $0 }
     }
@@ -312,33 +314,33 @@ private final class WorkersBench: @unchecked Sendable {
     }
 
     private func take() {
-        for outcome in workers.takeOutcomes() {
-            switch outcome {
-            case .done(let fault):
-                #expect(fault == nil)
-                open.withLock { $0 -= 1 }
-            case .read(let result):
-                let chunk = (try? result.get()) ?? nil
-                written += chunk?.map(\.sequenceNumber) ?? []
-                place = chunk?.lastSequenceNumber
-                isReading.withLock { $0 = false }
-            case .closed: isClosed.withLock { $0 = true }
-            case .surveyed, .letters, .purged, .quarantined, .renewed, .lettersDropped, .lettersKept, .size: break
-            }
-        }
+        for news in workers.takeNews() { news.answers.forEach { $0() } }
+    }
+
+    private func done(_ fault: StoreFault?) {
+        #expect(fault == nil)
+        open.withLock { $0 -= 1 }
+    }
+
+    private func took(_ result: Result<Chunk?, StoreFault>) {
+        let chunk = (try? result.get()) ?? nil
+        written += chunk?.map(\.sequenceNumber) ?? []
+        place = chunk?.lastSequenceNumber
+        isReading.withLock { $0 = false }
     }
 
     // MARK: Asking
 
     func start() {
-        workers.onOutcomes = { [weak self] in self?.take() }
+        workers.onNews = { [weak self] in self?.take() }
         #expect(throws: Never.self) { _ = try workers.start() }
     }
 
     func put(size: Int = 40) {
         last += 1
         open.withLock { $0 += 1 }
-        workers.put(.append(Groups.of(last...last, size: size, newRoutes: last == 1 ? [1: [1]] : [:])))
+        let group = Groups.of(last...last, size: size, newRoutes: last == 1 ? [1: [1]] : [:])
+        workers.put(.append(group, then: done))
     }
 
     /// Asks for an event in whose writing the store's thread stays until ``putBehindLeft()``.
@@ -370,10 +372,10 @@ private final class WorkersBench: @unchecked Sendable {
     func readMore() {
         guard let place else { return }
         isReading.withLock { $0 = true }
-        workers.put(.read(after: place))
+        workers.put(.ask({ $0.read(after: place) }, then: took))
     }
 
-    func close() { workers.put(.close) }
+    func close() { workers.put(.close { [isClosed] in isClosed.withLock { $0 = true } }) }
 
     // MARK: Waiting
 

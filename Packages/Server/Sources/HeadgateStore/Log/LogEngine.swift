@@ -1,7 +1,8 @@
 import HeadgateCore
 
 /// Carries out what is asked of an event store that keeps its events in a log, as the store's thread sees it.
-final class LogEngine: StoreEngine {
+final class LogEngine {
+    /// The highest sequence number that was appended before the job at hand. What is appended behind it in the same turn may be there already.
     @exclusivity(unchecked) var lastAppended: SequenceNumber
     let log: SegmentLog
     /// Held for its lock.
@@ -29,6 +30,8 @@ final class LogEngine: StoreEngine {
 
     // MARK: Events and changes
 
+    /// Does appends and writes together, the first of them at least.
+    /// - Returns: how many are done, each whole; where none could be, why.
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
         let result = write(LogEntries(jobs: jobs, newest: log.state.lastSequenceNumber))
         if case .success(let count) = result { noteWrites(jobs.prefix(count)) }
@@ -60,8 +63,11 @@ final class LogEngine: StoreEngine {
         return !log.isOutOfRoom
     }
 
+    /// A Boolean value that says whether appends and writes need not wait for the disk, mostly: nothing of them is synced.
     var writesAtOnce: Bool { log.options.durability != .full }
 
+    /// Does appends and writes together, where that takes nothing but to write them.
+    /// - Returns: false where none is done, since it takes more.
     func writeAtOnce(_ jobs: [StoreJob]) -> Bool {
         // What fails is tried again in the usual way, which says why.
         guard !log.isGone else { return false }
@@ -89,12 +95,27 @@ final class LogEngine: StoreEngine {
 
     // MARK: Reading
 
+    /// Reads some events behind a sequence number, none behind ``lastAppended``.
     func read(after number: SequenceNumber) -> Result<Chunk?, StoreFault> {
         firstChunk(after: number) { $0.first <= lastAppended }
     }
 
     func readAged(_ stretch: AgedStretch) -> Result<Chunk?, StoreFault> {
         firstChunk(after: stretch.after) { $0.first <= stretch.through && stretch.asksFor($0.ages) }
+    }
+
+    /// Takes a survey over about a MiB: those who wait for a commit do not wait for it for long.
+    func take(_ survey: EventSurvey) -> Result<EventSurvey, StoreFault> {
+        var (survey, bytes) = (survey, 0)
+        while !survey.isOver, bytes < 1 << 20 {
+            switch read(after: survey.position) {
+            case .success(let chunk):
+                survey.take(chunk)
+                bytes += chunk?.bytes.count ?? 0
+            case .failure(let fault): return .failure(fault)
+            }
+        }
+        return .success(survey)
     }
 
     /// The events of the first block that is meant and holds any behind an event.
@@ -134,8 +155,10 @@ final class LogEngine: StoreEngine {
 
     var letterTally: Tally { log.state.letters.tally }
 
+    /// The dead letters that were reported last.
     @exclusivity(unchecked) var toldLetters = Tally.zero
 
+    /// The bytes of the files that were reported last.
     @exclusivity(unchecked) var toldBytes = 0
 
     var diskBytes: Int { log.files.bytes }
@@ -177,10 +200,12 @@ final class LogEngine: StoreEngine {
 
     var hasChores: Bool { !isPaused && (isSyncDue || isReviewDue || copy != nil || log.files.isShort || areIDsDue) }
 
+    /// There are new jobs: what failed is tried again.
     func resumeChores() {
         isPaused = false
     }
 
+    /// Does a small piece of what is left for later.
     func doSomeChores() {
         guard hasChores else { return }
         do throws(DiskFault) {
@@ -213,6 +238,7 @@ final class LogEngine: StoreEngine {
         copy = nil
     }
 
+    /// Closes the log. Nothing more is asked of it.
     func finish() {
         endCopy()
         // What is not closed in order is written anew at the next start.
@@ -223,7 +249,7 @@ final class LogEngine: StoreEngine {
 extension StoreJob {
     /// Whether something may be needed no more when it is done. Events alone free nothing.
     fileprivate var maySettle: Bool {
-        if case .append(let group) = self { group.hasExtras } else { true }
+        if case .append(let group, _) = self { group.hasExtras } else { true }
     }
 }
 
@@ -246,9 +272,9 @@ extension LogEntry {
     /// - Parameter newest: the newest event.
     fileprivate init?(_ job: StoreJob, newest: SequenceNumber) {
         switch job {
-        case .append(let group): self = .group(group)
-        case .write(let changes): self = .changes(changes.map { .asked($0.reaching(atMost: newest)) })
-        case .read, .readAged, .survey, .readLetters, .purgeLetters, .close: return nil
+        case .append(let group, _): self = .group(group)
+        case .write(let changes, _): self = .changes(changes.map { .asked($0.reaching(atMost: newest)) })
+        case .ask, .close: return nil
         }
     }
 }

@@ -1,5 +1,11 @@
 import HeadgateCore
 
+/// A log that has been opened.
+struct OpenedStore {
+    var engine: LogEngine
+    var state: StoredState
+}
+
 /// The opening of the log of a data directory, which makes it if there is none. A log that cannot be read is set aside, and the
 /// start goes on with a fresh one (Behaviour Q8).
 struct LogOpening {
@@ -121,5 +127,16 @@ struct LogOpening {
             groups = older + groups
         }
         return groups.filter { $0.lastSequenceNumber > ids.forgottenThrough }
+    }
+}
+
+extension StoreOptions {
+    /// Opens the store of a data directory, which makes one if there is none.
+    func open() throws(StoreFault) -> OpenedStore { try LogOpening(self).run() }
+
+    /// Microseconds since 1970: a number that no damaged store has come to. Were the same numbers given again to other events, a
+    /// destination might take them for those that it has (Behaviour K1, `Idempotency-Key`).
+    fileprivate var numberAhead: SequenceNumber {
+        max(0, SequenceNumber(wall().milliseconds) * 1_000)
     }
 }

@@ -33,15 +33,15 @@ final class LogResumeTests {
     /// A daemon from its start to its end.
     /// - Returns: what it found.
     @discardableResult
-    private func life(_ body: (any StoreEngine) throws -> Void) throws -> StoredState {
+    private func life(_ body: (LogEngine) throws -> Void) throws -> StoredState {
         let opened = try options.open()
         try body(opened.engine)
         return opened.state
     }
 
-    private func stop(_ engine: any StoreEngine) { engine.finish() }
+    private func stop(_ engine: LogEngine) { engine.finish() }
 
-    private func keep(_ name: String, _ value: UInt8, _ engine: any StoreEngine) throws {
+    private func keep(_ name: String, _ value: UInt8, _ engine: LogEngine) throws {
         _ = try engine.commit([.write([.keep(name, [value])])]).get()
     }
 

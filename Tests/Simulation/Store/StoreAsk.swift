@@ -1,0 +1,34 @@
+import HeadgateCore
+
+@testable import HeadgateStore
+
+/// A job as a history of a store alone asks for it.
+enum StoreAsk {
+    case append(AppendGroup)
+    case write([StoreChange])
+    case read(after: SequenceNumber)
+    case purgeLetters(LetterQuery)
+    case close
+
+    /// Returns the job for the store's engine.
+    /// - Parameter tell: Takes the answer.
+    func job(_ tell: @escaping (StoreAnswer) -> Void) -> StoreJob {
+        switch self {
+        case .append(let group): .append(group) { tell(.done($0)) }
+        case .write(let changes): .write(changes) { tell(.done($0)) }
+        case .read(let number): .ask({ $0.read(after: number) }, then: { tell(.read($0)) })
+        case .purgeLetters(let query):
+            .ask(isAboutLetters: true, { $0.purgeLetters(query) }, then: { tell(.purged($0)) })
+        case .close: .close { tell(.closed) }
+        }
+    }
+}
+
+/// The answer to a job.
+enum StoreAnswer {
+    /// An append or a write is done, or not.
+    case done(StoreFault?)
+    case read(Result<Chunk?, StoreFault>)
+    case purged(Result<Int, StoreFault>)
+    case closed
+}
