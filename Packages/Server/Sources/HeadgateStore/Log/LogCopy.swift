@@ -40,7 +40,10 @@ final class LogCopy {
 
     /// Segments side by side that hold less than half of what they take; the segment before the front is left alone.
     private static func plan(_ log: SegmentLog) -> [LogSegmentEntry] {
-        let all = log.state.segments.dropLast().map { (entry: $0, needed: log.neededBytes(of: $0)) }
+        let need = log.state.needed
+        let all = log.state.segments.dropLast().map {
+            (entry: $0, needed: need.bytes(of: $0.number, log.index(of: $0)))
+        }
         let needed = all.reduce(0) { $0 + $1.needed }
         let taken = all.reduce(0) { $0 + $1.entry.file.size }
         guard taken > 2 * needed + log.options.segmentSize else { return [] }
@@ -89,14 +92,15 @@ final class LogCopy {
     }
 
     private func copy(_ block: LogBlock, of segment: LogSegment) throws(DiskFault) {
-        guard log.state.neededBytes(of: block.stretch) > 0 else { return }
+        let needed = log.state.needed
+        guard needed.bytes(of: block.stretch) > 0 else { return }
         var records: [UInt8] = []
         var found: LogStretch?
         var sound = RouteTallies()
         try segment.visitGroups(block) { group in
             guard let chunk = group.chunk else { return }
             sound += group.stretch.tallies
-            for event in chunk where log.state.isNeeded(event) {
+            for event in chunk where needed.contains(event) {
                 let own = LogStretch(event)
                 if found == nil { found = own } else { found?.add(own) }
                 records += event.record

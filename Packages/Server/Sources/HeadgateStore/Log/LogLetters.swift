@@ -82,8 +82,8 @@ struct LetterIndex: Equatable {
         }
     }
 
-    /// Bytes of the letters that lie in a segment.
-    func bytes(in segment: UInt64) -> Int {
-        entries.reduce(0) { $1.place.frame.segment == segment ? $0 + $1.size : $0 }
+    /// Bytes of the letters in each segment that has some.
+    var bytesBySegment: [UInt64: Int] {
+        entries.reduce(into: [:]) { $0[$1.place.frame.segment, default: 0] += $1.size }
     }
 }

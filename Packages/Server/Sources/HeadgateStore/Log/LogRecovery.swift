@@ -217,7 +217,7 @@ struct LogRecovery {
         var state = replay.state
         let end = replay.reading.survey.certain
         let old = entry(replay.tail, end: end, summary: 0)
-        if !replay.tail.index.blocks.isEmpty || state.letters.bytes(in: old.number) > 0 {
+        if !replay.tail.index.blocks.isEmpty || state.letters.bytesBySegment[old.number] != nil {
             state.segments.append(old)
         }
         let carried = replay.doubtful.filter { $0.frame.kind == .group || $0.frame.kind == .changes }

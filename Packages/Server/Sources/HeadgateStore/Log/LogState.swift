@@ -123,51 +123,8 @@ struct LogState {
         return (settled + others + letters.entries.map(\.sequenceNumber)).max() ?? lastSequenceNumber
     }
 
-    // MARK: What is needed
-
-    /// Whether some dispatcher has not settled all events of a route in a stretch.
-    func isNeeded(_ route: RouteNumber, in stretch: LogStretch) -> Bool {
-        guard stretch.last > trimmedThrough, let dispatchers = routes[route] else { return false }
-        return dispatchers.contains { number in
-            guard let settled = self.dispatchers[number]?.settled, settled.position < stretch.last else { return false }
-            return settled.overlap(with: max(stretch.first, settled.position + 1)...stretch.last) != .whole
-        }
-    }
-
-    /// Whether some dispatcher has not settled an event.
-    func isNeeded(_ event: StoredEvent) -> Bool {
-        let number = event.sequenceNumber
-        guard number > trimmedThrough, let dispatchers = routes[event.route] else { return false }
-        return dispatchers.contains { self.dispatchers[$0]?.settled.contains(number) == false }
-    }
-
-    /// Bytes of the events of a stretch that may still be needed: at most as many as it holds, and at least as many as are.
-    func neededBytes(of stretch: LogStretch) -> Int {
-        stretch.tallies.reduce(0) { sum, entry in
-            isNeeded(entry.route, in: stretch) ? sum + entry.tally.bytes + entry.tally.events * 48 : sum
-        }
-    }
-
-    /// Events of an index that some dispatcher may not have settled: at most as many as there are, at least as many as are
-    /// needed.
-    func neededEvents(of index: LogIndex) -> Int {
-        index.blocks.reduce(0) { sum, block in
-            block.stretch.tallies.reduce(sum) { sum, entry in
-                isNeeded(entry.route, in: block.stretch) ? sum + entry.tally.events : sum
-            }
-        }
-    }
-
-    /// Bytes of a segment that somebody may still need, letters among them.
-    /// - Parameter index: of what the segment holds.
-    func neededBytes(of entry: LogSegmentEntry, _ index: LogIndex) -> Int {
-        index.blocks.reduce(letters.bytes(in: entry.number)) { $0 + neededBytes(of: $1.stretch) }
-    }
-
-    /// Whether somebody may still need something of a segment. Of one that is held the first block says so, mostly.
-    func needs(_ entry: LogSegmentEntry, _ index: LogIndex) -> Bool {
-        index.blocks.contains { neededBytes(of: $0.stretch) > 0 } || letters.bytes(in: entry.number) > 0
-    }
+    /// The content that has to be kept.
+    var needed: Needed { Needed(self) }
 }
 
 /// A segment that is written no more.

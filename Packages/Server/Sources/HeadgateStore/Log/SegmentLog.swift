@@ -231,7 +231,8 @@ final class SegmentLog {
         let new = LogFront(LogSegment(number: number, file: file, files: files, index: index), header, next)
         try new.begin(synced: true)
         let indexes = gone.map { self.index(of: $0) } + (kept == nil ? [front.segment.index] : [])
-        renewal = (renewal ?? 0) + indexes.reduce(0) { $0 + state.neededEvents(of: $1) }
+        let needed = state.needed
+        renewal = (renewal ?? 0) + indexes.reduce(0) { $0 + needed.events(of: $1) }
         if kept != nil {
             front.segment.seal()
             sealed[front.segment.number] = front.segment
@@ -358,13 +359,12 @@ final class SegmentLog {
 
     /// The segments that hold nothing that anybody needs.
     private func unneeded(_ state: LogState, except previous: UInt64) -> [LogSegmentEntry] {
-        state.segments.filter { $0.number != previous && !state.needs($0, index(of: $0)) }
+        let needed = state.needed
+        return state.segments.filter { $0.number != previous && !needed.contains($0.number, index(of: $0)) }
     }
 
-    private func index(of entry: LogSegmentEntry) -> LogIndex { (sealed[entry.number] ?? front.segment).index }
-
-    /// Bytes of a segment that somebody may still need.
-    func neededBytes(of entry: LogSegmentEntry) -> Int { state.neededBytes(of: entry, index(of: entry)) }
+    /// The index of a segment.
+    func index(of entry: LogSegmentEntry) -> LogIndex { (sealed[entry.number] ?? front.segment).index }
 
     func segment(_ number: UInt64, _ file: LogFile) -> LogSegment {
         LogSegment(number: number, file: file, files: files, index: LogIndex(blockSize: options.blockSize))

@@ -132,13 +132,13 @@ struct LogStateTests {
 
     @Test("Q10: events of a route are needed as long as one of its dispatchers has not settled all of them")
     func needed() {
-        #expect(state([1: Settled(through: 9), 2: Settled(through: 4)]).neededBytes(of: stretch) == 60 + 3 * 48)
-        #expect(state([1: Settled(through: 4, and: [5...9]), 2: Settled(through: 9)]).neededBytes(of: stretch) == 0)
-        #expect(state([1: Settled(through: 4, and: [5...8]), 2: Settled(through: 9)]).neededBytes(of: stretch) > 0)
-        #expect(state([:]).neededBytes(of: stretch) == 0)
+        #expect(state([1: Settled(through: 9), 2: Settled(through: 4)]).needed.bytes(of: stretch) == 60 + 3 * 48)
+        #expect(state([1: Settled(through: 4, and: [5...9]), 2: Settled(through: 9)]).needed.bytes(of: stretch) == 0)
+        #expect(state([1: Settled(through: 4, and: [5...8]), 2: Settled(through: 9)]).needed.bytes(of: stretch) > 0)
+        #expect(state([:]).needed.bytes(of: stretch) == 0)
         var trimmed = state([1: Settled(through: 0), 2: Settled(through: 0)])
         trimmed.trimmedThrough = 9
-        #expect(trimmed.neededBytes(of: stretch) == 0)
+        #expect(trimmed.needed.bytes(of: stretch) == 0)
     }
 
     @Test("D10: letters stay within their bounds, the oldest go, and no number is given twice")
