@@ -27,6 +27,7 @@ struct LogOpening {
             case .disk(let fault): throw fault.storeFault("cannot read the log in \(options.logDirectory)")
             case .foreign(let message): throw .newerVersion(message)
             case .damaged(let reason): return try startAfresh(reason)
+            case .gone: throw .failed("the log in \(options.logDirectory) was taken away")
             }
         }
     }

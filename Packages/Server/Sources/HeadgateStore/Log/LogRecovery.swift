@@ -27,6 +27,8 @@ struct LogRecovery {
         case foreign(String)
         /// There is a log, and nothing that one could begin with.
         case damaged(String)
+        /// The files of a log that this life has written were taken away.
+        case gone
     }
 
     /// What a daemon knows of the log that it writes.
@@ -57,9 +59,13 @@ struct LogRecovery {
     mutating func run(numbersBehind number: SequenceNumber = 0) throws(Fault) -> Outcome {
         let inventory = try LogInventory(files)
         guard let chain = try inventory.chain(written) else {
-            guard inventory.isEmpty else { throw .damaged("no segment of it can be read from its beginning") }
-            inventory.blank.forEach(files.remove)
-            return try begin(numbersBehind: number, inventory)
+            switch try action(evidence(inventory)) {
+            case .begin:
+                inventory.blank.forEach(files.remove)
+                return try begin(numbersBehind: number, inventory)
+            case .renew: throw .gone
+            default: throw .damaged("no segment of it can be read from its beginning")
+            }
         }
         var replay = try replay(chain)
         let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
@@ -188,18 +194,42 @@ struct LogRecovery {
 
     // MARK: Going on
 
+    /// The facts about a log.
+    /// - Parameter replay: nil where no segment begins with a sound snapshot.
+    private func evidence(_ inventory: LogInventory, _ replay: Replay? = nil) -> LogEvidence {
+        let (survey, last) = (replay?.reading.survey, replay?.reading.survey.frames.last)
+        let isClosed = last?.frame.kind == .closed
+        let firstDoubtful = replay?.doubtful.first?.offset
+        return LogEvidence(
+            hasStart: replay != nil, hasFiles: !inventory.isEmpty, isOwn: written != nil,
+            isWhole: lost.isEmpty && survey?.damaged.isEmpty != false, isClosed: isClosed,
+            isCertain: replay != nil && (firstDoubtful == nil || isClosed && firstDoubtful == last?.offset),
+            isFounded: isClosed && survey?.frames.dropLast().last?.frame.kind == .foundation,
+            hasOwnStart: replay?.reading.snapshot != nil, hasRoom: true)
+    }
+
+    private func action(_ evidence: LogEvidence) throws(Fault) -> RecoveryAction {
+        guard let found = RecoveryCase.of(evidence) else { throw .damaged("nothing is known of what it says") }
+        return found.action
+    }
+
     private mutating func finish(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
-        let survey = replay.reading.survey
-        let isWhole = written == nil && lost.isEmpty && survey.damaged.isEmpty
-        if isWhole, let last = survey.frames.last, last.frame.kind == .closed,
-            replay.doubtful.isEmpty || replay.doubtful.first?.offset == last.offset
-        {
-            let front = front(replay, end: last.offset, last: last.frame.previous)
-            let isFounded = survey.frames.dropLast().last?.frame.kind == .foundation
-            try Fault.of { () throws(DiskFault) in try front.resume(isFounded: isFounded) }
-            return try outcome(replay.state, front, next: inventory.newest + 1, inventory)
+        let evidence = evidence(inventory, replay)
+        let action = try action(evidence)
+        guard action == .rewrite else {
+            return try resume(replay, isFounded: action == .resumeFounded, inventory)
         }
-        return try rewrite(replay, inventory)
+        return try rewrite(replay, evidence, inventory)
+    }
+
+    /// Goes on where the daemon stopped in order.
+    private mutating func resume(
+        _ replay: Replay, isFounded: Bool, _ inventory: LogInventory
+    ) throws(Fault) -> Outcome {
+        guard let last = replay.reading.survey.frames.last else { throw .damaged("it has no end") }
+        let front = front(replay, end: last.offset, last: last.frame.previous)
+        try Fault.of { () throws(DiskFault) in try front.resume(isFounded: isFounded) }
+        return try outcome(replay.state, front, next: inventory.newest + 1, inventory)
     }
 
     /// - Parameters:
@@ -212,7 +242,9 @@ struct LogRecovery {
             replay.tail, replay.reading.source.header, end: end, last: last, summary: summary?.offset ?? 0)
     }
 
-    private mutating func rewrite(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
+    private mutating func rewrite(
+        _ replay: Replay, _ evidence: LogEvidence, _ inventory: LogInventory
+    ) throws(Fault) -> Outcome {
         let number = inventory.newest + 1
         var state = replay.state
         let end = replay.reading.survey.certain
@@ -225,8 +257,10 @@ struct LogRecovery {
         let header = LogHeader(use: .front, number: number, previous: old.number, previousEnd: end)
         let front: LogFront
         do throws(Fault) { front = try self.front(header, atLeast: need, state) } catch {
-            // What has no state of its own relies on the segment before it, and on a full disk that may go.
-            guard error.isNoRoom, replay.reading.snapshot != nil else { throw error }
+            guard error.isNoRoom else { throw error }
+            var evidence = evidence
+            evidence.hasRoom = false
+            guard try action(evidence) == .affirm else { throw error }
             return try affirm(replay, inventory)
         }
         for (frame, offset) in carried {

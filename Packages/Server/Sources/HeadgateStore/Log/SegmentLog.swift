@@ -197,7 +197,8 @@ final class SegmentLog {
         let recovered: LogRecovery.Outcome
         do throws(LogRecovery.Fault) { recovered = try recovery.run() } catch {
             if case .disk(let fault) = error { throw fault }
-            throw DiskFault(code: EIO)
+            guard case .gone = error, !isInPlace else { throw DiskFault(code: EIO) }
+            return try renew()
         }
         (files, state, sealed, front) = (recovered.files, recovered.state, recovered.sealed, recovered.front)
         nextNumber = max(nextNumber, recovered.nextNumber)

@@ -74,6 +74,25 @@ struct LogRemovalTests {
         #expect(try scene.open().lastSequenceNumber == 93)
     }
 
+    @Test("Q8: files that are removed while a sync fails are begun anew with all that is known beside the events")
+    func removedBehindAFailedSync() throws {
+        let disk = FaultyDisk()
+        scene.options.disk = disk
+        try fill()
+        disk.failsToSync = true
+        #expect(scene.append(Groups.of(91...93, size: 200)) != nil)
+        for name in try FileManager.default.contentsOfDirectory(atPath: log) {
+            try FileManager.default.removeItem(atPath: "\(log)/\(name)")
+        }
+        disk.failsToSync = false
+        #expect(scene.append(Groups.of(94...96, size: 200)) == nil)
+        scene.write()
+        #expect(renewals.lost == [90])
+        let state = try scene.reopen()
+        #expect(state.routes == [1: [1]] && state.dispatchers.map(\.number) == [1])
+        #expect(try scene.numbers() == [94, 95, 96])
+    }
+
     @Test("P1: events are refused as long as there is no place for a fresh log, and taken once there is")
     func noPlace() throws {
         try fill()

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import HeadgateStore
+
+@Suite("The table of recovery cases")
+struct RecoveryCaseTests {
+    /// Every combination of facts that can be true together.
+    private static let possible: [LogEvidence] = (0..<512).map { bits in
+        let facts = (0..<9).map { bits >> $0 & 1 == 1 }
+        return LogEvidence(
+            hasStart: facts[0], hasFiles: facts[1], isOwn: facts[2], isWhole: facts[3], isClosed: facts[4], isCertain: facts[5],
+            isFounded: facts[6], hasOwnStart: facts[7], hasRoom: facts[8])
+    }.filter(\.isPossible)
+
+    @Test("Q8: each possible combination of facts matches exactly one case, and each case some")
+    func exactlyOne() {
+        #expect(Self.possible.count > 100)
+        for evidence in Self.possible {
+            let letters = RecoveryCase.all.filter { $0.matches(evidence) }.map(\.letter)
+            #expect(letters.count == 1, "\(letters) match \(evidence)")
+        }
+        for found in RecoveryCase.all {
+            #expect(Self.possible.contains { found.matches($0) }, "\(found.letter) matches nothing")
+        }
+        #expect(RecoveryCase.all.map(\.letter) == Array("ABCDEFGHIJK"))
+    }
+
+    @Test("Q8, P1: what each case does fits its facts")
+    func claims() throws {
+        for evidence in Self.possible {
+            let action = try #require(RecoveryCase.of(evidence)).action
+            // Only a log of which nothing was ever told is begun, and only one without a beginning is set aside.
+            #expect((action == .begin) == (!evidence.hasFiles && !evidence.isOwn), "\(evidence)")
+            #expect((action == .setAside) == (evidence.hasFiles && !evidence.hasStart), "\(evidence)")
+            // A life does not forget what it knows.
+            if evidence.isOwn { #expect(action != .begin && action != .resume && action != .resumeFounded) }
+            // A segment is gone on with as it is only where nothing in it but its last frame may be in doubt.
+            if action == .resume || action == .resumeFounded {
+                #expect(evidence.isClosed && evidence.isCertain && evidence.isWhole, "\(evidence)")
+                #expect((action == .resumeFounded) == evidence.isFounded, "\(evidence)")
+            }
+            // Nothing is written to where there is no room, and a segment that relies on another is not gone on with.
+            if action == .rewrite { #expect(evidence.hasRoom) }
+            if action == .affirm { #expect(!evidence.hasRoom && evidence.hasOwnStart, "\(evidence)") }
+            // Where there is room, every log with a beginning can be used.
+            if evidence.hasRoom, evidence.hasStart { #expect(action != .refuse, "\(evidence)") }
+        }
+    }
+}
