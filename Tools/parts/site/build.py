@@ -17,7 +17,7 @@ MENU = {
                "Guides/Replace", "Guides/OnePerson"],
     "Reference": ["Configuration", "Protocol", "openrpc.json", "Metrics", "Operations", "Console", "Sending", "Receiving", "Workers",
                   "Boards", "Clients", "Swift", "Python", "C", "Node", "Go", "PHP", "Ruby", "Java", "Rust", "Logging", "Log", "Compatibility", "Changelog", "Security"],
-    "Explanation": ["Guarantees", "Barriers", "Behaviour", "Reliability", "Benchmarks", "Architecture", "Contributing"],
+    "Explanation": ["Guarantees", "Barriers", "Behaviour", "Reliability", "Benchmarks", "Architecture", "Store", "Contributing"],
 }
 # The kind of pages that are not in `MENU`, by the prefix of their paths.
 KINDS = {"Guides/": "Guides", "Manual/": "Reference", "": "Explanation"}
