@@ -46,7 +46,8 @@ let server: [Target] = [
     .part(
         "HeadgateServer", of: "Server",
         [
-            "HeadgateStore", "HeadgateSQLiteStore", "CCurl", "CBuild", "CMemory", "CNetlink", "CCrypto", "CRE2", "CZstd",
+            "HeadgateStore", "HeadgateSQLiteStore", "CCurl", "CBuild", "CMemory", "CNetlink", "CCrypto", "CRE2",
+            "CZstd",
             "CNATS", "CKafka", "CUV", "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
         ]),
     .tests("HeadgateStoreTests", of: "Server", ["HeadgateStore", "HeadgateCoreTesting", "HeadgateSeeds"]),

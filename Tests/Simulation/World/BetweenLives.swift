@@ -14,7 +14,7 @@ struct BetweenLives {
     func spoil(_ crowd: Crowd) {
         guard let rot = world.ledger.rot, record.oneIn(2) else { return }
         rot.strike(platter)
-            // The ids of lost events may be lost with them.
+        // The ids of lost events may be lost with them.
         guard rot.kind == .frames else { return }
         crowd.forgetIDs()
         for side in world.sides { side.forgetIDs() }

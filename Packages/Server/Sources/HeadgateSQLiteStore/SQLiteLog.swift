@@ -35,7 +35,8 @@ final class SQLiteLog {
         let code = rewrite(path)
         guard code == 0 else {
             throw SQLiteError(
-                code: SQLITE_IOERR, systemCode: code, message: "cannot sync \(path): \(String(cString: strerror(code)))")
+                code: SQLITE_IOERR, systemCode: code, message: "cannot sync \(path): \(String(cString: strerror(code)))"
+            )
         }
         isCertain = true
     }

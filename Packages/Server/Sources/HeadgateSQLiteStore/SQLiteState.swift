@@ -88,7 +88,8 @@ struct SQLiteState {
             dispatchers.append(
                 StoredDispatcher(
                     number: DispatcherNumber(truncatingIfNeeded: row.integer(0)), id: row.text(1),
-                    settled: Settled(through: position, and: SQLiteLists.ranges(row.text(3), in: position + 1...last + 1)),
+                    settled: Settled(
+                        through: position, and: SQLiteLists.ranges(row.text(3), in: position + 1...last + 1)),
                     orphanedSince: row.isNull(4) ? nil : row.integer(4)))
             return true
         }
@@ -105,7 +106,9 @@ struct SQLiteState {
         return tallies.filter { routes[$0]?.contains(dispatcher.number) == true }
     }
 
-    private func tallies(behind number: SequenceNumber, through last: SequenceNumber) throws(SQLiteError) -> RouteTallies {
+    private func tallies(behind number: SequenceNumber, through last: SequenceNumber) throws(SQLiteError)
+        -> RouteTallies
+    {
         var tallies = RouteTallies()
         try connection.query(
             """
@@ -126,7 +129,9 @@ struct SQLiteState {
 enum SQLiteLists {
     static func text(_ numbers: [DispatcherNumber]) -> String { numbers.map(String.init).joined(separator: ",") }
 
-    static func numbers(_ text: String) -> [DispatcherNumber] { text.split(separator: ",").compactMap { DispatcherNumber($0) } }
+    static func numbers(_ text: String) -> [DispatcherNumber] {
+        text.split(separator: ",").compactMap { DispatcherNumber($0) }
+    }
 
     static func text(_ ranges: [ClosedRange<SequenceNumber>]) -> String {
         ranges.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")

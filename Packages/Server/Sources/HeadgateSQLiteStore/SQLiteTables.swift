@@ -215,7 +215,10 @@ final class SQLiteTables {
                 }
             } catch {
                 // The table is damaged there: its index tells which events are behind.
-                guard error.isDamage, records.isEmpty else { guard records.isEmpty else { return Chunk(bytes: records, lastSequenceNumber: last) }; throw error }
+                guard error.isDamage, records.isEmpty else {
+                    guard records.isEmpty else { return Chunk(bytes: records, lastSequenceNumber: last) }
+                    throw error
+                }
                 return try gatherOneByOne(after: last)
             }
             return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)

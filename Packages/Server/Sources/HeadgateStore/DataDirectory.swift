@@ -43,7 +43,8 @@ package final class DataDirectory {
     ///   - word: what is wrong with it.
     ///   - time: when that was found.
     /// - Returns: the new name.
-    package func setAside(_ path: String, as word: String = "damaged", at time: Timestamp) throws(StoreFault) -> String {
+    package func setAside(_ path: String, as word: String = "damaged", at time: Timestamp) throws(StoreFault) -> String
+    {
         let name = freeName(path + "." + word + "-" + DataDirectory.nameOf(time))
         do throws(DiskFault) { try disk.rename(path, to: name) } catch {
             throw error.storeFault("cannot set \(path) aside")

@@ -38,7 +38,9 @@ struct StoreAppendTests {
     func readsInTurn() throws {
         let (engine, _) = try engine()
         var seen: [[SequenceNumber]] = []
-        let read = StoreJob.ask { $0.read(after: 0) } then: { result in
+        let read = StoreJob.ask {
+            $0.read(after: 0)
+        } then: { result in
             seen.append(((try? result.get()) ?? nil)?.map(\.sequenceNumber) ?? [])
         }
         let jobs = [read, .append(Groups.of(1...2)), read, .append(Groups.of(3...4)), read]

@@ -53,7 +53,8 @@ struct StoreDirectoryTests {
         #expect(throws: StoreFault.self) { try scene.open() }
     }
 
-    @Test("Q11: a file of another version is refused, and not a byte of it is touched", arguments: [1, 2, 4] as [UInt8])
+    @Test(
+        "Q11: a file of another version is refused, and not a byte of it is touched", arguments: [1, 2, 4] as [UInt8])
     func otherVersion(_ version: UInt8) throws {
         try scene.open()
         scene.append(Groups.of(1...5))
@@ -69,7 +70,8 @@ struct StoreDirectoryTests {
         }
         #expect(message.contains("format \(version)") && message.contains("this one knows 3"))
         #expect(try Data(contentsOf: url) == bytes)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory).sorted() == ["headgate.lock", "log"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: scene.directory).sorted() == ["headgate.lock", "log"])
     }
 
     private func mode(_ path: String) throws -> Int {

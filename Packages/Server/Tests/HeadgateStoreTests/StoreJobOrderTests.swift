@@ -78,7 +78,10 @@ private struct JobRun {
         case 7:
             // From the end of a group: what is read may begin with the rest of the one that a place lies in.
             let place = ends.randomElement(using: &random) ?? 0
-            return (told.ask({ $0.read(after: place) }) { "\($0.map { $0.map(\.sequenceNumber) } ?? [])" }, "\(stored.filter { $0 > place })")
+            return (
+                told.ask({ $0.read(after: place) }) { "\($0.map { $0.map(\.sequenceNumber) } ?? [])" },
+                "\(stored.filter { $0 > place })"
+            )
         case 8:
             let query = LetterQuery(limit: 1_000)
             let job = told.ask({ $0.readLetters(query) }, isAboutLetters: true) { page in

@@ -30,10 +30,14 @@ struct StoreLetterTests {
         var purged: [Int] = []
         var read: [SequenceNumber] = []
         let all = LetterQuery(limit: 9)
-        let purge = StoreJob.ask(isAboutLetters: true) { $0.purgeLetters(all) } then: { result in
+        let purge = StoreJob.ask(isAboutLetters: true) {
+            $0.purgeLetters(all)
+        } then: { result in
             purged.append((try? result.get()) ?? -1)
         }
-        let list = StoreJob.ask(isAboutLetters: true) { $0.readLetters(all) } then: { result in
+        let list = StoreJob.ask(isAboutLetters: true) {
+            $0.readLetters(all)
+        } then: { result in
             read = (try? result.get().letters.map(\.letter.sequenceNumber)) ?? []
         }
         engine.carryOut([

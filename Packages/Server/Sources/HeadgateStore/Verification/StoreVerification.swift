@@ -13,7 +13,8 @@ public struct StoreVerification {
     /// Returns true if some dispatcher has events to send in the log, or there are dead letters.
     package func holdsAnything() throws(StoreFault) -> Bool {
         let state = try open().state
-        return !state.warnings.isEmpty || state.letters.events > 0 || state.unsettled.values.contains { $0.total.events > 0 }
+        return !state.warnings.isEmpty || state.letters.events > 0
+            || state.unsettled.values.contains { $0.total.events > 0 }
     }
 
     /// - Throws: when a daemon uses the log, or it cannot be read at all.

@@ -37,7 +37,8 @@ struct StoredKindTests {
         let before = try content()
         let fault = #expect(throws: StoreFault.self) { try StoredKind(directory: directory.path).makeRoom(for: new) }
         let message = fault?.message ?? ""
-        for word in ["of kind \(old.rawValue)", "ask for \(new.rawValue)", "drain", "headgate export", "headgate send"] {
+        for word in ["of kind \(old.rawValue)", "ask for \(new.rawValue)", "drain", "headgate export", "headgate send"]
+        {
             #expect(message.contains(word), "\(message)")
         }
         #expect(try content() == before)

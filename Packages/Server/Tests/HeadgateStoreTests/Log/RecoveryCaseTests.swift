@@ -8,7 +8,8 @@ struct RecoveryCaseTests {
     private static let possible: [LogEvidence] = (0..<512).map { bits in
         let facts = (0..<9).map { bits >> $0 & 1 == 1 }
         return LogEvidence(
-            hasStart: facts[0], hasFiles: facts[1], isOwn: facts[2], isWhole: facts[3], isClosed: facts[4], isCertain: facts[5],
+            hasStart: facts[0], hasFiles: facts[1], isOwn: facts[2], isWhole: facts[3], isClosed: facts[4],
+            isCertain: facts[5],
             isFounded: facts[6], hasOwnStart: facts[7], hasRoom: facts[8])
     }.filter(\.isPossible)
 
