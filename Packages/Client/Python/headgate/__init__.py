@@ -1983,12 +1983,13 @@ class Client:
         self.call("dispatcher.retry", {"id": id}, deadline)
 
     def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
-        """Returns the settings in force, or those of one layer, with secrets replaced by ***. (`layer`: the layer to return)"""
+        """Returns the settings in force, or those of one layer, with secrets replaced by ***. (`layer`: the layer to
+        return)"""
         return self.call("config.get", _given(layer=layer), deadline)
 
     def set_config(self, patch: Mapping[str, Any], persist: bool = False, deadline: Optional[float] = None) -> None:
-        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: whether it
-        outlives a restart)"""
+        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: true: the
+        change survives a restart)"""
         self.call("config.set", _given(patch=patch, persist=persist or None), deadline)
 
     def reload_config(self, deadline: Optional[float] = None) -> List[str]:
@@ -2004,8 +2005,8 @@ class Client:
     def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """Returns the state or outcome of an event for each of its dispatchers. Gives the oldest first. (`id`: the
-        id that was tracked; `namespace`: the namespace of the id; by default the caller's; `*` for any)"""
+        """Returns the state or outcome of an event for each of its dispatchers. Gives the oldest first. (`id`: the id
+        that was tracked; `namespace`: the namespace of the id; by default the caller's; `*` for any)"""
         found: List[Mapping[str, Any]] = _member(self.call("event.trace", _given(id=id, namespace=namespace), deadline), "events", list)
         return found
 

@@ -253,14 +253,15 @@ class Client:
         await self.call("dispatcher.retry", {"id": id}, deadline)
 
     async def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
-        """Returns the settings in force, or those of one layer, with secrets replaced by ***. (`layer`: the layer to return)"""
+        """Returns the settings in force, or those of one layer, with secrets replaced by ***. (`layer`: the layer to
+        return)"""
         return await self.call("config.get", headgate._given(layer=layer), deadline)
 
     async def set_config(
         self, patch: Mapping[str, Any], persist: bool = False, deadline: Optional[float] = None
     ) -> None:
-        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: whether it
-        outlives a restart)"""
+        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: true: the
+        change survives a restart)"""
         await self.call("config.set", headgate._given(patch=patch, persist=persist or None), deadline)
 
     async def reload_config(self, deadline: Optional[float] = None) -> List[str]:
@@ -276,8 +277,8 @@ class Client:
     async def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """Returns the state or outcome of an event for each of its dispatchers. Gives the oldest first. (`id`: the
-        id that was tracked; `namespace`: the namespace of the id; by default the caller's; `*` for any)"""
+        """Returns the state or outcome of an event for each of its dispatchers. Gives the oldest first. (`id`: the id
+        that was tracked; `namespace`: the namespace of the id; by default the caller's; `*` for any)"""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("event.trace", headgate._given(id=id, namespace=namespace), deadline), "events", list)
         return found
 
