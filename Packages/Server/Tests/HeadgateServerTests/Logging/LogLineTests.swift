@@ -29,7 +29,8 @@ import Testing
         #expect(LogOutput.rendered(line, as: .text, at: time).hasSuffix(#"a\u{202e}\u{9b}m"#))
         let json = LogOutput.rendered(line, as: .json, at: time)
         #expect(json.contains(#"a\u202e\u009bm"#))
-        #expect(try DataItem(parsing: Array(json.utf8)).object?["id"] == "a\u{202E}\u{9B}m")
+        let object = try #require(DataItem(parsing: Array(json.utf8)).get(as: DataObject.self))
+        #expect(object.get(key: "id", as: String.self) == "a\u{202E}\u{9B}m")
     }
 
     @Test("O4: as JSON a line is an object with time, level, message, kind and what it tells")
