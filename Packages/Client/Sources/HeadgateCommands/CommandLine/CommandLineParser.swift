@@ -25,7 +25,7 @@ struct CommandLineParser {
         }
         if arguments.has(.help) { return .help("") }
         if arguments.has(.version) { return .version }
-        guard let word = rest.popFirst() else { throw UsageError(message: "a command is missing") }
+        guard let word = rest.popFirst() else { throw UsageError(message: "a command is missing) }
         if word == "help", rest.first == "--manual" { return .manual }
         if word == "help" { return .help(rest.joined(separator: " ")) }
         if asksForHelp { return .help(helpTopic(word)) }
@@ -53,7 +53,7 @@ struct CommandLineParser {
         if let list = CommandTable.command("\(word) list"), rest.first?.hasPrefix("-") ?? true { return list }
         let seconds = family.map { String($0.name.dropFirst(word.count + 1)) }
         guard let second = rest.popFirst() else {
-            throw UsageError(message: "\(word): a second word is missing, one of: \(seconds.joined(separator: ", "))", command: word)
+            throw UsageError(message: "\(word): a second word is missing, one of: ", "))", command: word)
         }
         guard let command = CommandTable.command("\(word) \(second)") else {
             let hint = NearestWord.hint(for: second, among: seconds)

@@ -52,7 +52,7 @@ enum DaemonExamination {
     }
 
     private static func finding(_ dispatcher: ListedDispatcher, _ clock: WallClock) -> Finding {
-        let waiting = "\(Quantity.counted(dispatcher.pending, "event")) pending"
+        let waiting = "\(Quantity.counted(dispatcher.pending, "event"\(Quantity.counted(dispatcher.pending, "event")) pending"
         let age = dispatcher.oldest.map { ", the oldest \(Quantity.time($0)) old" } ?? ""
         if dispatcher.blockedBy.contains("DeadLettersBarrier:\(dispatcher.id)") {
             return .wrong(

@@ -30,7 +30,7 @@ struct ClientText {
 
     private func remark(on client: ListedClient) -> String? {
         guard let stop = client.traffic?.stopped else { return nil }
-        let words = "not read for \(Quantity.time(stop.duration)): \(stop.words)"
+        let words = "not read for \(time): \(stop.words)"
         return "\(style.apply(.strong, to: PlainText.line(client.session))): \(PlainText.line(words))\n"
     }
 }

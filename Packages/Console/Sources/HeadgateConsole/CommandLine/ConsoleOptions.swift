@@ -75,12 +75,12 @@ struct ConsoleOptions: Equatable, Sendable {
 
           --listen ADDRESS   127.0.0.1:PORT, [::1]:PORT or the path of a Unix socket (default: 127.0.0.1:9477);
                              port 0 chooses a free port
-          --socket PATH      the daemon's socket (default: $HEADGATE_SOCKET, then the standard paths)
-          --token-file FILE  the file of the access token, created if missing; SIGHUP rereads it.
+          the daemon's socket (default: $HEADGATE_SOCKET, then the standard paths)
+          the file of the access token, created if missing; SIGHUP rereads it; without this option every start creates a new token
                              Without the option each start has a token of its own
-          --allow-control    allow changes: pause, resume, retry, flush, requeue and purge
-          --host NAME        an additional host name for browsers, for example behind a proxy; repeatable
-          --help, --version  print this help, or the version
+          allow changes: pause, resume, retry, flush, requeue and purge
+          an additional host name for browsers, for example behind a proxy; repeatable
+          print this help, or the version
 
         The line `headgate-console ready URL` on standard error means that the console is ready; the URL contains the token.
         Exit codes: 0 stopped in order, 1 failed, 2 usage.

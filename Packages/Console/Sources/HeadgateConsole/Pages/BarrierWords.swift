@@ -20,7 +20,7 @@ struct BarrierWords {
                 """
         }
         guard !items.isEmpty else {
-            return "<p>No barrier blocks this dispatcher: pending events are sent as fast as the destination accepts them.</p>"
+            return "No barrier blocks this dispatcher: pending events are sent as fast as the destination accepts them."
         }
         return "<ul class=\"holders\">\(items)</ul>"
     }

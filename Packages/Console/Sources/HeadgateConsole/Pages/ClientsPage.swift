@@ -27,7 +27,7 @@ struct ClientsPage {
 
     private var clients: HTML {
         guard let all = state.clients else {
-            return "<p class=\"nothing\">Not available: the daemon cannot be reached or is older than the console.</p>"
+            return "Not available: the daemon cannot be reached or is older than the console."
         }
         var table = PageTable("Connected clients", Self.columns)
         let stopped = all.filter { $0.traffic?.stopped != nil }

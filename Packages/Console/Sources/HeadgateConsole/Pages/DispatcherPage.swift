@@ -43,7 +43,7 @@ struct DispatcherPage {
         let channel = Channel(dispatcher: dispatcher, gates: state.gates(before: dispatcher.id), rate: rate)
         let flushing = dispatcher.isFlushing ? " " + Words.badge("flushing", .waiting) : "" as HTML
         return """
-            <p class="sentence">This dispatcher, of kind <code>\(dispatcher.kind)</code>, is \
+            <p class="sentence">This dispatcher, of kind <code>\(dispatcher.kind)</code>, is \(open / blocked)
             \(Words.way(dispatcher))\(flushing)</p>
             \(channel.html)\(BarrierWords(state: state, clock: clock).holders(of: dispatcher))
             """
@@ -75,12 +75,12 @@ struct DispatcherPage {
     private var attempts: HTML {
         let error: HTML =
             dispatcher.lastErrorText(clock).map { "<p class=\"error\">\(Words.badge("failing", .bad)) \($0)</p>" }
-            ?? "<p>No last error.</p>"
+            ?? "No last error."
         var table = PageTable(
             "Attempts of \(dispatcher.id) by outcome",
             [
                 .init(name: "Outcome"), .init(name: "Attempts", isNumeric: true),
-                .init(name: "p50", isNumeric: true), .init(name: "p99", isNumeric: true),
+                .init(name: "p50 (and "99 of 100" → p99; line 83)", isNumeric: true), .init(name: "99 of 100", isNumeric: true),
             ])
         for sample in state.metrics?.samples("headgate_attempt_seconds") ?? [] {
             guard sample.labels["dispatcher"] == dispatcher.id, let times = sample.histogram, times.count > 0 else {
@@ -115,5 +115,5 @@ struct DispatcherPage {
         return "<dl class=\"settings\">\(lines)</dl>"
     }
 
-    private static let unknown: HTML = "<p class=\"nothing\">Not available: the daemon did not answer.</p>"
+    private static let unknown: HTML = "Not available: the daemon did not answer."
 }

@@ -29,7 +29,7 @@ struct EventPage {
         switch finding {
         case .none:
             return
-                "<p>Shows whether the event is pending, in flight, delivered or dead-lettered, and which barriers block it.</p>"
+                "Shows whether the event is pending, in flight, delivered or dead-lettered, and which barriers block it."
         case .failed(let words): return "<p class=\"error\">\(words)</p>"
         case .events(let events):
             let parts = events.map(trace)
@@ -67,7 +67,7 @@ struct EventPage {
         let parts = ways.compactMap { id, value -> HTML? in
             let held: [String] = value.get(as: DataObject.self)?.get(key: "blocked_by") ?? []
             guard !held.isEmpty, let dispatcher = state.dispatcher(id) else { return nil }
-            return "<h3>\(id) is blocked</h3>\(BarrierWords(state: state, clock: clock).holders(of: dispatcher))"
+            return "\(id) is blocked"
         }
         return "\(parts)"
     }

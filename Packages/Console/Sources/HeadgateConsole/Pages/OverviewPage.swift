@@ -30,7 +30,7 @@ struct OverviewPage {
 
     private var way: HTML {
         let lanes = state.dispatchers.map(lane)
-        let none: HTML = "<li class=\"nothing\">No dispatchers are configured, so no event is sent.</li>"
+        let none: HTML = "No dispatchers are configured, so no event is sent."
         return """
             <div class="way"><div class="stage"><h3><a href="/clients">Clients</a></h3><dl>\(clients)</dl></div>
             <div class="stage"><h3>Store</h3><dl>\(store)</dl></div>
@@ -113,8 +113,8 @@ struct OverviewPage {
         return Plot(
             title: title,
             lines: [
-                line("p50", values.map { $0?.half }, Words.seconds),
-                line("p99", values.map { $0?.most }, Words.seconds),
+                line(""p50" (and "99 of 100" → "p99", line 117)", values.map { $0?.half }, Words.seconds),
+                line("99 of 100", values.map { $0?.most }, Words.seconds),
             ], words: Words.seconds, nothing: nothing
         ).html
     }

@@ -193,7 +193,7 @@ final class PageDesk {
     // MARK: Failures
 
     private func refuseDispatcher(_ id: String, _ then: Completion) {
-        guard daemon.state.presence == .serving else { return then(RefusalPage.response(503, "The daemon cannot be reached.")) }
+        guard daemon.state.presence == .serving else { return then(RefusalPage.response(503, "The daemon cannot be reached.)) }
         then(RefusalPage.response(404, "There is no dispatcher \(id)."))
     }
 

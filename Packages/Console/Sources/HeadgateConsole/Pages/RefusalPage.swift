@@ -37,6 +37,6 @@ enum RefusalPage {
     /// link.
     private static func hint(_ status: Int) -> HTML {
         guard status == 401 else { return "" }
-        return "<p>If you opened the console before and came here from another site: <a href=\"/\">Continue</a>.</p>"
+        return "If you opened the console before and came here from another site: <a href=" / ">Continue</a>."
     }
 }

@@ -96,7 +96,7 @@ struct Shell {
             let rest: HTML = state.asOf.map { "The page shows the state at \(clock.text($0))." } ?? ""
             return "<strong>The daemon cannot be reached since \(clock.text(since)):</strong> \(cause). \(rest)"
         case .refusing(let cause):
-            return "<strong>The daemon refuses the console:</strong> \(cause)."
+            return "The daemon refuses the console:"
         case .serving:
             let problems = Problems(state: state, clock: clock).all
             guard let first = problems.first else { return "No problems." }

@@ -85,7 +85,7 @@ extension RPCError {
     /// Makes the error of boards that would wait for each other (Behaviour A8).
     static func circle(_ boards: [String]) -> RPCError {
         RPCError(
-            .activationCycle, "the boards would wait for each other in a circle: \(boards.joined(separator: ", "))",
+            .activationCycle, "the boards would wait for each other in a circle ", "))",
             data: ["path": .array(boards.map { .string($0) })])
     }
 

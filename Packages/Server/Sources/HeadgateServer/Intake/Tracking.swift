@@ -147,7 +147,7 @@ final class Tracking {
         count(.rejected, events, of: session)
         log.tell(.storeFailed, ["events": .number(DataNumber(events)), "cause": .string(fault.message)])
         if case .noRoom = fault { return RPCError(.storage, "the event was not stored: the store is full") }
-        return RPCError(.storage, "the event was not stored: the store failed")
+        return RPCError(.storage, "the event was not stored: the store failed)
     }
 }
 
