@@ -244,7 +244,7 @@ export class Client {
     flush(options: FlushOptions & {wait: true}): Promise<EndedFlush>;
     flush(options?: FlushOptions): Promise<Flush>;
 
-    /** Returns the status of the daemon, its store, dispatchers and barriers. */
+    /** How things stand: what a person asks first. */
     status(patience?: Patience): Promise<JSONObject>;
 
     /**

@@ -20,7 +20,7 @@ import Testing
             let jobs = try await daemon.dispatcher("jobs", until: "all are settled") { $0["sent"].int == 2 }
             #expect(jobs["failed"].int == 1)
             #expect(
-                daemon.log.contains("dispatcher jobs lost headgate/") && daemon.log.contains("the worker disconnected"))
+                daemon.log.contains("dispatcher jobs lost headgate/") && daemon.log.contains("the worker went away"))
             #expect(try daemon.ids(in: "got") == ["e2", "e1"])
             #expect(try await heir.stop() == 0)
         }

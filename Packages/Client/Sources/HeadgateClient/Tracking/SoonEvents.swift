@@ -52,7 +52,7 @@ final class SoonEvents: Sendable {
         }
     }
 
-    /// Removes and returns the events for the client's thread.
+    /// Takes out the events that wait for the client's thread.
     func take() -> [Event] {
         state.withLock { state in
             defer { state.events = [] }

@@ -4,12 +4,11 @@ import HeadgateWire
 
 extension Command {
     private static let layer = Option(
-        "--layer", value: "LAYER", "print one layer only: file, remote or programmatic")
+        "--layer", value: "LAYER", "only those of one layer: file, remote or programmatic")
 
     /// The command `headgate config get`.
     static let configGet = Command(
-        name: "config get", summary: "Print the settings in force, with secrets replaced by ***.",
-        options: [layer, .json]
+        name: "config get", summary: "Print the settings in force, secrets blanked.", options: [layer, .json]
     ) { invocation in
         var params = DataObject()
         params["layer"] = invocation.arguments.value(layer).map { .string($0) }
@@ -19,7 +18,7 @@ extension Command {
         return .success
     }
 
-    private static let persist = Option("--persist", "keep the change across restarts of the daemon")
+    private static let persist = Option("--persist", "keep it over a restart of the daemon")
 
     /// The command `headgate config set`.
     static let configSet = Command(
@@ -29,8 +28,8 @@ extension Command {
             headgate config set barriers.BatchingBarrier.configuration.batch_size=20
             headgate config set 'dispatchers.collect.endpoint="https://example.com/events"' --persist
 
-            All are changed together, or none. A key that contains dots is quoted: network.interface_kinds."a.b".
-            PATH=null removes the setting from this layer; the configuration file's value is in force again.
+            All are changed together, or none. A key with dots in it stands in quotes: network.interface_kinds."a.b".
+            PATH=null takes back what was set so; what the configuration file says there counts again.
             """
     ) { invocation in
         let patch = try SettingsPatch.parse(invocation.arguments.operands)
@@ -67,7 +66,7 @@ extension Command {
         name: "config reload", summary: "Have the daemon read its configuration file again.",
         options: [.json],
         notes:
-            "Prints the changed settings. If the file has faults, nothing changes, and every fault is printed with its key path."
+            "It tells which settings have changed. When the file has faults nothing changes, and each is told with its place."
     ) { invocation in
         let answer = try invocation.ask([Question(method: "config.reload")])[0]
         let changed: [String] = answer.get(key: "changed") ?? []
@@ -78,9 +77,9 @@ extension Command {
 
     /// The command `headgate config check`.
     static let configCheck = Command(
-        name: "config check", summary: "Check a configuration file; exit 1 if it has faults.",
+        name: "config check", summary: "Tell what is wrong with a configuration file; exit 1 if anything is.",
         operands: [Operand("FILE")],
-        notes: "the daemon need not run"
+        notes: "This runs `headgated --config FILE --check`; no daemon needs to be there."
     ) { invocation in
         throw DaemonProgram.become(["--config", invocation.arguments.operands[0], "--check"])
     }
@@ -159,7 +158,7 @@ enum SettingsPatch {
         for word in words {
             let (path, value) = try assignment(word)
             if let other = paths.first(where: { $0.path.overlaps(path) }) {
-                throw fault("\(other.word) and \(word) set overlapping key paths")
+                throw fault("\(other.word) and \(word) are about the same place")
             }
             paths.append((path, word))
             patch = adding(value, at: path.keys[...], to: patch)
@@ -183,8 +182,7 @@ enum SettingsPatch {
             return try DataItem(parsing: Array(text.utf8))
         } catch {
             let path = word.dropLast(text.count)
-            throw fault(
-                "\(text) is not JSON; a JSON string needs its own quotes inside the shell's: '\(path)\"\(text)\"'")
+            throw fault("\(text) is not JSON; a text has quotes, and the shell needs some too: '\(path)\"\(text)\"'")
         }
     }
 
@@ -221,7 +219,7 @@ private struct SettingsPath {
         } while take(".", &rest)
         let path = SettingsPath(keys: keys)
         if take("=", &rest) { return (path, String(rest)) }
-        guard rest.isEmpty else { throw Fault(message: "unexpected text: \(rest)") }
+        guard rest.isEmpty else { throw Fault(message: "what is \(rest)?") }
         return (path, nil)
     }
 

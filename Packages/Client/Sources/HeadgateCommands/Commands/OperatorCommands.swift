@@ -4,7 +4,7 @@ import HeadgateData
 extension Command {
     /// The command `headgate status`.
     static let status = Command(
-        name: "status", summary: "Show the daemon's status and counters.", options: [.json]
+        name: "status", summary: "Tell how the daemon is and what it has done.", options: [.json]
     ) { invocation in
         let answer = try invocation.ask([Question(method: "status")])[0]
         let words = StatusText(clock: invocation.clock, style: invocation.terminal.style)
@@ -14,7 +14,7 @@ extension Command {
 
     /// The command `headgate dispatchers`.
     static let dispatchers = Command(
-        name: "dispatchers", summary: "List dispatchers with their backlog, counters and the barriers that block them.",
+        name: "dispatchers", summary: "Tell what waits for each dispatcher, what it has done, what holds it.",
         options: [.json]
     ) { invocation in
         let answers = try invocation.ask([Question(method: "dispatcher.list"), Question(method: "barrier.list")])
@@ -27,8 +27,7 @@ extension Command {
 
     /// The command `headgate barriers`.
     static let barriers = Command(
-        name: "barriers",
-        summary: "List barriers: which dispatchers each one blocks, since when, and what would open it.",
+        name: "barriers", summary: "Tell what each barrier holds, since when, and what would open it.",
         options: [.json]
     ) { invocation in
         let answers = try invocation.ask([Question(method: "barrier.list"), Question(method: "dispatcher.list")])
@@ -41,8 +40,7 @@ extension Command {
 
     /// The command `headgate clients`.
     static let clients = Command(
-        name: "clients",
-        summary: "List connected clients with their counters, and why the daemon does not read from one.",
+        name: "clients", summary: "Tell who is connected, what each has sent, and why one is not read.",
         options: [.json]
     ) { invocation in
         let answer = try invocation.ask([Question(method: "client.list")])[0]
@@ -51,27 +49,27 @@ extension Command {
         return .success
     }
 
-    private static let reason = Option("--reason", value: "TEXT", "the reason, shown with the barriers")
-    private static let flushable = Option("--flushable", "let flushes pass")
+    private static let reason = Option("--reason", value: "TEXT", "why, for those who look at the barriers")
+    private static let flushable = Option("--flushable", "let flushes through all the same")
 
     /// The command `headgate pause`.
     static let pause = Command(
-        name: "pause", summary: "Pause a dispatcher. It stays paused across restarts until it is resumed.",
+        name: "pause", summary: "Hold a dispatcher until it is resumed, also over a restart.",
         operands: [Operand("ID")], options: [reason, flushable, .json],
-        notes: "Events are still accepted and stored."
+        notes: "Events are accepted and kept all the same."
     ) { invocation in
         let id = invocation.arguments.operands[0]
         var params: DataObject = ["id": .string(id)]
         params["reason"] = invocation.arguments.value(reason).map { .string($0) }
         if invocation.arguments.has(flushable) { params["flushable"] = true }
         let answer = try invocation.ask([Question(method: "dispatcher.pause", params: params)])[0]
-        try invocation.show(answer, else: "\(id) is paused; `headgate resume \(id)` resumes it.\n")
+        try invocation.show(answer, else: "\(id) is paused; `headgate resume \(id)` opens the way again.\n")
         return .success
     }
 
     /// The command `headgate resume`.
     static let resume = Command(
-        name: "resume", summary: "Resume a paused dispatcher.", operands: [Operand("ID")],
+        name: "resume", summary: "Open the way to a dispatcher that was paused.", operands: [Operand("ID")],
         options: [.json]
     ) { invocation in
         let id = invocation.arguments.operands[0]
@@ -82,25 +80,24 @@ extension Command {
 
     /// The command `headgate retry`.
     static let retry = Command(
-        name: "retry", summary: "Retry now: end a dispatcher's backoff.",
-        operands: [Operand("ID")], options: [.json], notes: "A dispatcher that is not backing off is not affected."
+        name: "retry", summary: "End a dispatcher's wait after a failure: its next attempt begins now.",
+        operands: [Operand("ID")], options: [.json], notes: "Without such a wait nothing happens."
     ) { invocation in
         let id = invocation.arguments.operands[0]
         let answer = try invocation.ask([Question(method: "dispatcher.retry", params: ["id": .string(id)])])[0]
-        try invocation.show(answer, else: "\(id) is no longer backing off: the next attempt begins now.\n")
+        try invocation.show(answer, else: "\(id) waits no longer: its next attempt begins now.\n")
         return .success
     }
 
-    private static let wait = Option(
-        "--wait", "wait for the end and print the result; exit 1 unless all events were delivered or dropped")
+    private static let wait = Option("--wait", "wait for the end and tell what was sent; exit 1 unless all is settled")
     private static let timeout = Option(
-        "--timeout", value: "S", "end the flush after S seconds; 0 for no timeout (default: 30)")
+        "--timeout", value: "S", "give up after so many seconds; 0 is never (default: 30)")
 
     /// The command `headgate flush`.
     static let flush = Command(
-        name: "flush", summary: "Send the events that are pending now, through all flushable barriers.",
+        name: "flush", summary: "Send what is queued now, through barriers that are flushable.",
         operands: [Operand("ID", .any)], options: [wait, timeout, .json],
-        notes: "Without an ID, all dispatchers are flushed."
+        notes: "Without dispatchers' ids all are flushed."
     ) { invocation in
         let params = try flushParams(invocation.arguments)
         let answer = try invocation.ask([Question(method: "flush", params: params)])[0]

@@ -3,13 +3,13 @@ import HeadgateData
 
 extension Command {
     private static let peekLimit = Option("--limit", value: "N", "how many events (default: 10)")
-    private static let peekAfter = Option("--after", value: "SEQ", "start after this sequence number")
+    private static let peekAfter = Option("--after", value: "SEQ", "only those behind this sequence number")
 
     /// The command `headgate peek`.
     static let peek = Command(
-        name: "peek", summary: "Show the next pending events of a dispatcher without removing them.",
+        name: "peek", summary: "Show the next events of a dispatcher, which stay where they are.",
         operands: [Operand("ID")], options: [peekLimit, peekAfter, .json],
-        notes: "Events are shown as stored: transformations before sending are not applied."
+        notes: "They are shown as they are stored: transformations come just before sending."
     ) { invocation in
         let id = invocation.arguments.operands[0]
         var params: DataObject = ["dispatcher": .string(id)]
@@ -21,16 +21,16 @@ extension Command {
         return .success
     }
 
-    private static let dispatcher = Option("--dispatcher", value: "ID", "only dead letters of this dispatcher")
+    private static let dispatcher = Option("--dispatcher", value: "ID", "only those of one dispatcher")
     private static let limit = Option("--limit", value: "N", "how many (default: 100)")
-    private static let after = Option("--after", value: "LETTER", "start after this dead letter")
+    private static let after = Option("--after", value: "LETTER", "only those behind this one")
     private static let selectionNote =
-        "Without numbers and without --dispatcher, the command affects all dead letters. Unknown numbers are ignored."
+        "Without letters' numbers and without a dispatcher all are meant. What is not there is not counted."
 
     /// The command `headgate dead-letters list`, whose second word may be left out.
     static let deadLettersList = Command(
-        name: "dead-letters list", summary: "List dead letters, oldest first.",
-        options: [dispatcher, limit, after, .json], notes: "`list` is optional."
+        name: "dead-letters list", summary: "Show the events that dispatchers gave up, the oldest first.",
+        options: [dispatcher, limit, after, .json], notes: "`list` may be left out."
     ) { invocation in
         var params = DataObject()
         params["dispatcher"] = invocation.arguments.value(dispatcher).map { .string($0) }
@@ -44,17 +44,17 @@ extension Command {
 
     /// The command `headgate dead-letters requeue`.
     static let deadLettersRequeue = Command(
-        name: "dead-letters requeue", summary: "Requeue dead letters for their dispatchers.",
+        name: "dead-letters requeue", summary: "Send dead letters again, to the dispatchers that gave them up.",
         operands: [Operand("LETTER", .any)], options: [dispatcher, .json], notes: selectionNote
     ) { invocation in
         let answer = try ask(invocation, "dead_letters.requeue", "dead-letters requeue")
-        try invocation.show(answer, else: "\(counted(answer)) requeued.\n")
+        try invocation.show(answer, else: "\(counted(answer)) in the queue again.\n")
         return .success
     }
 
     /// The command `headgate dead-letters purge`.
     static let deadLettersPurge = Command(
-        name: "dead-letters purge", summary: "Delete dead letters permanently.",
+        name: "dead-letters purge", summary: "Delete dead letters for good.",
         operands: [Operand("LETTER", .any)], options: [dispatcher, .json], notes: selectionNote
     ) { invocation in
         let answer = try ask(invocation, "dead_letters.purge", "dead-letters purge")
@@ -118,7 +118,7 @@ struct DeadLetterText {
         guard !page.letters.isEmpty else { return "There are no dead letters.\n" }
         var table = Table([
             .init("LETTER", isNumeric: true), .init("DISPATCHER"), .init("REASON"), .init("STATUS", isNumeric: true),
-            .init("ATTEMPTS", isNumeric: true), .init("DEAD SINCE"), .init("EVENT"), .init("ID"), .init("ANSWER"),
+            .init("ATTEMPTS", isNumeric: true), .init("DIED"), .init("EVENT"), .init("ID"), .init("ANSWER"),
         ])
         for letter in page.letters { table.add(row(letter)) }
         guard let next = page.next else { return table.text(style) }

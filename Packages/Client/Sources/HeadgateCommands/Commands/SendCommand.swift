@@ -3,43 +3,40 @@ import HeadgateData
 import HeadgateWire
 
 extension Command {
-    private static let stdin = Option("--stdin", "read events from standard input, one JSON object per line")
-    private static let follow = Option("--follow", value: "FILE", "follow a file as it grows, or a named pipe")
-    private static let state = Option(
-        "--state", value: "FILE", "the file in which --follow stores its position (default: FILE.headgate)")
+    private static let stdin = Option("--stdin", "read events from standard input, one object a line")
+    private static let follow = Option("--follow", value: "FILE", "read them from a file as it grows, or a named pipe")
+    private static let state = Option("--state", value: "FILE", "where --follow keeps how far it came (FILE.headgate)")
 
     private static let follows: @Sendable (Arguments) -> Bool = { $0.has(follow) }
 
     /// The command `headgate send`.
     static let send = Command(
-        name: "send", summary: "Track an event, or many events from standard input or a file.",
+        name: "send", summary: "Track an event, or many from standard input.",
         operands: [Operand("EVENT", .optional), Operand("KEY=VALUE", .any)],
         options: EventOptions.all + [stdin, follow, state, .json],
         notes: """
-            A VALUE that is JSON (1.50, true, null, {…}, […], "text in quotes") is sent as JSON, any other VALUE as a string.
-            The command prints the event's id once the daemon has stored the event. If no dispatcher accepts the event, it is
-            not stored: the command prints no id, and the exit code is 1.
+            A value that is JSON (1.50, true, null, {…}, […], "text in quotes") is sent as that, any other as a string.
+            The event's id is printed once the daemon has stored it. If no dispatcher wants the event, it is not stored: no id
+            is printed, and the exit code is 1.
 
-            With --stdin each line is an object: {"event": "signup", "data": {"plan": "pro"}}. It may have the members id,
-            key, time, dispatchers and ttl_ms. A bad line is reported with its number and skipped. Events that the daemon
-            refuses for a time, because of a full store or another temporary limit, are sent again until they are stored.
-            If the daemon restarts meanwhile, no event is lost and none is tracked twice.
+            With --stdin each line is an object: {"event": "signup", "data": {"plan": "pro"}}, with further members if
+            you like: id, key, time, dispatchers, ttl_ms. A bad line is told with its number; the rest goes on. Events that a
+            full store, or another temporary limit, refuses are sent again until they are stored.
+            When the daemon restarts meanwhile, nothing is lost and nothing is tracked twice.
 
-            With --follow the command runs until SIGTERM. After a kill it continues at its position: each line is stored
-            once. It reads a renamed file to its end, then the files renamed since, then the new file of that name. It reads
-            a truncated file from its start. Lines written within a moment before a file is truncated can be lost.
-            A bad line is reported with its position and skipped. Lines that a full store or disk refuses are sent again. If
-            none of a file's first 100 lines is an event, the file has another format: the command ends with exit code 1,
-            and its position is unchanged.
-            With a named pipe the command stays when writers close the pipe. FILE.headgate-lines has the lines of the pipe
-            until they are stored.
+            With --follow it goes on until SIGTERM, and after a kill where it was: each line is stored once. A file that is
+            renamed is read to its end, then those that were renamed since, then the new one of its name; one that is
+            emptied is read from its beginning. What is written within a moment before a file is emptied can be lost.
+            A bad line is told with its position and skipped. A line that a full store or disk refuses is sent again. If none of
+            a file's first 100 lines is an event, it has another format: the exit code is 1, and the position stays.
+            A named pipe is followed as its writers come and go; its lines are kept in FILE.headgate-lines until they are stored.
             """,
         runsOn: follows
     ) { invocation in
         let arguments = invocation.arguments
         if arguments.has(stdin) || arguments.has(follow), let option = EventOptions.given(in: arguments) {
             throw UsageError(
-                message: "\(option.name) applies to a single EVENT; a line has these members itself", command: "send")
+                message: "send: \(option.name) is for one EVENT; a line has its own members", command: "send")
         }
         if arguments.has(follow) { return try followFile(invocation) }
         if arguments.has(stdin) { return try sendLines(invocation) }
@@ -53,7 +50,7 @@ extension Command {
             try invocation.show(answer, else: (answer.get(key: "id") ?? "") + "\n")
         }
         guard isUnrouted else { return .success }
-        invocation.terminal.complain("no dispatcher accepts this event: it was not stored")
+        invocation.terminal.complain("no dispatcher wants this event: it was not stored")
         return .failure
     }
 
@@ -75,11 +72,11 @@ extension Command {
 /// The options of `headgate send` that set members of one event.
 enum EventOptions {
     private static let id = Option(
-        "--id", value: "EVENT-ID", "the event's id; an event with the same id is stored only once")
+        "--id", value: "EVENT-ID", "the event's id: it is stored once, however often it is sent")
     private static let key = Option("--key", value: "KEY", "events of one key are delivered in their order")
-    private static let time = Option("--time", value: "TIME", "the time of the event (RFC 3339; default: now)")
+    private static let time = Option("--time", value: "TIME", "when it happened, if that is not now (RFC 3339)")
     private static let timeToLive = Option(
-        "--ttl", value: "DURATION", "the event's time to live: 500ms, 90s, 15m, 1h, 2d")
+        "--ttl", value: "DURATION", "how long it is worth delivering: 500ms, 90s, 15m, 1h, 2d")
     private static let dispatcher = Option(
         "--dispatcher", value: "ID", "only for this dispatcher; may be given several times")
 

@@ -11,47 +11,47 @@ public struct CountedTrouble: Sendable {
     public static let ofEvents = [
         CountedTrouble(
             counter: "dead", words: "given up",
-            advice: "List the dead letters, fix the cause, then requeue or purge them."),
+            advice: "Look at its dead letters, mend the cause, and requeue or purge them."),
         CountedTrouble(
-            counter: "expired", words: "expired, by `max_age_s` or their `ttl_ms`",
-            advice: "Raise `store.max_age_s`, or check why the dispatcher was blocked for so long."),
+            counter: "expired", words: "lost: too old, by `max_age_s` or their `ttl_ms`",
+            advice: "Raise `store.max_age_s`, or find out what held them so long."),
         CountedTrouble(
-            counter: "evicted", words: "evicted to make room",
-            advice: "Raise `store.max_events` or `store.max_bytes`, or let the store reject new events instead."),
+            counter: "evicted", words: "lost: to make room, or purged",
+            advice: "Raise `store.max_events` or `store.max_bytes`, or let it reject instead."),
     ]
 
     /// Counters that only the service has.
     public static let ofService = [
         CountedTrouble(
-            counter: "dropped_letters", words: "dead letters deleted to make room for newer ones",
-            advice: "Requeue or purge dead letters earlier, or raise store.max_dead_letters."),
+            counter: "dropped_letters", words: "dead letters had to make room for newer ones",
+            advice: "Look at the dead letters before there are so many, and requeue or purge them."),
         CountedTrouble(
             counter: "quarantined", words: "damaged records were set aside",
             advice: "Check the disk; the pieces are kept below the data directory."),
         CountedTrouble(
             counter: "rejected", words: "events were refused",
-            advice: "The clients got the reason: usually a full store or an event that is too large."),
+            advice: "The clients were told why: mostly a full store, or an event that is too large."),
         CountedTrouble(
             counter: "rejected_connections", words: "connections were refused",
-            advice: "Raise `limits.max_connections`, or find the client that opens too many connections."),
+            advice: "Raise `limits.max_connections`, or find the client that opens so many."),
         CountedTrouble(
-            counter: "slow_readers_closed", words: "connections closed because clients did not read their answers",
-            advice: "Check why these clients do not read."),
+            counter: "slow_readers_closed", words: "clients did not read their answers and were closed",
+            advice: "Look at what those clients do instead of reading."),
         CountedTrouble(
             counter: "limited", words: "messages were refused because of a limit",
-            advice: "The clients got the name of the limit; see `limits` in the settings."),
+            advice: "The clients were told which; `limits` in the settings has them."),
         CountedTrouble(
             counter: "line_too_long", words: "lines were too long",
             advice: "Raise `limits.max_line_bytes`, or send less in one message."),
         CountedTrouble(
             counter: "failed_notifications", words: "messages without an id failed",
-            advice: "Let the client send requests, so that it gets the error."),
+            advice: "Have the client send requests, so that it is told why."),
         CountedTrouble(
-            counter: "collector_errors", words: "times a collector failed", advice: "The log has the cause."),
+            counter: "collector_errors", words: "times a collector failed", advice: "The log tells which, and why."),
         CountedTrouble(
             counter: "barrier_errors", words: "times a barrier failed", advice: "The log tells which, and why."),
         CountedTrouble(
             counter: "transformation_errors", words: "times a transformation failed",
-            advice: "These events were sent unchanged; the log has the cause."),
+            advice: "Those events went on unchanged; the log tells why."),
     ]
 }

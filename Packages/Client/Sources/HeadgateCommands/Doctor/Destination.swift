@@ -95,15 +95,13 @@ extension Destination {
         case .reached(let status?) where status == 401 || status == 403:
             return .doubtful(
                 dispatcher, "\(shownURL) answers \(status)",
-                "the test sent none of the configured headers, which may be required")
+                "it was asked without the headers of the settings, which may be what it wants")
         case .reached(let status?):
             return .wrong(
-                dispatcher, "\(shownURL) answers an empty batch with \(status)", "check the endpoint")
+                dispatcher, "\(shownURL) answers an empty batch with \(status)", "see whether the endpoint is right")
         case .failed(let why):
-            return .wrong(
-                dispatcher, "\(shownURL): \(why)",
-                "fix the network, DNS or firewall of this machine: the daemon cannot reach the destination either")
-        case .cannotTry: return .unknown(dispatcher, "libcurl is missing, so \(shownURL) was not tested")
+            return .wrong(dispatcher, "\(shownURL): \(why)", "what the machine cannot reach, the daemon cannot send to")
+        case .cannotTry: return .unknown(dispatcher, "there is no libcurl here to try \(shownURL) with")
         }
     }
 

@@ -28,10 +28,10 @@ extension SocketFacts {
         switch place {
         case .nothing:
             .wrong(
-                Self.subject, "no socket at \(path)",
-                "start headgated (systemctl start headgate), or give its socket: --socket PATH, $HEADGATE_SOCKET")
-        case .somethingElse: .wrong(Self.subject, "\(path) is not a socket", "name the daemon's socket: --socket PATH")
-        case .unreachable(let why): .wrong(Self.subject, "\(path): \(why)", "let \(user) enter the socket's directory")
+                Self.subject, "there is none at \(path)",
+                "start headgated (systemctl start headgate), or name its socket: --socket PATH, $HEADGATE_SOCKET")
+        case .somethingElse: .wrong(Self.subject, "\(path) is no socket", "name the daemon's socket: --socket PATH")
+        case .unreachable(let why): .wrong(Self.subject, "\(path): \(why)", "have its directory opened to \(user)")
         case .socket where !mayConnect:
             .wrong(
                 Self.subject, "\(user) may not connect to \(path)",

@@ -26,7 +26,7 @@ struct FollowFault: Error, CustomStringConvertible {
             \(name) has another format: none of its first \(FileFormat.patience) lines is an event
             expected on each line: a JSON object such as {"event": "signup", "data": {"plan": "pro"}}
             found: \(FollowFault.beginning(of: line))
-            none of these lines was sent, and the position is unchanged
+            nothing of these lines was sent, and the position stays where it was
             """)
     }
 

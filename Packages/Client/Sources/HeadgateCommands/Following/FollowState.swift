@@ -31,7 +31,7 @@ final class FollowState {
         guard length >= 0 else { throw FollowFault("read", path) }
         guard length > 0 else { return nil }
         guard case .object(let kept)? = try? DataItem(parsing: bytes), let place = FollowedPlace(kept) else {
-            throw FollowFault("\(path) is not a position file of --follow; delete it to start from the beginning")
+            throw FollowFault("\(path) does not tell how far a file was followed; delete it to begin anew")
         }
         return place
     }
@@ -52,7 +52,7 @@ final class FollowState {
     }
 
     private var inUse: FollowFault {
-        FollowFault("another process uses \(path): give each follower its own --state")
+        FollowFault("another process follows with \(path): give each its own --state")
     }
 
     /// Stores a position. The new file is locked before it gets the name.

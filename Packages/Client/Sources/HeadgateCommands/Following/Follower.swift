@@ -103,8 +103,8 @@ final class Follower {
         isResumed = true
         guard let kept else { return }
         guard let found else {
-            let what = "lines after byte \(kept.offset), and lines of files renamed since, were not sent"
-            return terminal.complain("the followed file was deleted or compressed: \(what)")
+            let what = "what was behind byte \(kept.offset), and in files that were renamed since, is not sent"
+            return terminal.complain("the file that was followed is gone, deleted or compressed: \(what)")
         }
         (file, place, self.kept) = (found, kept, kept)
         news?.watchFile(found)
@@ -195,7 +195,7 @@ final class Follower {
             self.place?.seen = shape
             return
         }
-        let text = "\(path) was truncated or replaced; following it from its start"
+        let text = "\(path) was emptied, or is another file; it is followed from its beginning"
         // A spool may have been emptied by this program, which was killed before it stored the new position.
         if spool?.isEmpty != true, place.offset > 0, complaints.isNews(text) { terminal.complain(text) }
         try begin(file)
@@ -243,7 +243,7 @@ final class Follower {
         // Names may change while they are read. If they disagree, the next step tries again.
         guard let next, renamed == nil || next.identity == renamed?.file else { return wait() }
         for lost in since.prefix(while: \.isCompressed) {
-            terminal.complain("\(path)\(lost.suffix) is compressed: its lines are not sent")
+            terminal.complain("\(path)\(lost.suffix) is compressed: what is in it is not sent")
         }
         try begin(next)
         step()
@@ -262,7 +262,7 @@ final class Follower {
     }
 
     private func tryAgain(because text: String) {
-        if complaints.isNews(text) { terminal.complain("\(text); retrying") }
+        if complaints.isNews(text) { terminal.complain("\(text); it is tried again until it goes") }
         retry?.arm(after: .seconds(min(Self.longestDelay, 1 << min(tries, 3))))
         tries += 1
     }

@@ -7,7 +7,7 @@ struct ClientText {
 
     /// Returns all clients as a table, with remarks about those that are not read.
     func list(_ clients: [ListedClient]) -> String {
-        guard !clients.isEmpty else { return "No clients are connected.\n" }
+        guard !clients.isEmpty else { return "Nobody is connected.\n" }
         var table = Table([
             .init("CONNECTION"), .init("CLIENT"), .init("PID", isNumeric: true), .init("UID", isNumeric: true),
             .init("FOR", isNumeric: true), .init("RECEIVED", isNumeric: true), .init("DUPLICATES", isNumeric: true),
@@ -30,7 +30,7 @@ struct ClientText {
 
     private func remark(on client: ListedClient) -> String? {
         guard let stop = client.traffic?.stopped else { return nil }
-        let words = "not read for \(time): \(stop.words)"
+        let words = "is not read for \(Quantity.time(stop.duration)) already: \(stop.words)"
         return "\(style.apply(.strong, to: PlainText.line(client.session))): \(PlainText.line(words))\n"
     }
 }
@@ -39,10 +39,10 @@ extension ListedClient.Stop {
     /// The reason as a text for people.
     public var words: String {
         switch reason {
-        case "unanswered": "limit of unanswered requests reached (limits.max_unanswered)"
-        case "unanswered_bytes": "limit of unanswered bytes reached (limits.max_unanswered_bytes)"
-        case "unread_answers": "the client does not read its answers (limits.max_output_bytes)"
-        case "storing": "the store's write buffer is full"
+        case "unanswered": "it has as many requests unanswered as it may have (limits.max_unanswered)"
+        case "unanswered_bytes": "its unanswered requests are as long as they may be (limits.max_unanswered_bytes)"
+        case "unread_answers": "it does not read its answers (limits.max_output_bytes)"
+        case "storing": "the store has as much to write at once as it takes"
         default: reason
         }
     }

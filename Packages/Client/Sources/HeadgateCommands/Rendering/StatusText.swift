@@ -145,8 +145,8 @@ struct FlushText {
 
     private func heading(_ answer: FinishedFlush) -> String {
         switch answer.ended {
-        case .settled: style.apply(.good, to: "All events were delivered or dropped.")
-        case .timeout: style.apply(.attention, to: "The flush timed out before all events were delivered or dropped.")
+        case .settled: style.apply(.good, to: "All is settled.")
+        case .timeout: style.apply(.attention, to: "The time ran out before all was settled.")
         case .cancelled: style.apply(.attention, to: "The flush was cancelled.")
         }
     }

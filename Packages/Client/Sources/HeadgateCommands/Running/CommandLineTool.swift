@@ -54,7 +54,7 @@ public enum CommandLineTool {
         switch error {
         case let error as UsageError:
             let topic = error.command.isEmpty ? "" : " \(error.command)"
-            terminal.complain("see `headgate\(topic) --help`")
+            terminal.complain("\(error.message)\n`headgate\(topic) --help` tells how it is used")
             return .usage
         case ClientError.refused(let error):
             terminal.complain(RefusalText.text(error))
@@ -63,7 +63,7 @@ public enum CommandLineTool {
             // A reader that has stopped needs no message.
             return .failure
         case ClientError.cannotConnect:
-            terminal.complain("Is headgated running? Give another socket with --socket PATH or $HEADGATE_SOCKET.")
+            terminal.complain("\(error)\nIs headgated running? --socket PATH or $HEADGATE_SOCKET names another place.")
             return .cannotConnect
         default:
             terminal.complain("\(error)")
@@ -83,7 +83,7 @@ private enum RefusalText {
             let message: String = fault.get(key: "message") ?? ""
             return path.isEmpty ? message : "\(path): \(message)"
         }
-        return (["the settings are refused; nothing has changed:"] + lines).joined(separator: "\n")
+        return (["these settings are refused, nothing has changed"] + lines).joined(separator: "\n")
     }
 }
 
@@ -148,7 +148,7 @@ struct Invocation {
         loop.run()
         return try (0..<count).map { place in
             guard case .object(let answer)? = try answers[place]?.get() else {
-                throw ClientError.badAnswer("the daemon's answer is not an object")
+                throw ClientError.badAnswer("an answer that is no object")
             }
             return answer
         }

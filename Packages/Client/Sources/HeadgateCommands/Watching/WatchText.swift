@@ -26,7 +26,7 @@ struct WatchText {
         let link =
             board.link == .connected
             ? style.apply(.good, to: "connected")
-            : style.apply(.bad, to: "connection lost; reconnecting")
+            : style.apply(.bad, to: "the connection is lost: waiting for the daemon")
         return
             "\(style.apply(.strong, to: "headgate"))  \(PlainText.line(socketPath))  \(clock.text(clock.now))  \(link)"
     }
@@ -44,7 +44,7 @@ struct WatchText {
 
     private func dispatchers(_ board: WatchBoard, _ columns: Int) -> [String] {
         var table = Table([
-            .init("DISPATCHER"), .init("STATE"), .init("PENDING", isNumeric: true), .init("IN FLIGHT", isNumeric: true),
+            .init("DISPATCHER"), .init("WAY"), .init("PENDING", isNumeric: true), .init("IN FLIGHT", isNumeric: true),
             .init("SENT", isNumeric: true), .init("A SECOND", isNumeric: true), .init("RETRY IN"),
             .init("BLOCKED BY"),
         ])
@@ -55,7 +55,7 @@ struct WatchText {
     private func row(_ dispatcher: ListedDispatcher, _ board: WatchBoard) -> [Table.Cell] {
         [
             .init(dispatcher.id, .strong),
-            dispatcher.isOpen ? .init("open", .good) : .init("blocked", .attention),
+            dispatcher.isOpen ? .init("open", .good) : .init("closed", .attention),
             .init(dispatcher.pending), .init(dispatcher.inFlight), .init(dispatcher.sent),
             .init(board.rate(of: dispatcher.id).map(Quantity.rate) ?? "–"),
             .init(dispatcher.retryAt.map { Quantity.time(clock.waitInSeconds(until: $0)) } ?? "–"),
@@ -82,7 +82,7 @@ struct WatchText {
     private func barriers(_ board: WatchBoard, _ columns: Int) -> [String] {
         let words = BarrierText(dispatchers: board.dispatchers, clock: clock, style: style)
         let holding = board.barriers.filter { !$0.held.isEmpty }
-        guard !holding.isEmpty else { return [style.apply(.good, to: "No dispatcher is blocked.")] }
+        guard !holding.isEmpty else { return [style.apply(.good, to: "No barrier holds anything.")] }
         return holding.flatMap { sentence(of: $0.id, words.sentence($0), columns) }
     }
 
@@ -118,7 +118,7 @@ struct WatchText {
         ])
         for client in clients {
             table.add([
-                .init(client.client ?? "(unnamed)", client.client == nil ? .faint : .strong),
+                .init(client.client ?? "(did not say)", client.client == nil ? .faint : .strong),
                 .init(client.uid.map { String($0) } ?? "–"), .init(client.pid.map { String($0) } ?? "–"),
                 .init(client.session),
             ])

@@ -53,7 +53,7 @@ import Testing
     @Test(
         "What makes no sense is told, with the nearest that does",
         arguments: [
-            ([], "a command is missing),
+            ([], "there is no command"),
             (["dance"], "there is no command dance"),
             (["staus"], "there is no command staus; did you mean status?"),
             (["config"], "config what? get, set, reload, check"),

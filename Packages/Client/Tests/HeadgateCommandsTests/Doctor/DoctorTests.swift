@@ -170,7 +170,7 @@ import Testing
                 1 thing is wrong, 1 thing to look at.
 
                 """)
-        #expect(FindingsText(style: Style(isColoured: false)).text([]) == "\nNo problems found.\n")
+        #expect(FindingsText(style: Style(isColoured: false)).text([]) == "\nNothing is wrong.\n")
     }
 }
 

@@ -39,14 +39,14 @@ import Testing
                 "schedule", ["start_hour": 9, "end_hour": 17, "days": ["mon", "tue"], "time_zone": "Europe/Berlin"],
                 "why", "opens from 9:00 to 17:00 on mon, tue, Europe/Berlin"
             ),
-            ("interval", [:], "between two intervals", "opens at its next interval"),
+            ("interval", [:], "between two of its openings", "opens at its next interval"),
             (
-                "interval", ["interval_ms": 60_000], "between two intervals", "opens every 60 s for 1 s"
+                "interval", ["interval_ms": 60_000], "between two of its openings", "opens every 60 s for 1 s"
             ),
             ("rate", ["per_second": 2.5], "why", "opens as its rate allows, 2.5 a second"),
             ("application_status", [:], "why", "opens when a client comes to the foreground"),
             ("activation", [:], "why", "opens when its board completes"),
-            ("something", [:], "why", "opens when its condition is true"),
+            ("something", [:], "why", "opens when its own condition holds"),
         ] as [(String, DataObject, String, String)])
     func kinds(word: String, configuration: DataObject, cause: String, opening: String) {
         let barrier = changed(["word": .string(word), "configuration": .object(configuration), "reason": "why"])
@@ -57,10 +57,10 @@ import Testing
     @Test(
         "B10: also where the daemon gives no reason",
         arguments: [
-            ("manual", "paused, no reason given"), ("backoff", "it waits after a failure"),
-            ("connectivity", "no suitable network connection"), ("schedule", "outside the schedule"),
-            ("rate", "rate limit reached"), ("application_status", "every client is in the background"),
-            ("activation", "the board has not completed"), ("something", nil),
+            ("manual", "paused, with no reason given"), ("backoff", "it waits after a failure"),
+            ("connectivity", "there is no network connection that will do"), ("schedule", "outside its hours"),
+            ("rate", "faster than its rate"), ("application_status", "every client is in the background"),
+            ("activation", "its board has not completed"), ("something", nil),
         ] as [(String, String?)])
     func withoutReason(word: String, cause: String?) {
         let barrier = changed(["word": .string(word), "reason": nil])
@@ -71,8 +71,8 @@ import Testing
     func momentInReason() {
         let berlin = WallClock(now: Fixed.clock.now) { _ in 3_600 }
         let words = BarrierText(dispatchers: [], clock: berlin, style: Fixed.style)
-        let barrier = changed(["word": "schedule", "reason": "outside the schedule until 2027-01-15T14:00:00.000Z"])
-        #expect(words.cause(of: barrier, holding: ["collect"]) == "outside the schedule until 15:00:00")
+        let barrier = changed(["word": "schedule", "reason": "outside its hours until 2027-01-15T14:00:00.000Z"])
+        #expect(words.cause(of: barrier, holding: ["collect"]) == "outside its hours until 15:00:00")
     }
 
     @Test("B22: a batching barrier before several tells what is pending for each; of unknown ones it tells no number")
@@ -96,15 +96,15 @@ import Testing
         #expect(words.cause(of: owned, holding: ["collect"]) == "stock-taking")
         #expect(words.opening(of: owned, holding: ["collect"]) == "opens when its owner, shop, says so")
         let left = changed(["kind": "RemoteBarrier", "word": "hold", "reason": "left behind by shop"])
-        let opening = "its owner has disconnected: opens when a client takes it over and opens it"
+        let opening = "nobody owns it: opens when a client takes it over and says so"
         #expect(words.opening(of: left, holding: ["collect"]) == opening)
     }
 
     @Test("B3: a barrier that has not spoken is shown as waiting")
     func waiting() {
         let barrier = changed(["states": ["collect": "waiting"], "reason": nil])
-        #expect(words.cause(of: barrier, holding: ["collect"]) == "the barrier has not reported a state yet")
-        #expect(words.opening(of: barrier, holding: ["collect"]) == "opens once the barrier reports so")
+        #expect(words.cause(of: barrier, holding: ["collect"]) == "it has not said yet whether it is open")
+        #expect(words.opening(of: barrier, holding: ["collect"]) == "opens once it says so")
         #expect(words.list([barrier]).contains("waiting  holds collect"))
     }
 
@@ -116,7 +116,7 @@ import Testing
         let list = words.list([open, absent, Fixed.barrier(Fixed.manual), off])
         #expect(list.hasPrefix("BARRIER                STATE\nManualBarrier:collect  closed  holds collect"))
         #expect(list.hasSuffix("\n\nopen: open\nbefore nobody: absent (nowhere)\nswitched off: off\n"))
-        #expect(words.list([open]) == "No dispatcher is blocked.\nopen: open\n")
+        #expect(words.list([open]) == "Nothing is held: all ways are open.\n\nopen: open\n")
         #expect(words.list([]) == "There are no barriers.\n")
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests the texts about queues and dead letters.
 @Suite struct QueueTextTests {
-    @Test("Backlog are shown in a table, their data cut")
+    @Test("Events that wait are shown in a table, their data cut")
     func events() throws {
         let words = QueueText(clock: Fixed.clock, style: Fixed.style)
         let event: DataObject = [

@@ -36,7 +36,7 @@ import Testing
             ),
             (
                 ["state": "dead", "at": Fixed.ago(1)],
-                "given up 1 s ago. Its dead letter no longer exists: it was requeued, purged or expired."
+                "given up 1 s ago. Its dead letter is gone: it was requeued, purged, or too old."
             ),
             (["state": "expired", "at": Fixed.ago(1), "attempts": 0], "expired 1 s ago: it was kept too long."),
             (
@@ -46,7 +46,7 @@ import Testing
             (["state": "purged", "at": Fixed.ago(1), "attempts": 0], "purged 1 s ago, as an operator asked."),
             (["state": "transformed_away", "at": Fixed.ago(1)], "dropped 1 s ago by a transformation."),
             (["state": "later"], "later."),
-            (["state": "pending", "ahead": 0, "attempts": 0], "waits as the next, not blocked."),
+            (["state": "pending", "ahead": 0, "attempts": 0], "waits as the next, and nothing holds it."),
             (
                 ["state": "pending", "ahead": 1, "attempts": 2, "last_error": "HTTP 503", "blocked_by": ["x"]],
                 "waits behind 1 other, held by x; sent 2 times before. Its last failure: HTTP 503."
@@ -69,6 +69,6 @@ import Testing
             text(way, dispatcher: "old").hasSuffix(
                 "old: waits as the next until this dispatcher is configured again.\n"))
         let text = words.text([ListedTrace(["id": "e1", "seq": 1])])
-        #expect(text == "e1 was received as 1.\nIts dispatchers are not known.")
+        #expect(text == "e1 was received as 1.\nNothing is known of its dispatchers.\n")
     }
 }

@@ -24,7 +24,7 @@ import Testing
             #expect(result.output == "{\"watch\":\"w\",\"n\":1.50,\"s\":\"\\u00e9\"}\n")
             #expect(
                 result.errors == """
-                    headgate: connection lost; reconnecting
+                    headgate: the connection is lost: waiting for the daemon
                     headgate: not you
 
                     """)

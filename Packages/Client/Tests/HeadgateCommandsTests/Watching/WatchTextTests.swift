@@ -70,13 +70,13 @@ import Testing
         var board = board
         board.interrupted()
         let lines = text([.dispatchers]).lines(board, wide)
-        #expect(lines[0].hasSuffix("connection lost; reconnecting"))
+        #expect(lines[0].hasSuffix("the connection is lost: waiting for the daemon"))
         #expect(lines[3].hasPrefix("collect"))
     }
 
     @Test("With nothing held it says so")
     func nothing() {
-        #expect(text([.barriers]).lines(WatchBoard(), wide).contains("No dispatcher is blocked."))
+        #expect(text([.barriers]).lines(WatchBoard(), wide).contains("No barrier holds anything."))
     }
 
     @Test("It never takes more room than there is", arguments: 0...12, [0, 1, 7, 30, 80])

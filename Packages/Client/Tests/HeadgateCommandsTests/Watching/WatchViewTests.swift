@@ -38,7 +38,7 @@ import Testing
             let terminal = try PseudoTerminal(rows: 10, columns: 100)
             await daemon.answer("watch", with: ["watch": "w"])
             async let code = run(["watch", "barriers"], on: terminal, daemon)
-            _ = await seen(terminal, "No dispatcher is blocked.")
+            _ = await seen(terminal, "No barrier holds anything.")
             terminal.resize(rows: 10, columns: 12)
             kill(getpid(), SIGWINCH)
             _ = await seen(terminal, "No barrier …")

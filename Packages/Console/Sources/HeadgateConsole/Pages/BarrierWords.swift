@@ -19,9 +19,7 @@ struct BarrierWords {
 
                 """
         }
-        guard !items.isEmpty else {
-            return "No barrier blocks this dispatcher: pending events are sent as fast as the destination accepts them."
-        }
+        guard !items.isEmpty else { return "<p>Nothing holds it: what waits is sent as fast as it is taken.</p>" }
         return "<ul class=\"holders\">\(items)</ul>"
     }
 

@@ -8,7 +8,7 @@ struct Controls {
     /// All forms.
     var html: HTML {
         """
-        <section aria-labelledby="controls-title"><h2 id="controls-title">Actions</h2>
+        <section aria-labelledby="controls-title"><h2 id="controls-title">What you can do</h2>
         <div class="controls">\(pause)\(resume)\(retry)\(flush)\(requeue)\(purge)\(bury)</div></section>
 
         """
@@ -16,38 +16,35 @@ struct Controls {
 
     private var pause: HTML {
         form(
-            .pause, "Pause", "Pause this dispatcher. It stays paused across restarts until you resume it.",
+            .pause, "Pause", "Closes its ManualBarrier, until it is resumed, over restarts, too.",
             """
-            <label>Reason <input name="reason" maxlength="200" autocomplete="off"></label>
-            <label class="check"><input type="checkbox" name="flushable" value="yes"> Flushes may pass</label>
+            <label>Why <input name="reason" maxlength="200" autocomplete="off"></label>
+            <label class="check"><input type="checkbox" name="flushable" value="yes"> A flush may pass</label>
             """)
     }
 
     private var resume: HTML {
-        form(.resume, "Resume", "Resume this dispatcher.", "")
+        form(.resume, "Resume", "Opens its ManualBarrier.", "")
     }
 
     private var retry: HTML {
-        form(.retry, "Retry now", "End the backoff: the next attempt begins now.", "")
+        form(.retry, "Retry now", "End the wait after a failure: the next attempt begins now.", "")
     }
 
     private var flush: HTML {
-        form(.flush, "Flush", "Send pending events now, through all flushable barriers.", "")
+        form(.flush, "Flush", "Sends what waits, past the barriers that a flush passes.", "")
     }
 
     private var requeue: HTML {
-        form(.requeue, "Requeue all dead letters", "Resend all dead letters. They keep their ids.", "")
+        form(.requeue, "Requeue all dead letters", "They go again, under their ids.", "")
     }
 
     private var purge: HTML {
-        form(
-            .purge, "Purge pending events", "Delete all pending events of this dispatcher permanently.",
-            confirmation(.purge))
+        form(.purge, "Purge what waits", "Drops all that waits for it, for good.", confirmation(.purge))
     }
 
     private var bury: HTML {
-        form(
-            .bury, "Purge dead letters", "Delete all dead letters of this dispatcher permanently.", confirmation(.bury))
+        form(.bury, "Purge its dead letters", "Deletes them for good.", confirmation(.bury))
     }
 
     private func form(_ act: Route.Change.Act, _ name: HTML, _ meaning: HTML, _ fields: HTML) -> HTML {
@@ -94,10 +91,10 @@ extension Route.Change.Act {
         switch self {
         case .pause: "Paused."
         case .resume: "Resumed."
-        case .retry: "The backoff has ended: the next attempt begins now."
+        case .retry: "The wait is over: the next attempt begins now."
         case .flush: "The flush has begun."
         case .purge: "\(Quantity.counted(count, "event")) purged."
-        case .requeue: "\(Quantity.counted(count, "event")) requeued."
+        case .requeue: "\(Quantity.counted(count, "event")) sent again."
         case .bury: "\(Quantity.counted(count, "dead letter")) purged."
         }
     }

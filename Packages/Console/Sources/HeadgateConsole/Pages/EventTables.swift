@@ -11,9 +11,9 @@ enum EventTables {
     /// Returns a table of pending events, with a link to the next ones.
     static func waiting(_ page: PeekedEvents, for dispatcher: String, _ clock: WallClock) -> HTML {
         var table = PageTable(
-            "Pending events of \(dispatcher)",
+            "What waits for \(dispatcher)",
             [
-                .init(name: "Sequence", isNumeric: true), .init(name: "Event"), .init(name: "Id"),
+                .init(name: "Place", isNumeric: true), .init(name: "Event"), .init(name: "Id"),
                 .init(name: "Received"), .init(name: "Contents"),
             ])
         for event in page.events {
@@ -23,17 +23,17 @@ enum EventTables {
                 Words.moment(received, clock), contents(event),
             ])
         }
-        return table.html(orElse: "No pending events.")
-            + more(page.next.map { Route.Page.queue(dispatcher, after: $0) }, "Next events")
+        return table.html(orElse: "Nothing waits.")
+            + more(page.next.map { Route.Page.queue(dispatcher, after: $0) }, "What waits behind these")
     }
 
     /// Returns a table of dead letters, with a link to the next ones.
     static func letters(_ page: DeadLetterPage, of dispatcher: String, _ clock: WallClock) -> HTML {
         var table = PageTable(
-            "Dead letters of \(dispatcher)",
+            "What \(dispatcher) gave up",
             [
                 .init(name: "Letter", isNumeric: true), .init(name: "Event"), .init(name: "Id"), .init(name: "Reason"),
-                .init(name: "Attempts", isNumeric: true), .init(name: "Dead since"), .init(name: "Answer"),
+                .init(name: "Attempts", isNumeric: true), .init(name: "Given up"), .init(name: "Answer"),
                 .init(name: "Contents"),
             ])
         for letter in page.letters {
@@ -45,8 +45,8 @@ enum EventTables {
                 letter.event.map(contents) ?? "damaged",
             ])
         }
-        return table.html(orElse: "None.")
-            + more(page.next.map { Route.Page.deadLetters(dispatcher, after: $0) }, "Next dead letters")
+        return table.html(orElse: "There are none.")
+            + more(page.next.map { Route.Page.deadLetters(dispatcher, after: $0) }, "Those given up after these")
     }
 
     private static func link(_ event: DataObject) -> HTML {

@@ -204,7 +204,7 @@ struct AccessRuleTests {
         #expect(status(rule(control: true).judge(post)) == 403)
     }
 
-    @Test("A form that does not say the origin of the event is refused")
+    @Test("A form that does not say where it comes from is refused")
     func noOrigin() {
         #expect(status(rule(control: true).judge(known("POST", "/dispatchers/a/pause"))) == 403)
     }

@@ -36,7 +36,7 @@ struct ProblemsTests {
         ]
         #expect(
             titles(status) == [
-                "1 event of web was given up", "2 events of web were expired, by `max_age_s` or their `ttl_ms`",
+                "1 event of web was given up", "2 events of web were lost: too old, by `max_age_s` or their `ttl_ms`",
                 "barrier x: there is no dispatcher `y`",
             ])
     }

@@ -111,9 +111,9 @@ enum DispatcherID {
 
     /// Returns the fault of an ID, or nil if the ID is valid.
     static func complaint(about id: String) -> String? {
-        if id == BarrierScope.all.rawValue { return "must not be `all`, which stands for all dispatchers" }
+        if id == BarrierScope.all.rawValue { return "`all` is the scope of all dispatchers and names none" }
         if (1...longest).contains(id.utf8.count), id.utf8.allSatisfy(isAllowed) { return nil }
-        return "must have 1 to \(longest) letters (a-z), digits, `_`, `-` or `.`"
+        return "a dispatcher's name has 1 to \(longest) letters (a-z), digits, `_`, `-` or `.`"
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {

@@ -167,8 +167,7 @@ public struct ServerConfiguration {
         loaded.startWarnings = outcome.warnings + found.warnings
         if persisted == nil {
             loaded.startWarnings.append(
-                SettingsFault(
-                    path: "", message: "the settings persisted with config.set cannot be read and are ignored"))
+                SettingsFault(path: "", message: "what config.set persisted cannot be read, and is left out"))
         }
         return .success(loaded)
     }
@@ -178,7 +177,7 @@ public struct ServerConfiguration {
         do throws(DiskFault) {
             return try PersistedSettings(directory: places.dataDirectory, on: settingsDisk).read()
         } catch {
-            let message = error.storeFault("the settings persisted with config.set cannot be read").message
+            let message = error.storeFault("what config.set persisted cannot be read").message
             throw SettingsFault(path: "", message: message)
         }
     }

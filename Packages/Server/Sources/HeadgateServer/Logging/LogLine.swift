@@ -67,74 +67,65 @@ enum LogKind: String, CaseIterable, Sendable {
         case .barrierFailed: (.warning, "barrier {barrier}: {cause}")
         case .barrierRefused: (.warning, "{fault}")
         case .batchesGivenUp:
-            (
-                .warning,
-                "the service stopped with {batches} batches in flight; their events are sent again at the next start"
-            )
+            (.warning, "{batches} batches in flight were interrupted; their events are sent again")
         case .bypassForbidden:
             (.warning, "board {board} of {client} asks to bypass the gateway, which the settings forbid")
         case .clientDisconnected: (.notice, "{client} is disconnected: it has lost the right to {rights}")
         case .collectorFailed: (.warning, "collector {collector}: {cause}")
-        case .connectionFailed: (.warning, "could not accept a connection: {cause}")
+        case .connectionFailed: (.warning, "a connection could not be taken: {cause}")
         case .dispatcherRetried:
-            (.notice, "dispatcher {dispatcher} retries now: an operator ended the backoff after {cause}")
+            (.notice, "dispatcher {dispatcher} sends again now: an operator ended its wait after {cause}")
         case .dispatcherResumed: (.notice, "dispatcher {dispatcher} is resumed: {reason}")
-        case .eventsDied:
-            (.warning, "dispatcher {dispatcher} dead-lettered {events} ({reason}): {cause}; the first is {id}")
+        case .eventsDied: (.warning, "dispatcher {dispatcher} gave up {events} as {reason}: {cause}; the first is {id}")
         case .eventsDuplicate:
-            (
-                .warning,
-                "dispatcher {dispatcher}: the destination already had {events} before the first attempt; another sender may use the same ids"
-            )
-        case .eventsEvicted: (.warning, "dispatcher {dispatcher} evicted {events} to make room for newer ones")
-        case .eventsExpired: (.warning, "dispatcher {dispatcher}: {events} expired")
-        case .eventsPurged: (.notice, "dispatcher {dispatcher}: an operator purged {events}")
-        case .eventsQuarantined: (.error, "dispatcher {dispatcher} lost {events} to damage in the store")
+            (.warning, "dispatcher {dispatcher} sent {events} that its destination had already, from another sender")
+        case .eventsEvicted: (.warning, "dispatcher {dispatcher} lost {events} that had to make room for newer ones")
+        case .eventsExpired: (.warning, "dispatcher {dispatcher} lost {events} that were kept too long")
+        case .eventsPurged: (.notice, "dispatcher {dispatcher} dropped {events} that an operator purged")
+        case .eventsQuarantined: (.error, "dispatcher {dispatcher} lost {events} that a damaged store has not any more")
         case .eventsRefused: (.warning, "{events} refused: {reason}")
         case .lettersDropped:
-            (.warning, "dispatcher {dispatcher}: {events} deleted from the dead letters to make room for newer ones")
+            (.warning, "dispatcher {dispatcher} lost {events}: dead letters that had to make room for newer ones")
         case .lettersFull:
             (
                 .warning,
-                "dispatcher {dispatcher} is blocked: the store has {letters} dead letters and no room for another one; "
+                "dispatcher {dispatcher} is held: there are {letters} dead letters and no room for one more; "
                     + "requeue or purge some, or raise store.max_dead_letters"
             )
-        case .lettersPurged: (.notice, "{letters} dead letters purged")
+        case .lettersPurged: (.notice, "{letters} dead letters were deleted for good")
         case .linesDropped:
-            (.warning, "{lines} log lines dropped: standard error was not read or not writable")
+            (.warning, "{lines} lines of the log were dropped, because standard error was not read or not writable")
         case .queueGivenUp:
-            (.warning, "the backlog of the removed dispatcher {dispatcher} is dropped with {events}: {reason}")
+            (.warning, "the queue of {dispatcher}, which is not configured any more, is dropped with {events}: {reason}")
         case .remoteRefused: (.warning, "remote settings are refused: {faults}")
         case .settingsRead: (.notice, "settings read again; changed: {changed}")
-        case .settingsRefused: (.error, "settings refused, the previous settings stay in force: {fault}")
+        case .settingsRefused: (.error, "settings are refused, and stay as they were: {fault}")
         case .settingsWarning: (.warning, "{fault}")
         case .socketLost:
-            (.error, "the socket {socket} was removed and cannot be recreated yet: {cause}")
-        case .socketRenewed: (.warning, "the socket {socket} was removed; the daemon recreated it")
+            (.error, "the socket {socket} was taken away and cannot be made again yet: {cause}")
+        case .socketRenewed: (.warning, "the socket {socket} was taken away, and is made again")
         case .startFailed: (.error, "{fault}")
         case .storeDamaged: (.error, "the store is damaged: {count} events are quarantined")
         case .storeFailed: (.error, "the event store failed, and refused {events}: {cause}")
         case .storeLeft:
-            (
-                .error,
-                "the event store did not answer in time, the daemon stops without it; all acknowledged events are on disk"
-            )
+            (.error, "the event store did not answer in time and is left; what was acknowledged is on disk")
+        case .storeMoving: (.notice, "moving what is stored from {from} to {to}: {percent} %, {count} events")
         case .storeNoted: (.notice, "the store: {note}")
         case .storeRenewed:
             (
                 .error,
-                "the files of the event store in {directory} were removed, and {events} with them; the daemon has created new files"
+                "the files of the event store in {directory} were taken away, and {events} with them; new files are begun"
             )
         case .storeUnwritten:
             (
                 .error,
-                "the store cannot record delivered and dropped events; after a restart they would be sent again: {cause}"
+                "what was settled could not be written down, and is sent again after a restart until it can: {cause}"
             )
         case .transformationFailed: (.error, "transformations.{transformation}: {cause}")
         case .workerLost:
             (
                 .warning,
-                "dispatcher {dispatcher} lost {worker} with {events}: {cause}; the events go to another worker (attempt {attempt}; the first is {id})"
+                "dispatcher {dispatcher} lost {worker} with {events}: {cause}; another worker gets them (attempt {attempt}; the first is {id})"
             )
         }
     }

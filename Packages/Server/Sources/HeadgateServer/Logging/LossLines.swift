@@ -22,7 +22,7 @@ extension Log {
         case .duplicates: tell(.eventsDuplicate, members)
         case .quarantined: tell(.eventsQuarantined, members)
         case .queueExpired, .queueEvicted:
-            members["reason"] = loss.kind == .queueExpired ? "its events expired" : "room was needed for newer events"
+            members["reason"] = loss.kind == .queueExpired ? "kept too long" : "it had to make room for newer ones"
             tell(.queueGivenUp, members)
         }
     }

@@ -32,7 +32,7 @@ final class MachineNetwork {
         monitor = nil
         monitor = NetworkMonitor(
             settings, scheduler: scheduler, loop: loop, socket: makeSocket(), http: http(), onChange: onChange)
-        warnings = monitor == nil ? ["cannot watch the network on this machine; it is treated as connected"] : []
+        warnings = monitor == nil ? ["the network cannot be watched here; it counts as connected"] : []
         if monitor == nil { onChange(.connected(.other)) }
     }
 

@@ -16,13 +16,12 @@ enum BoardMethods {
     private static let usual = ActivationBarrier(board: "")
 
     private static let barrier = Shape.object(
-        board, Field(optional: "option", usually: usual.option, "the activations that share one cycle of the barrier"),
-        Field(optional: "scope", usually: usual.scope, "the scope of one cycle of the barrier"),
+        board, Field(optional: "option", usually: usual.option, "which activations share one cycle of it"),
+        Field(optional: "scope", usually: usual.scope, "how far one cycle reaches"),
         Field(optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usual.timeout),
         Field(optional: "on_timeout", usually: usual.onTimeout),
         Field(
-            optional: "sticky_ms", .milliseconds(atLeast: 1),
-            "the time for which a completed cycle stays valid for later activations")
+            optional: "sticky_ms", .milliseconds(atLeast: 1), "how long its completion counts for those who come later")
     ) { board, option, scope, timeout, onTimeout, sticky in
         var barrier = ActivationBarrier(board: board)
         barrier.option = option
@@ -52,14 +51,12 @@ enum BoardMethods {
     }
 
     private static let serve = Method(
-        "board.serve", .serve, "Registers the client as a server of a board. The daemon then sends `board.run`.", board,
+        "board.serve", .serve, "Serves a board, which then comes as `board.run`.", board,
         Field(
             optional: "barrier", ownBarrier,
-            "the board that must complete before this board runs; `ask`: the daemon requests it with `board.barrier` at each activation"
-        ),
+            "the board that must complete before this one runs; `ask`: the server asks for it at each activation"),
         Field(
-            optional: "bypass_gateway", usually: false,
-            "true: the board bypasses the gateway, if the settings allow that"),
+            optional: "bypass_gateway", usually: false, "no gateway stands before it, where settings allow that"),
         reasons: [.conflict, .activationCycle, .limit]
     ) { service, call, board, barrier, bypassesGateway throws(RPCError) in
         let serving = BoardServing(barrier ?? .fixed(nil), bypassesGateway: bypassesGateway)
@@ -72,7 +69,7 @@ enum BoardMethods {
     }
 
     private static let unserve = Method(
-        "board.unserve", .serve, "Stops serving a board.", Field("board", .string), reasons: [.notFound]
+        "board.unserve", .serve, "Serves a board no more.", Field("board", .string), reasons: [.notFound]
     ) { service, call, board throws(RPCError) in
         guard service.boards.unserve(board, by: call.session.number) else {
             throw RPCError(.notFound, "this connection does not serve board \(board)")
@@ -89,15 +86,15 @@ enum BoardMethods {
     private static let usualTimeout = Duration.seconds(30)
 
     private static let activate = Method(
-        "board.activate", .track, "Activates a board once its barriers have completed, and returns the outcome.", board,
+        "board.activate", .track, "Activates a board, after its barriers, and answers with its outcome.", board,
         Field(optional: "input", .boardInput, usually: BoardInput(), told: .null),
         Field(optional: "mainboard", .string(1...longestMainboard), "by default the connection's namespace"),
         Field(
             optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usualTimeout,
-            "measured from the request to the serving process"),
+            "from when its process is asked"),
         Field(
             optional: "wait_ms", .milliseconds(atLeast: 0), usually: .zero,
-            "time to wait for a client that serves the board"),
+            "how long to wait for one that serves it"),
         result: outcome,
         reasons: [.notFound, .cancelled, .providerLost, .timeout, .activationCycle, .limit, .shuttingDown]
     ) { service, call, board, input, mainboard, timeout, wait throws(RPCError) in
@@ -112,7 +109,7 @@ enum BoardMethods {
                 reply.tell(outcome, of: board)
             }
         } catch {
-            throw RPCError(.limit, "a connection has at most \(error.limit) activations in progress")
+            throw RPCError(.limit, "a connection may have \(error.limit) activations under way")
         }
     }
 
@@ -130,14 +127,14 @@ enum BoardMethods {
         "Asks for the barrier of one activation of a board that is served with `\"barrier\": \"ask\"`.",
         params: [.required("board", .name), .required("input", .any), .required("mainboard", .text)],
         result: .object([
-            .optional("barrier", .nullable(barrier.schema), "absent or null: the activation has no barrier")
+            .optional("barrier", .nullable(barrier.schema), "none: the activation has no barrier of its own")
         ]))
 
     /// Reads the answer to `board.barrier`. An answer without a valid barrier is an error of the process.
     static func choice(in result: Result<JSONView, PeerFault>) -> Result<ActivationBarrier?, ActivationFault> {
         switch result {
         case .failure(.refused(let error)): return .failure(ActivationFault(error))
-        case .failure(.gone): return .failure(ActivationFault(message: "the serving process has disconnected"))
+        case .failure(.gone): return .failure(ActivationFault(message: "its process is gone"))
         case .success(let view):
             guard view.kind == .object else {
                 return .failure(ActivationFault(message: "its process answered board.barrier with a result that is no object"))
@@ -148,8 +145,7 @@ enum BoardMethods {
             } catch {
                 let path = error.path.isEmpty ? "barrier" : "barrier.\(error.path)"
                 return .failure(
-                    ActivationFault(
-                        message: "the serving process answered board.barrier with \(path) that \(error.message)"))
+                    ActivationFault(message: "its process answered board.barrier with \(path) that \(error.message)"))
             }
         }
     }
@@ -174,7 +170,7 @@ extension RPCError {
     /// Makes the error for a process that may not serve a board.
     fileprivate init(_ refusal: ServingRefusal, board: String) {
         switch refusal {
-        case .differs: self.init(.conflict, "other clients serve board \(board) with another barrier or gateway")
+        case .differs: self.init(.conflict, "others serve board \(board) with another barrier or gateway")
         case .circle(let boards): self = .circle(boards)
         case .tooMany(let most): self.init(.limit, "a connection may serve \(most) boards")
         }

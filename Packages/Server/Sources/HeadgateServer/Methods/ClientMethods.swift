@@ -6,8 +6,7 @@ import HeadgateWire
 /// (Behaviour O3, X2).
 enum ClientMethods {
     private static let list = Method(
-        "client.list", .observe,
-        "Returns every connected client, its counters, and why the daemon does not read from it, if so.",
+        "client.list", .observe, "Every connected client: what it sent, and why it is not read where it is not.",
         changesNothing: true, result: .object([.required("clients", .array(client))])
     ) { service, call in
         call.reply.answer { writer in
@@ -21,20 +20,20 @@ enum ClientMethods {
     }
 
     private static let client = Schema.object(
-        SessionIdentity.members + [.required("connected_ms", .count, "time since the connection was opened")]
+        SessionIdentity.members + [.required("connected_ms", .count, "for how long")]
             + counted.map { .required($0.name, .count, $0.meaning) }
             + [
                 .required("failed", .count, "Messages that were refused or failed"),
-                .required("unanswered", .count, "Requests without an answer"),
-                .required("output_bytes", .count, "Bytes of output that the client has not read yet"),
+                .required("unanswered", .count, "Requests that are being worked on"),
+                .required("output_bytes", .count, "Bytes of answers that it has not taken yet"),
                 .required(
                     "stopped", .nullable(stop),
-                    "why the daemon does not read from the client, and for how long; null while it reads"),
+                    "why nothing is read from it, and `for_ms` how long; null while it is read"),
             ])
 
     private static let stop = Schema.object([
-        .required("reason", .words(of: SessionMachine.Stop.self), "the limit that is reached"),
-        .required("for_ms", .count, "time since the daemon stopped reading"),
+        .required("reason", .words(of: SessionMachine.Stop.self), "what there is too much of"),
+        .required("for_ms", .count, "since when nothing was read"),
     ])
 
     fileprivate static func item(_ stop: Session.Stop) -> DataItem {

@@ -4,9 +4,9 @@ import HeadgateWire
 /// The methods `config.get`, `config.set` and `config.reload`.
 enum ConfigMethods {
     private static let get = Method(
-        "config.get", .observe, "Returns the settings in force, or those of one layer, with secrets replaced by ***.",
+        "config.get", .observe, "The settings in force, or those of one layer; secrets are blanked.",
         changesNothing: true,
-        Field(optional: "layer", Shape<SettingsLayer>.word.named("SettingsLayer"), "the layer to return"),
+        Field(optional: "layer", Shape<SettingsLayer>.word.named("SettingsLayer"), "only what it says"),
         result: .anyObject
     ) { service, call, layer in
         guard let layer else {
@@ -19,8 +19,8 @@ enum ConfigMethods {
 
     private static let set = Method(
         "config.set", .control, "Merges a patch into the programmatic layer; null removes.",
-        Field("patch", .settings, "the patch, in the form of the settings"),
-        Field(optional: "persist", usually: false, "true: the change survives a restart"),
+        Field("patch", .settings, "what is merged"),
+        Field(optional: "persist", usually: false, "whether it outlives a restart"),
         reasons: [.invalidSettings, .storage]
     ) { service, call, patch, persists in
         service.control.set(patch, persists: persists) { [reply = call.reply] result in
@@ -28,16 +28,14 @@ enum ConfigMethods {
             case .success: reply.answer()
             case .failure(.refused(let faults)): reply.fail(.invalidSettings(faults))
             case .failure(.notKept):
-                reply.fail(
-                    RPCError(.storage, "the change is in force but could not be saved: it is lost at the next start"))
+                reply.fail(RPCError(.storage, "it is in force, but could not be written down for the next start"))
             }
         }
     }
 
     private static let reload = Method(
         "config.reload", .control, "Reads the configuration file again.",
-        result: .object([.required("changed", .array(.name), "the key paths of the changed settings")]),
-        reasons: [.invalidSettings]
+        result: .object([.required("changed", .array(.name), "the places that differ")]), reasons: [.invalidSettings]
     ) { service, call throws(RPCError) in
         switch service.control.reload() {
         case .changed(let paths): call.reply.answer(["changed": .array(paths.map { .string($0) })])

@@ -19,11 +19,9 @@ enum ConnectionMethods {
         make: Client.init)
 
     private static let hello = Method(
-        "hello", .track, "Identifies the client. Optional. If sent, it must be the first request.",
+        "hello", .track, "Says who the client is. Optional, and the first request if sent.",
         Field("client", client),
-        Field(
-            optional: "namespace", .string(1...256),
-            "the namespace of the client's event ids; by default the user's namespace"),
+        Field(optional: "namespace", .string(1...256), "in which its events' ids are unique; by default its user's"),
         Field(
             optional: "protocol", .integer, usually: protocolNumber, "any other is refused with the reason `conflict`"),
         result: .object([
@@ -36,9 +34,7 @@ enum ConnectionMethods {
         guard number == protocolNumber else {
             throw RPCError(.conflict, "this daemon speaks protocol \(protocolNumber)")
         }
-        guard !call.session.hasSpoken else {
-            throw RPCError(.conflict, "hello must be the first request, and sent only once")
-        }
+        guard !call.session.hasSpoken else { throw RPCError(.conflict, "hello comes first, and once") }
         if let namespace { try check(namespace, of: call.session.caller) }
         let name = client.version.map { "\(client.name)/\($0)" } ?? client.name
         call.session.introduce(as: name, namespace: namespace)
@@ -65,15 +61,13 @@ enum ConnectionMethods {
 
     // MARK: ping, rpc.discover, application.status
 
-    private static let ping = Method(
-        "ping", .track, "Returns an empty answer, to check the connection.", changesNothing: true
-    ) {
+    private static let ping = Method("ping", .track, "Answers, and does nothing else.", changesNothing: true) {
         _, call in
         call.reply.answer()
     }
 
     private static let discover = Method(
-        "rpc.discover", .track, "Returns the OpenRPC document of the protocol.", changesNothing: true,
+        "rpc.discover", .track, "The protocol as the daemon describes it: an OpenRPC document.", changesNothing: true,
         result: .object([
             .required("openrpc", .name), .required("info", .anyObject), .required("methods", .array(.anyObject)),
             .required("components", .anyObject),
@@ -83,7 +77,7 @@ enum ConnectionMethods {
     }
 
     private static let status = Method(
-        "application.status", .track, "Reports whether the client's application is in the foreground.",
+        "application.status", .track, "Announces whether the client's application is in front of people.",
         Field("status", Shape<StatusWord>.word)
     ) { service, call, word in
         service.statuses.announce(word.status, by: call.session.number, flushingOn: service.settings.flushOn)

@@ -5,11 +5,9 @@ import HeadgateWire
 /// The methods `dead_letters.list`, `dead_letters.requeue` and `dead_letters.purge` (Behaviour D10).
 enum DeadLetterMethods {
     private static let list = Method(
-        "dead_letters.list", .observe, "Returns dead letters, oldest first.", changesNothing: true,
+        "dead_letters.list", .observe, "The dead letters, the oldest first.", changesNothing: true,
         Field(optional: "dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 100),
-        Field(
-            optional: "after", .integer(0...), usually: 0,
-            "return the dead letters after this number (`next` of the previous page)"),
+        Field(optional: "after", .integer(0...), usually: 0, "a letter's number: those behind it, as `next` tells"),
         result: .object([
             .required("dead_letters", .array(letter)),
             .required("next", .nullable(.place), "for `after`; null when there are no more"),
@@ -27,14 +25,13 @@ enum DeadLetterMethods {
         guard isKnown else { throw .unknownDispatcher(dispatcher ?? "") }
     }
 
-    private static let dispatcher = Field(optional: "dispatcher", .string, "only dead letters of this dispatcher")
-    private static let letters = Field(
-        optional: "letters", numbers, "the numbers of dead letters; without them and without a dispatcher, all")
+    private static let dispatcher = Field(optional: "dispatcher", .string, "those of one dispatcher")
+    private static let letters = Field(optional: "letters", numbers, "these; all, if neither is said")
     private static let numbers = Shape<[Int]>.array(of: .integer).map { Set($0.map { LetterNumber($0) }) }
     private static let count = Schema.object([.required("count", .count)])
 
     private static let requeue = Method(
-        "dead_letters.requeue", .control, "Requeues dead letters. The events keep their ids.", dispatcher, letters,
+        "dead_letters.requeue", .control, "Requeues dead letters, with the same ids.", dispatcher, letters,
         result: count, reasons: [.notFound, .queueFull, .storage]
     ) { service, call, dispatcher, letters throws(RPCError) in
         let isKnown = service.gate.requeueDeadLetters(of: dispatcher, letters) { [reply = call.reply] result in
@@ -47,7 +44,7 @@ enum DeadLetterMethods {
     }
 
     private static let purge = Method(
-        "dead_letters.purge", .control, "Deletes dead letters.", dispatcher, letters, result: count,
+        "dead_letters.purge", .control, "Drops dead letters.", dispatcher, letters, result: count,
         reasons: [.notFound, .storage]
     ) { service, call, dispatcher, letters throws(RPCError) in
         let isKnown = service.gate.purgeDeadLetters(of: dispatcher, letters) {
@@ -67,7 +64,7 @@ enum DeadLetterMethods {
         .object([
             .required("letter", .place), .required("dispatcher", .nullable(.name)),
             .required("reason", .words(of: DeadLetter.Reason.self)),
-            .required("status", .nullable(.count), "the status of the last answer"),
+            .required("status", .nullable(.count), "the last answer's status"),
             .required("answer", .nullable(.text), "the beginning of the last answer"),
             .required("attempts", .count), .required("first_failed_at", .time), .required("died_at", .time),
             .required("event", .anyObject),
@@ -82,11 +79,11 @@ extension RPCError {
         switch fault {
         case .queueFull(let count):
             self.init(
-                .queueFull, "the queue had room for \(count) dead letters; the others remain dead letters",
+                .queueFull, "there was room for \(count) of the dead letters; the others are still there",
                 data: ["count": .number(DataNumber(count))])
         case .store(_, let count):
             self.init(
-                .storage, "only \(count) dead letters could be requeued; the others remain dead letters",
+                .storage, "only \(count) of the dead letters could be requeued; the others are still there",
                 data: ["count": .number(DataNumber(count))])
         }
     }

@@ -5,7 +5,7 @@ import HeadgateWire
 /// The methods `dispatcher.list`, `dispatcher.pause`, `dispatcher.resume` and `dispatcher.retry`.
 enum DispatcherMethods {
     private static let list = Method(
-        "dispatcher.list", .observe, "Returns every dispatcher with the state of its queue.", changesNothing: true,
+        "dispatcher.list", .observe, "Every dispatcher, with its queue.", changesNothing: true,
         result: .object([.required("dispatchers", .array(dispatcher)), .required("orphans", .array(orphan))])
     ) { service, call in
         call.reply.answer { writer in
@@ -19,17 +19,15 @@ enum DispatcherMethods {
     private static let reason = Field(optional: "reason", .string(0...Limits.longestReason), "for people")
 
     private static let pause = Method(
-        "dispatcher.pause", .control, "Pauses a dispatcher: closes its ManualBarrier. It stays paused across restarts.",
-        Field("id", .string), reason,
-        Field(optional: "flushable", usually: false, "true: a flush passes the barrier"),
-        reasons: [.notFound, .storage]
+        "dispatcher.pause", .control, "Closes a dispatcher's ManualBarrier.", Field("id", .string), reason,
+        Field(optional: "flushable", usually: false, "whether a flush goes through"), reasons: [.notFound, .storage]
     ) { service, call, id, reason, isFlushable throws(RPCError) in
         let isKnown = service.gate.pause(id, reason: reason, isFlushable: isFlushable, then: call.reply.answerWritten())
         guard isKnown else { throw .unknownDispatcher(id) }
     }
 
     private static let resume = Method(
-        "dispatcher.resume", .control, "Resumes a dispatcher: opens its ManualBarrier.", Field("id", .string), reason,
+        "dispatcher.resume", .control, "Opens a dispatcher's ManualBarrier.", Field("id", .string), reason,
         reasons: [.notFound, .storage]
     ) { service, call, id, reason throws(RPCError) in
         guard service.gate.resume(id, then: call.reply.answerWritten()) else { throw .unknownDispatcher(id) }
@@ -60,14 +58,14 @@ enum DispatcherMethods {
         "Orphan",
         .object([
             .required("id", .name), .required("events", .count, "events in the queue"),
-            .required("oldest_ms", .nullable(.count), "the age of the oldest event; null while the daemon reads it"),
+            .required("oldest_ms", .nullable(.count), "the age of the oldest; null while it is being read"),
             .required("until", .time, "when the queue is dropped"),
         ]))
 
     private static let state: [Schema.Member] = [
-        .required("id", .name), .required("kind", .name), .required("state", .words(of: DispatcherState.self)),
-        .required("blocked_by", .array(.name), "the ids of the barriers that block the dispatcher"),
-        .required("pending", .count, "pending events"), .required("in_flight", .count),
+        .required("id", .name), .required("kind", .name), .required("way", .words(of: BarrierState.self)),
+        .required("blocked_by", .array(.name), "the ids of the barriers that close the way"),
+        .required("pending", .count, "events that wait"), .required("in_flight", .count),
     ]
 
     private static let counters: [Schema.Member] = DispatcherCounter.allCases.compactMap { counter in
@@ -75,7 +73,7 @@ enum DispatcherMethods {
     }
 
     private static let lastAttempt: [Schema.Member] = [
-        .required("oldest_ms", .nullable(.count), "the age of the oldest pending event"),
+        .required("oldest_ms", .nullable(.count), "the age of the oldest event that waits"),
         .required("retry_at", .nullable(.time)),
         .required("last_error", .nullable(.text), "the cause of the last failed attempt, null after a success"),
         .required("last_error_at", .nullable(.time), "the time of that attempt"),
@@ -91,7 +89,7 @@ extension Reply {
         { fault in
             guard fault == nil else {
                 return self.fail(
-                    RPCError(.storage, "the change is in force but could not be saved: it is lost at the next start"))
+                    RPCError(.storage, "it is so now, but could not be written down for the next start"))
             }
             self.answer()
         }

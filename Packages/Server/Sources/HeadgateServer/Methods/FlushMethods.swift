@@ -8,11 +8,11 @@ enum FlushMethods {
     static let usualTimeout = Duration.seconds(30)
 
     private static let flush = Method(
-        "flush", .track, "Sends the events that are pending now, through all flushable barriers.",
-        Field(optional: "dispatchers", .array(of: .string), "the dispatchers to flush; by default all"),
-        Field(optional: "wait", usually: false, "true: the answer comes when the flush has ended"),
-        Field(optional: "timeout_ms", .milliseconds(atLeast: 0), usually: usualTimeout, "0: no timeout"),
-        Field(optional: "flush", .string(1...Limits.longestName), "an id chosen by the client, for `flush.cancel`"),
+        "flush", .track, "Sends what is queued now, flushable barriers or not.",
+        Field(optional: "dispatchers", .array(of: .string), "all, if nothing is said"),
+        Field(optional: "wait", usually: false, "answers when it has ended"),
+        Field(optional: "timeout_ms", .milliseconds(atLeast: 0), usually: usualTimeout, "0 is none"),
+        Field(optional: "flush", .string(1...Limits.longestName), "an id of the client's choice, to cancel it by"),
         result: .object([
             .required("flush", .name), .optional("ended", .words(["settled", "timeout", "cancelled"])),
             .optional("dispatchers", .dictionary(part)),
@@ -31,7 +31,7 @@ enum FlushMethods {
             asked.began(flush, by: uid)
             if !waits { call.reply.answer(["flush": .string(flush)]) }
         case .failure(.unknownDispatcher(let id)): throw RPCError(.notFound, "there is no dispatcher \(id)")
-        case .failure(.idInUse): throw RPCError(.conflict, "a flush with this id is in progress")
+        case .failure(.idInUse): throw RPCError(.conflict, "a flush of this id is under way")
         }
     }
 
@@ -41,8 +41,7 @@ enum FlushMethods {
     ])
 
     private static let cancel = Method(
-        "flush.cancel", .control, "Cancels a flush. Events that were not sent stay pending.",
-        Field("flush", .string, "its id"),
+        "flush.cancel", .control, "Ends a flush; what it did not send waits again.", Field("flush", .string, "its id"),
         reasons: [.notFound]
     ) { service, call, name throws(RPCError) in
         guard service.gate.cancelFlush(name) else { throw RPCError(.notFound, "there is no flush \(name)") }
@@ -50,8 +49,7 @@ enum FlushMethods {
     }
 
     private static let list = Method(
-        "flush.list", .observe, "Returns every flush in progress, also flushes of clients that have disconnected.",
-        changesNothing: true,
+        "flush.list", .observe, "Every flush under way, also of clients that are gone.", changesNothing: true,
         result: .object([.required("flushes", .array(summary))])
     ) { service, call in
         call.reply.answer { writer in
@@ -69,9 +67,9 @@ enum FlushMethods {
 
     private static let summary = Schema.object([
         .required("flush", .name, "its id, for `flush.cancel`"),
-        .required("uid", .nullable(.count), "the user who requested the flush; null for a flush by the service"),
+        .required("uid", .nullable(.count), "the user who asked for it; null for the service's own"),
         .required("dispatchers", .array(.name)), .required("since", .time),
-        .required("timeout_ms", .nullable(.count), "the flush's timeout; null if there is none"),
+        .required("timeout_ms", .nullable(.count), "after which it ends in any case; null: never"),
     ])
 
     static let family = MethodFamily(methods: [flush, cancel, list])
@@ -132,7 +130,7 @@ final class ClientFlushes {
         guard users.values.count(where: { $0 == uid }) >= Limits.mostFlushesPerUser else { return }
         throw RPCError(
             .limit,
-            "a user has at most \(Limits.mostFlushesPerUser) flushes in progress; flush.list returns them, flush.cancel ends one"
+            "a user may have no more than \(Limits.mostFlushesPerUser) flushes under way; flush.list tells them, flush.cancel ends one"
         )
     }
 

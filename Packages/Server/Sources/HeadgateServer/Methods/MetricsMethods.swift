@@ -5,7 +5,7 @@ import HeadgateWire
 /// The method `metrics`.
 enum MetricsMethods {
     private static let metrics = Method(
-        "metrics", .observe, "Returns all metrics, for monitoring systems.", changesNothing: true,
+        "metrics", .observe, "All that is counted and measured, as monitoring systems read it.", changesNothing: true,
         result: .object([
             .required(
                 "metrics",
@@ -13,7 +13,7 @@ enum MetricsMethods {
                     .object([
                         .required("name", .name), .required("type", .words(of: Metric.Kind.self)),
                         .required("help", .text),
-                        .required("unit", .nullable(.words(of: Metric.Unit.self)), "the unit of the values"),
+                        .required("unit", .nullable(.words(of: Metric.Unit.self)), "what its values are in"),
                         .required("samples", .array(sample)),
                     ])))
         ])
@@ -30,7 +30,7 @@ enum MetricsMethods {
         .required("labels", .dictionary(.text)), .optional("value", .number, "of a counter or a gauge"),
         .optional(
             "buckets", .array(.array(.nullable(.number))),
-            "for a histogram: pairs of an upper bound and the cumulative count; the last bound is null (+Inf)"),
+            "of a histogram: bounds, and how many values were no greater; the last bound is null, for any value"),
         .optional("sum", .number, "of a histogram"), .optional("count", .count, "of a histogram"),
     ])
 

@@ -5,12 +5,10 @@ import HeadgateWire
 /// The methods `queue.peek` and `queue.purge`.
 enum QueueMethods {
     private static let peek = Method(
-        "queue.peek", .observe, "Returns the next pending events of a dispatcher, as they are stored.",
-        changesNothing: true,
+        "queue.peek", .observe, "The next events of a dispatcher, as they are stored.", changesNothing: true,
         Field("dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 10),
         Field(
-            optional: "after", .integer(0...), usually: 0,
-            "return the events after this sequence number (`next` of the previous page)"),
+            optional: "after", .integer(0...), usually: 0, "a sequence number: what comes behind it, as `next` tells"),
         result: .object([
             .required("events", .array(.anyObject)),
             .required("next", .nullable(.place), "for `after`; null when there are no more"),
@@ -29,9 +27,8 @@ enum QueueMethods {
     }
 
     private static let purge = Method(
-        "queue.purge", .control, "Deletes the pending events of a dispatcher. Events in flight are not affected.",
-        Field("dispatcher", .string),
-        Field(optional: "before_seq", .integer(1...), "only events with a lower sequence number"),
+        "queue.purge", .control, "Drops what waits for a dispatcher; what is in flight stays.",
+        Field("dispatcher", .string), Field(optional: "before_seq", .integer(1...), "only what is older"),
         result: .object([.required("purged", .count)]),
         reasons: [.notFound, .storage, .cancelled]
     ) { service, call, id, before throws(RPCError) in
@@ -39,10 +36,7 @@ enum QueueMethods {
             switch result {
             case .success(let count): reply.answer(["purged": .number(DataNumber(count))])
             case .failure(.store):
-                reply.fail(
-                    RPCError(
-                        .storage,
-                        "the queue is purged, but this could not be saved: the events may return at the next start"))
+                reply.fail(RPCError(.storage, "the queue is purged, but could not be written down for the next start"))
             case .failure(.dispatcherRemoved(let purged)):
                 reply.fail(
                     RPCError(

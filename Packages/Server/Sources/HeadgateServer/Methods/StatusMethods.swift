@@ -5,8 +5,7 @@ import HeadgateWire
 /// The method `status`.
 enum StatusMethods {
     private static let status = Method(
-        "status", .observe, "Returns the status of the daemon, its store, dispatchers and barriers.",
-        changesNothing: true,
+        "status", .observe, "How things stand: what a person asks first.", changesNothing: true,
         result: .object([
             .required("version", .name), .required("uptime_ms", .count), .required("ready", .bool),
             .required(
@@ -15,13 +14,12 @@ enum StatusMethods {
                     .required("kind", .name), .required("durability", .words(of: Durability.self)),
                     .required("events", .count), .required("bytes", .count),
                     .required("oldest_ms", .nullable(.count)),
-                    .required("disk_bytes", .count, "the size of the store's files"),
+                    .required("disk_bytes", .count, "what the store's files take"),
                     .required(
                         "dedupe",
                         .object([
-                            .required("ids", .count, "the number of remembered event ids"),
-                            .required(
-                                "since", .nullable(.time), "the time at which the oldest remembered id was received"),
+                            .required("ids", .count, "how many ids of clients are remembered"),
+                            .required("since", .nullable(.time), "when the oldest of them was received"),
                         ])),
                 ])),
             .required("clients", .count),
@@ -56,7 +54,14 @@ enum StatusMethods {
 
     /// Returns the service's warnings, not more than a person reads.
     private static func warnings(_ service: Service) -> [String] {
-        let all = service.warnings
+        let all =
+            service.warnings
+            + service.gate.orphans.map {
+                "dispatcher \($0.id) is configured no more: \($0.events) events are kept for it until \($0.until.text)"
+            }
+            + service.gate.remoteBarriers.idleScopes.map {
+                "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`"
+            }
         guard all.count > Limits.mostWarnings else { return all }
         return all.prefix(Limits.mostWarnings) + ["and \(all.count - Limits.mostWarnings) more"]
     }

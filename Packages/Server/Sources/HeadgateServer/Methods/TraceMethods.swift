@@ -5,11 +5,11 @@ import HeadgateWire
 /// The method `event.trace`.
 enum TraceMethods {
     private static let trace = Method(
-        "event.trace", .observe, "Returns the state or outcome of an event for each of its dispatchers.",
+        "event.trace", .observe, "What has become of the event of an id, for each dispatcher that it is for.",
         changesNothing: true, Field("id", .string(1...EventReader.longestWord), "the id that was tracked"),
         Field(
             optional: "namespace", .string(1...Limits.longestName),
-            "the namespace of the id; by default the caller's; `*` for any"),
+            "in which the id was given; the caller's when it is left out, any for `*`"),
         result: .object([.required("events", .array(event), "the oldest first")]),
         reasons: [.notFound, .storage, .limit]
     ) { service, call, id, namespace throws(RPCError) in
@@ -20,10 +20,7 @@ enum TraceMethods {
             quota.end(for: uid)
             switch result {
             case .success(let events) where events.isEmpty:
-                reply.fail(
-                    RPCError(
-                        .notFound,
-                        "no event \(id) is known: it was never received, or its outcome is no longer remembered"))
+                reply.fail(RPCError(.notFound, "there is no event \(id), or what became of it is forgotten"))
             case .success(let events): reply.answer { $0.traced(events, id: id) }
             case .failure: reply.fail(RPCError(.storage, "the event store could not be read"))
             }
@@ -31,7 +28,7 @@ enum TraceMethods {
     }
 
     private static let event = Schema.object([
-        .required("id", .name), .required("namespace", .nullable(.text), "null if it is no longer known"),
+        .required("id", .name), .required("namespace", .nullable(.text), "null where it is not known any more"),
         .required("seq", .place), .required("event", .nullable(.text), "its name"),
         .required("received_at", .nullable(.time)), .required("dispatchers", .dictionary(way)),
     ])
@@ -40,12 +37,12 @@ enum TraceMethods {
         "TracedWay",
         .object([
             .required("state", .words(of: TracedWay.State.self)),
-            .required("at", .nullable(.time), "the time of the outcome, or of the attempt in flight"),
-            .required("attempts", .nullable(.count), "the number of attempts, including the last one"),
-            .required("last_error", .nullable(.text), "the last error"),
-            .required("ahead", .nullable(.count), "the number of events of the dispatcher ahead of it"),
-            .required("blocked_by", .array(.name), "the ids of the barriers that block the dispatcher"),
-            .required("letter", .nullable(.place), "the number of its dead letter"),
+            .required("at", .nullable(.time), "when it ended, or was sent"),
+            .required("attempts", .nullable(.count), "how often it was sent, the last time included"),
+            .required("last_error", .nullable(.text), "what its last attempt failed of"),
+            .required("ahead", .nullable(.count), "how many of the dispatcher's events have to end before it"),
+            .required("blocked_by", .array(.name), "the ids of the barriers that hold it"),
+            .required("letter", .nullable(.place), "its dead letter"),
         ]))
 
     static let family = MethodFamily(methods: [trace])

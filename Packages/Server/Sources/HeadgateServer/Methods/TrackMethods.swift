@@ -9,11 +9,10 @@ enum TrackMethods {
     /// This declaration serves `track` in a JSON-RPC batch or as a notification. The session runs other calls on its
     /// hot path.
     private static let track = Method(
-        "track", .track, "Tracks an event. The answer comes once the event is stored.",
-        readingItself: EventReader.members,
+        "track", .track, "Takes an event, and answers once it is safe.", readingItself: EventReader.members,
         result: .object([
-            .required("id", .name), .optional("seq", .place, "its sequence number, in the order of receipt"),
-            .optional("duplicate", .bool, "true: an event with this id was already stored; this one is not stored"),
+            .required("id", .name), .optional("seq", .place, "its place in the order of receipt"),
+            .optional("duplicate", .bool, "true: it was here before, and is not stored again"),
             .optional("unrouted", .bool, "true: no dispatcher wants it, and it is not stored"),
         ]), reasons: reasons
     ) { service, call, params throws(RPCError) in
@@ -26,7 +25,7 @@ enum TrackMethods {
 
     /// All events of a call are stored in one commit group, or none is.
     private static let trackMany = Method(
-        "track_many", .track, "Tracks several events atomically: all are stored, or none.",
+        "track_many", .track, "Takes events, all or none.",
         readingItself: [.required("events", .array(.named("TrackedEvent", .object(EventReader.members))))],
         result: .object([
             .required("ids", .array(.name)), .optional("first_seq", .place, "absent when all are unrouted"),

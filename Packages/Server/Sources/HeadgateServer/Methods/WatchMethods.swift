@@ -4,8 +4,7 @@ import HeadgateWire
 /// The methods `watch` and `unwatch`, and the notification `changed` (Behaviour B10).
 enum WatchMethods {
     private static let watch = Method(
-        "watch", .observe,
-        "Starts a watch: the daemon reports the present state and later changes as `changed` notifications.",
+        "watch", .observe, "Tells what changes from now on, by `changed`.",
         Field(
             optional: "topics", .array(of: Shape<WatchTopic>.word, atLeast: 1), usually: WatchTopic.allCases,
             told: .array(WatchTopic.allCases.map { .string($0.rawValue) })),
@@ -25,15 +24,15 @@ enum WatchMethods {
     }
 
     static let changed = ServerMessage(
-        "changed", "A watched topic has changed. The topic's member has the present state.",
+        "changed", "Something that a watch is about has changed. The topic's member holds how it is now.",
         params: [
             .required("watch", .name), .required("topic", .words(of: WatchTopic.self)),
             .optional("dispatchers", .array(DispatcherMethods.dispatcher)),
             .optional("barriers", .array(BarrierMethods.barrier)),
-            .optional("removed", .array(.name), "the ids of removed entries"),
-            .optional("outcomes", .array(outcomes), "the counts since the previous notification"),
+            .optional("removed", .array(.name), "the ids of those that are there no more"),
+            .optional("outcomes", .array(outcomes), "since the notification before"),
             .optional("clients", .array(.object(SessionIdentity.members))),
-            .optional("count", .count, "the number of connected clients"),
+            .optional("count", .count, "of the clients"),
         ])
 
     private static let outcomes = Schema.object(

@@ -5,11 +5,9 @@ import HeadgateWire
 /// workers (Behaviour K3).
 enum WorkerMethods {
     private static let subscribe = Method(
-        "dispatcher.subscribe", .serve,
-        "Subscribes to the batches of a dispatcher of kind `worker`, which the daemon sends as `dispatch`.",
+        "dispatcher.subscribe", .serve, "Takes batches of a dispatcher of kind `worker`, which come as `dispatch`.",
         Field("id", .string),
-        Field(
-            optional: "credit", .integer(1...DispatcherSettings.mostInFlight), usually: 1, "the most batches at a time"),
+        Field(optional: "credit", .integer(1...DispatcherSettings.mostInFlight), usually: 1, "batches at once"),
         Field(optional: "limit", .integer(1...), "the most events of a batch"), reasons: [.notFound, .conflict]
     ) { service, call, id, credit, mostEvents throws(RPCError) in
         guard let workforce = service.workforces.open(id) else {
@@ -21,8 +19,7 @@ enum WorkerMethods {
     }
 
     private static let unsubscribe = Method(
-        "dispatcher.unsubscribe", .serve,
-        "Ends a subscription. The answer comes once the batches in progress are answered.",
+        "dispatcher.unsubscribe", .serve, "Takes no more batches; answered once those under way are settled.",
         Field("id", .string), reasons: [.notFound]
     ) { service, call, id throws(RPCError) in
         let reply = call.reply
@@ -33,8 +30,7 @@ enum WorkerMethods {
     }
 
     static let dispatch = ServerMessage(
-        "dispatch",
-        "A batch for a worker. If the answer is an error, or does not come within the lease, the daemon sends the batch again.",
+        "dispatch", "A batch for a worker. An error in answer, or none within the lease: all of it is tried again.",
         params: [
             .required("dispatcher", .name), .required("batch", .name), .required("attempt", .place),
             .required("events", .array(deliveredEvent)),
@@ -42,17 +38,17 @@ enum WorkerMethods {
         result: .object([
             .optional(
                 "outcomes", .dictionary(.words(of: WorkerAnswer.Word.self)),
-                "outcomes by event id; missing events count as delivered")
+                "by event id; those not named are delivered")
         ]))
 
     /// The schema of a delivered event, which all kinds of dispatchers send.
     private static let deliveredEvent = Schema.named(
         "DeliveredEvent",
         .object([
-            .required("id", .name), .required("seq", .place, "its sequence number, in the order of receipt"),
+            .required("id", .name), .required("seq", .place, "its place in the order of receipt"),
             .required("event", .name), .required("time", .time), .required("received_at", .time),
-            .optional("key", .name), .required("attempt", .place, "the number of this attempt, from 1"),
-            .required("context", .anyObject, "the origin of the event"), .required("data", .anyObject),
+            .optional("key", .name), .required("attempt", .place, "charged attempts so far, and one"),
+            .required("context", .anyObject, "where it comes from"), .required("data", .anyObject),
         ]))
 
     static let family = MethodFamily(methods: [subscribe, unsubscribe], messages: [dispatch])

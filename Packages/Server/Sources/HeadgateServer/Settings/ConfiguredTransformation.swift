@@ -45,9 +45,7 @@ extension Settings {
             let entry = reader.reader(object, at: "transformations[\(place)]")
             let transformation = ConfiguredTransformation(
                 entry, place: place, rules: rules, dispatcherIDs: dispatcherIDs, own: own)
-            if !ids.insert(transformation.settings.id).inserted {
-                entry.fault("id", "", "is the id of an earlier transformation")
-            }
+            if !ids.insert(transformation.settings.id).inserted { entry.fault("id", "", "is the id of one before") }
             transformations.append(transformation)
             entry.finish()
         }
@@ -64,7 +62,7 @@ extension SettingsReader {
         if let kind = String(dataItem: kind), own.contains(kind) {
             return .own(kind: kind, configuration: object("configuration") ?? [:])
         }
-        let none = "must not be given: this program has no kinds of transformers"
+        let none = "must not be there: no program brings a kind of transformer"
         fault("kind", "", own.isEmpty ? none : SettingsReader.mustBeOne(of: own.sorted()))
         acceptEveryKey()
         return .edits([])
@@ -93,7 +91,7 @@ extension SettingsReader {
         _ key: String, _ suffix: String, _ item: DataItem, _ dispatcherIDs: Set<String>
     ) -> TransformationScope? {
         guard let scope = String(dataItem: item).flatMap(TransformationScope.init(rawValue:)) else {
-            fault(key, suffix, "must be afterCollectors, allDispatchers, or dispatcher:ID")
+            fault(key, suffix, "must be afterCollectors, allDispatchers, or dispatcher: and the id of one")
             return nil
         }
         if case .dispatcher(let id) = scope, !dispatcherIDs.contains(id) {
@@ -168,17 +166,17 @@ extension SettingsReader {
     /// Returns the fault of a path to rename. Data, context and name must stay.
     private func movable(_ path: EventPath) -> String? {
         if let complaint = changeable(path) { return complaint }
-        return path.names.isEmpty && path.member != .key ? "`\(path.member.rawValue)` must not be removed" : nil
+        return path.names.isEmpty && path.member != .key ? "`\(path.member.rawValue)` has to stay" : nil
     }
 
     private func hashable(_ path: EventPath) -> String? {
         if let complaint = changeable(path) { return complaint }
         let isWhole = path.names.isEmpty && (path.member == .data || path.member == .context)
-        return isWhole ? "`\(path.member.rawValue)` must remain an object" : nil
+        return isWhole ? "`\(path.member.rawValue)` is an object, and stays one" : nil
     }
 
     private func removable(_ path: EventPath) -> String? {
-        path.member == .event ? "`event` must not be removed" : changeable(path)
+        path.member == .event ? "`event` has to stay" : changeable(path)
     }
 
     /// Returns the requirement that a value breaks, or nil if the path may have the value.

@@ -54,9 +54,7 @@ struct PersistedSettings {
         refused.filter { patch[$0] != nil }.map {
             SettingsFault(
                 path: $0,
-                message:
-                    "cannot be persisted, because the start needs it before it reads persisted settings; set it in the configuration file"
-            )
+                message: "cannot be persisted: a start needs it before it reads what was persisted; set it in the file")
         }
     }
 }

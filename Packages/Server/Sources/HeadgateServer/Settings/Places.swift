@@ -48,7 +48,7 @@ public struct Places: Equatable, Sendable {
         }
         switch ExistingPath(dataDirectory).state {
         case .notDirectory(let path):
-            let message = "\(dataDirectory) cannot be the data directory: \(path) is not a directory"
+            let message = "cannot be \(dataDirectory): \(path) is not a directory"
             findings.faults.append(SettingsFault(path: "data_dir", message: message))
         case .notWritable(let path):
             // The user who checks may be another than the one who runs the daemon.

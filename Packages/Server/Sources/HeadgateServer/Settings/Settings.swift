@@ -122,7 +122,7 @@ public struct Settings: Equatable, Sendable {
             dispatchers.append(ConfiguredDispatcher(id: id, entry, rules: rules, kinds: vocabulary.dispatcherKinds))
         }
         refuseConfiguredFormers(reader)
-        if dispatchers.isEmpty { reader.warn("dispatchers", "", "is empty, so no event is stored") }
+        if dispatchers.isEmpty { reader.warn("dispatchers", "", "there is none, so no event is kept") }
     }
 
     /// Refuses `formerly` if that dispatcher is still configured, because it keeps its queue (Behaviour Q3).
@@ -131,7 +131,7 @@ public struct Settings: Equatable, Sendable {
         for dispatcher in dispatchers {
             guard let former = dispatcher.common.formerly, former != dispatcher.id, dispatcherIDs.contains(former)
             else { continue }
-            holder.fault(dispatcher.id, ".formerly", "`\(former)` is still configured, so its queue is not taken over")
+            holder.fault(dispatcher.id, ".formerly", "`\(former)` is still configured, and keeps its queue")
         }
     }
 
@@ -149,7 +149,7 @@ public struct Settings: Equatable, Sendable {
         let holder = reader.reader([:], at: "barriers")
         for kind in kinds.own.sorted() where !barriers.contains(where: { $0.id == kind }) {
             if dispatchers.contains(where: { kinds.stands(kind, before: $0) }) { continue }
-            holder.warn(kind, "", "applies by default to no configured dispatcher")
+            holder.warn(kind, "", "stands by default before no dispatcher that is there")
         }
     }
 

@@ -34,7 +34,7 @@ struct StartSettings {
         outcome.refusedRemote = remote
         let faults = whole.reading.faults.map(\.description).joined(separator: "; ")
         outcome.warnings.append(
-            SettingsFault(path: "", message: "the local copy of the remote settings is ignored: \(faults)"))
+            SettingsFault(path: "", message: "the copy of the remote settings is left out: \(faults)"))
         return outcome
     }
 

@@ -29,12 +29,12 @@ struct KafkaAnswerTests {
             (RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT, "Kafka: the brokers are not ready"),
             (RD_KAFKA_RESP_ERR__TRANSPORT, "connection lost"), (RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, "timed out"),
             (RD_KAFKA_RESP_ERR__AUTHENTICATION, "Kafka: authentication failed"),
-            (RD_KAFKA_RESP_ERR_PRODUCER_FENCED, "Kafka: the producer must be recreated"),
+            (RD_KAFKA_RESP_ERR_PRODUCER_FENCED, "Kafka: the producer has to begin anew"),
             (RD_KAFKA_RESP_ERR__BAD_MSG, "Kafka: no Kafka broker answers at this address"),
-            (RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, "Kafka: the brokers do not support this compression"),
-            (RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, "Kafka: the brokers' version is not supported"),
-            (RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION, "Kafka: the brokers' version is not supported"),
-            (RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS, "Kafka: the topic's configuration does not allow the request"),
+            (RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, "Kafka: the brokers do not know this compression"),
+            (RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, "Kafka: the brokers' version does not fit"),
+            (RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION, "Kafka: the brokers' version does not fit"),
+            (RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS, "Kafka: the topic's settings do not fit"),
             (RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION, "Kafka: the topic's name is not valid"),
             (RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, "Kafka: REBALANCE_IN_PROGRESS"),
         ] {
@@ -58,7 +58,7 @@ struct KafkaAnswerTests {
         ] {
             #expect(KafkaAnswer(error).report == .refused(odd))
         }
-        let damaged = EventOutcome.retry(cause: "Kafka: the broker reports the event as damaged", charged: true)
+        let damaged = EventOutcome.retry(cause: "Kafka: the broker takes the event for damaged", charged: true)
         #expect(KafkaAnswer(RD_KAFKA_RESP_ERR_INVALID_MSG).report == .refused(damaged))
     }
 
@@ -79,7 +79,7 @@ struct KafkaAnswerTests {
             ("SSL routines::tlsv13 alert certificate required s3cret", "TLS: client certificate refused"),
             ("SSL routines::tlsv1 alert unknown ca s3cret", "TLS: client certificate refused"),
             ("SSL routines::sslv3 alert handshake failure s3cret", "TLS: handshake failed"),
-            ("SSL routines::wrong version number s3cret", "TLS: the broker does not use TLS"),
+            ("SSL routines::wrong version number s3cret", "TLS: the broker speaks none"),
         ] {
             // librdkafka may report the error under either code.
             for error in [RD_KAFKA_RESP_ERR__SSL, RD_KAFKA_RESP_ERR__TRANSPORT] {
@@ -98,10 +98,10 @@ struct KafkaAnswerTests {
                 RD_KAFKA_RESP_ERR__BAD_MSG, "Invalid response size 1213486160 s3cret",
                 "Kafka: a web server answers at this address, not a broker"
             ),
-            (RD_KAFKA_RESP_ERR__BAD_MSG, "Invalid response size 352518912", "Kafka: the broker seems to require TLS"),
+            (RD_KAFKA_RESP_ERR__BAD_MSG, "Invalid response size 352518912", "Kafka: the broker seems to want TLS"),
             (
                 RD_KAFKA_RESP_ERR__TRANSPORT, "incorrect security.protocol (connecting to a SSL listener?)",
-                "Kafka: the broker seems to require TLS"
+                "Kafka: the broker seems to want TLS"
             ),
         ] {
             let odd = KafkaTrouble(error, text)

@@ -47,7 +47,7 @@ struct NATSSettingsTests {
         arguments: [
             (#""subject": "s""#, ["servers: is required"]),
             (#""servers": ["a"]"#, ["subject: is required"]),
-            (#""servers": [], "subject": "s""#, ["servers: must name at least one server"]),
+            (#""servers": [], "subject": "s""#, ["servers: must name a server at least"]),
             (#""servers": "a", "subject": "s""#, ["servers: must be a list"]),
             (
                 #""servers": ["a", 1, "http://a", "nats://a/x", "a:0"], "subject": "s""#,
@@ -64,7 +64,7 @@ struct NATSSettingsTests {
             ),
             (
                 #""servers": ["a"], "subject": "$JS.API.STREAM.DELETE.X""#,
-                ["subject: must not begin with `$`, which is reserved for the servers"]
+                ["subject: must not begin with `$`, which is the servers' own"]
             ),
             (
                 #""servers": ["a"], "subject": "s", "stream": "a.b""#,

@@ -71,7 +71,7 @@ struct BarrierSettingsTests {
     func standsBeforeNothing(barriers: String, isWarning: Bool) throws {
         let read = try reading(barriers)
         let name = barriers.split(separator: "\"")[1]
-        let expected = "barriers.\(name).scopes: are missing, and by default this barrier applies to no dispatcher"
+        let expected = "barriers.\(name).scopes: are not given, and by default it stands before no dispatcher"
         #expect(read.faults.isEmpty && read.warnings.map(\.description) == (isWarning ? [expected] : []))
     }
 
@@ -126,11 +126,11 @@ struct BarrierSettingsTests {
                         + "IntervalBarrier, RateBarrier, ScheduleBarrier"
                 ]
             ),
-            (#"{"x": {"kind": "ManualBarrier"}}"#, ["barriers.x.kind: this barrier is built in"]),
-            (#"{"BackoffBarrier": {}}"#, ["barriers.BackoffBarrier.kind: this barrier is built in"]),
+            (#"{"x": {"kind": "ManualBarrier"}}"#, ["barriers.x.kind: the service has this barrier by itself"]),
+            (#"{"BackoffBarrier": {}}"#, ["barriers.BackoffBarrier.kind: the service has this barrier by itself"]),
             (
                 #"{"ManualBarrier:a": {"kind": "BatchingBarrier"}}"#,
-                ["barriers.ManualBarrier:a: is the name of a built-in barrier"]
+                ["barriers.ManualBarrier:a: is the name of a barrier that the service has by itself"]
             ),
             (
                 #"{"": {"kind": "BatchingBarrier"}}"#,

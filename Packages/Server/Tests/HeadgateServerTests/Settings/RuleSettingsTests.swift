@@ -58,10 +58,10 @@ struct RuleSettingsTests {
                 #""a": {"or": [null]}"#,
                 ["load_rules.a.or[0]: must be a rule: an object, or the id of one in load_rules"]
             ),
-            (#""a": {}"#, ["load_rules.a: must have exactly one of: operator, and, or, not"]),
+            (#""a": {}"#, ["load_rules.a: must have one, and only one, of: operator, and, or, not"]),
             (
                 #""a": {"and": [], "operator": "equals"}"#,
-                ["load_rules.a: must have exactly one of: operator, and, or, not"]
+                ["load_rules.a: must have one, and only one, of: operator, and, or, not"]
             ),
             (
                 #""a": {"not": {"operator": "equals"}}"#,

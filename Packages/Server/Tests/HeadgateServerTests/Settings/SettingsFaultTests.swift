@@ -125,7 +125,7 @@ struct SettingsFaultTests {
     @Test("Settings without a dispatcher are told of", arguments: ["{}", #"{"dispatchers": {}}"#])
     func noDispatcher(text: String) throws {
         #expect(
-            try SettingsReading.of(text).findings.lines == ["dispatchers: warning: is empty, so no event is stored"])
+            try SettingsReading.of(text).findings.lines == ["dispatchers: warning: there is none, so no event is kept"])
     }
 
     @Test("A socket's path is held to what the system takes")

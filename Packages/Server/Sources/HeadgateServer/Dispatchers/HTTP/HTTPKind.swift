@@ -50,7 +50,7 @@ struct HTTPKind: DispatcherKind {
     ) {
         guard !settings.outputs.isEmpty else { return }
         if common.activationBarrier == nil {
-            entry.fault("headers", "", "use a board's output, so an activation_barrier is required")
+            entry.fault("headers", "", "take a board's output, and there is no activation_barrier")
         }
         common.activationBarrier?.outputs = settings.outputs
     }
@@ -97,7 +97,7 @@ extension HTTPAnswerPolicy {
     }
 
     private mutating func readStatusCode(_ key: String, _ reader: SettingsReader) {
-        guard let retry = reader.value(key, Bool.self, mustBe: "true (retry) or false (dead-letter)") else { return }
+        guard let retry = reader.value(key, Bool.self, mustBe: "true (retry) or false (give up)") else { return }
         // A 2xx is a delivery before any rule applies, and a 1xx never ends an attempt.
         guard let code = Int(key), (300...999).contains(code), key == String(code) else {
             return reader.fault(key, "", "must be a status code from 300 to 999")
@@ -203,7 +203,7 @@ extension SettingsReader {
         return keys.compactMap { name in
             guard let value = headerValue(name) else { return nil }
             if let complaint = HeaderName.complaint(about: name) { fault(name, "", complaint) }
-            if !seen.insert(name.lowercased()).inserted { fault(name, "", "appears twice") }
+            if !seen.insert(name.lowercased()).inserted { fault(name, "", "is there twice") }
             return HTTPSettings.Header(name: name, value: value)
         }
     }

@@ -80,7 +80,7 @@ enum HTTPOutcome: Equatable {
     /// libcurl could not make the request.
     case unmade(cause: String)
 
-    static let longURL = "the URL with the event is too long to send"
+    static let longURL = "the URL with the event is longer than any that can be sent"
 }
 
 /// The answer to a request.

@@ -44,7 +44,7 @@ extension SettingsReader {
     /// Reads the servers of a cluster, at least one.
     fileprivate func natsServers(_ key: String) -> [NATSServer] {
         guard let items = array(key) else { return [] }
-        if items.isEmpty { fault(key, "", "must name at least one server") }
+        if items.isEmpty { fault(key, "", "must name a server at least") }
         return items.enumerated().compactMap { place, item in
             do throws(Endpoint.Fault) {
                 guard let text = String(dataItem: item) else { throw Endpoint.Fault(message: "must be a string") }
@@ -160,7 +160,7 @@ enum NATSName {
         if tokens.contains(where: { $0.elementsEqual("*".utf8) || $0.elementsEqual(">".utf8) }) {
             return "must be without wildcards"
         }
-        return subject.hasPrefix("$") ? "must not begin with `$`, which is reserved for the servers" : nil
+        return subject.hasPrefix("$") ? "must not begin with `$`, which is the servers' own" : nil
     }
 
     /// Returns the fault of a stream's name, or nil if the name is valid.
