@@ -157,7 +157,7 @@ typedef struct headgate_event {
     const char *const *dispatchers; /* ids; NULL is all that want it */
     size_t dispatcher_count;
     bool has_ttl;
-    int64_t ttl_ms;                 /* if has_ttl: how long after its receipt it is worth delivering */
+    int64_t ttl_ms;                 /* if has_ttl: the time to live after the receipt */
 } headgate_event;
 
 /* An event is stored (Behaviour P1), or there is nothing to be stored. */
@@ -226,31 +226,31 @@ bool headgate_application_status(headgate *client, const char *status, long dead
 /* ---- Calls that are nothing but their params and their result ---- */
 
 /* written by Tools/protocol: declarations */
-/* Answers, and does nothing else. */
+/* Returns an empty answer, to check the connection. */
 bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error);
-/* The protocol as the daemon describes it: an OpenRPC document. */
+/* Returns the OpenRPC document of the protocol. */
 bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* Ends a flush; what it did not send waits again. */
+/* Cancels a flush. Events that were not sent stay pending. */
 bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error);
-/* Every flush under way, also of clients that are gone. */
+/* Returns every flush in progress, also flushes of clients that have disconnected. */
 bool headgate_flushes(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* How things stand: what a person asks first. */
+/* Returns the status of the daemon, its store, dispatchers and barriers. */
 bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* Ends a dispatcher's backoff: its next attempt begins now. */
 bool headgate_retry(headgate *client, const char *id, long deadline_ms, headgate_error *error);
-/* The settings in force, or those of one layer; secrets are blanked. */
+/* Returns the settings in force, or those of one layer, with secrets replaced by ***. */
 bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
                      headgate_error *error);
 /* Merges a patch into the programmatic layer; null removes. `patch` is JSON. */
 bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error);
 /* Reads the configuration file again. */
 bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* All that is counted and measured, as monitoring systems read it. */
+/* Returns all metrics, for monitoring systems. */
 bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* What has become of the event of an id, for each dispatcher that it is for. */
+/* Returns the state or outcome of an event for each of its dispatchers. */
 bool headgate_event_trace(headgate *client, const char *id, const char *id_namespace, long deadline_ms,
                           headgate_answer *answer, headgate_error *error);
-/* Every connected client: what it sent, and why it is not read where it is not. */
+/* Returns every connected client, its counters, and why the daemon does not read from it, if so. */
 bool headgate_clients(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* end of what Tools/protocol has written */
 

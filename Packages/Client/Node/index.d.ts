@@ -244,7 +244,7 @@ export class Client {
     flush(options: FlushOptions & {wait: true}): Promise<EndedFlush>;
     flush(options?: FlushOptions): Promise<Flush>;
 
-    /** How things stand: what a person asks first. */
+    /** Returns the status of the daemon, its store, dispatchers and barriers. */
     status(patience?: Patience): Promise<JSONObject>;
 
     /**

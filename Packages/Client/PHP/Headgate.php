@@ -479,7 +479,7 @@ final class Client
         return $own + (isset($params['timeout_ms']) ? $params['timeout_ms'] / 1000 : self::USUAL_FLUSH);
     }
 
-    /** How things stand: what a person asks first. */
+    /** Returns the status of the daemon, its store, dispatchers and barriers. */
     public function status(float|false|null $timeout = false): \stdClass
     {
         return $this->call('status', [], $timeout);

@@ -24,19 +24,6 @@ import Testing
         }
     }
 
-    @Test("S2: config set says of a setting that only a start can change that it waits for the next start")
-    func waiting() async throws {
-        try await withScene { scene in
-            let daemon = try await scene.daemon(sendingTo: scene.collector())
-            let run = try await CommandLineTool.run("config", "set", #"durability="memory""#, on: daemon)
-            #expect(run.exitCode == 0)
-            #expect(run.output.hasPrefix("durability: takes effect at the next start\n"))
-            #expect(run.output.contains("Without --persist the next start does not have it."))
-            let kept = try await CommandLineTool.run("config", "set", #"durability="memory""#, "--persist", on: daemon)
-            #expect(kept.output == "durability: takes effect at the next start\n")
-        }
-    }
-
     @Test("S2: several settings change together or not at all, every error is reported, and the exit code is 1")
     func refused() async throws {
         try await withScene { scene in

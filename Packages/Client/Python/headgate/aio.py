@@ -228,24 +228,24 @@ class Client:
 
     # written by Tools/protocol: async_calls
     async def ping(self, deadline: Optional[float] = None) -> None:
-        """Answers, and does nothing else."""
+        """Returns an empty answer, to check the connection."""
         await self.call("ping", None, deadline)
 
     async def discover(self, deadline: Optional[float] = None) -> JSONObject:
-        """The protocol as the daemon describes it: an OpenRPC document."""
+        """Returns the OpenRPC document of the protocol."""
         return await self.call("rpc.discover", None, deadline)
 
     async def cancel_flush(self, flush: str, deadline: Optional[float] = None) -> None:
-        """Ends a flush; what it did not send waits again. (`flush`: its id)"""
+        """Cancels a flush. Events that were not sent stay pending. (`flush`: its id)"""
         await self.call("flush.cancel", {"flush": flush}, deadline)
 
     async def flushes(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """Every flush under way, also of clients that are gone."""
+        """Returns every flush in progress, also flushes of clients that have disconnected."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("flush.list", None, deadline), "flushes", list)
         return found
 
     async def status(self, deadline: Optional[float] = None) -> JSONObject:
-        """How things stand: what a person asks first."""
+        """Returns the status of the daemon, its store, dispatchers and barriers."""
         return await self.call("status", None, deadline)
 
     async def retry(self, id: str, deadline: Optional[float] = None) -> None:
@@ -253,7 +253,8 @@ class Client:
         await self.call("dispatcher.retry", {"id": id}, deadline)
 
     async def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
-        """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
+        """Returns the settings in force, or those of one layer, with secrets replaced by ***. (`layer`: the layer to
+        return)"""
         return await self.call("config.get", headgate._given(layer=layer), deadline)
 
     async def set_config(
@@ -264,25 +265,25 @@ class Client:
         await self.call("config.set", headgate._given(patch=patch, persist=persist or None), deadline)
 
     async def reload_config(self, deadline: Optional[float] = None) -> List[str]:
-        """Reads the configuration file again. Gives the places that differ."""
+        """Reads the configuration file again. Gives the key paths of the changed settings."""
         found: List[str] = headgate._member(await self.call("config.reload", None, deadline), "changed", list)
         return found
 
     async def metrics(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """All that is counted and measured, as monitoring systems read it."""
+        """Returns all metrics, for monitoring systems."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("metrics", None, deadline), "metrics", list)
         return found
 
     async def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first. (`id`: the
-        id that was tracked; `namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
+        """Returns the state or outcome of an event for each of its dispatchers. Gives the oldest first. (`id`: the id
+        that was tracked; `namespace`: the namespace of the id; by default the caller's; `*` for any)"""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("event.trace", headgate._given(id=id, namespace=namespace), deadline), "events", list)
         return found
 
     async def clients(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """Every connected client: what it sent, and why it is not read where it is not."""
+        """Returns every connected client, its counters, and why the daemon does not read from it, if so."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("client.list", None, deadline), "clients", list)
         return found
     # end of what Tools/protocol has written

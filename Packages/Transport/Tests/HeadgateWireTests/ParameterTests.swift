@@ -19,7 +19,7 @@ struct ParameterTests {
     }
 
     static let params = #"""
-        {"id":"d1","count":3,"ratio":0.5,"on":true,"nothing":null,"state":"blocked","more":{"a":[1]},"names":["a","b"],
+        {"id":"d1","count":3,"ratio":0.5,"on":true,"nothing":null,"way":"closed","more":{"a":[1]},"names":["a","b"],
          "mixed":["a",1],"none":[],"who":{"name":"Ada","other":1},"all":[{"name":"Ada","age":36},{"name":"Grace"}],
          "odd":[{"name":"Ada"},{"name":5},7],"day":86400000,"long":86400001}
         """#

@@ -3,19 +3,19 @@ import HeadgateData
 /// Calls that have the params and the result of their method.
 extension HeadgateClient {
     // written by Tools/protocol: calls
-    /// Answers, and does nothing else.
+    /// Returns an empty answer, to check the connection.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func ping(deadline: Duration? = nil) async throws {
         _ = try await object("ping", [:], deadline)
     }
 
-    /// The protocol as the daemon describes it: an OpenRPC document.
+    /// Returns the OpenRPC document of the protocol.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func discover(deadline: Duration? = nil) async throws -> DataObject {
         try await object("rpc.discover", [:], deadline)
     }
 
-    /// Ends a flush; what it did not send waits again.
+    /// Cancels a flush. Events that were not sent stay pending.
     /// - Parameters:
     ///   - flush: its id.
     ///   - deadline: how long to wait; nil is for ever.
@@ -24,13 +24,13 @@ extension HeadgateClient {
         _ = try await object("flush.cancel", ["flush": .string(flush)], deadline)
     }
 
-    /// Every flush under way, also of clients that are gone.
+    /// Returns every flush in progress, also flushes of clients that have disconnected.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func flushes(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("flushes", of: "flush.list", [:], deadline)
     }
 
-    /// How things stand: what a person asks first.
+    /// Returns the status of the daemon, its store, dispatchers and barriers.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func status(deadline: Duration? = nil) async throws -> DataObject {
         try await object("status", [:], deadline)
@@ -45,9 +45,9 @@ extension HeadgateClient {
         _ = try await object("dispatcher.retry", ["id": .string(id)], deadline)
     }
 
-    /// The settings in force, or those of one layer; secrets are blanked.
+    /// Returns the settings in force, or those of one layer, with secrets replaced by ***.
     /// - Parameters:
-    ///   - layer: only what it says.
+    ///   - layer: the layer to return.
     ///   - deadline: how long to wait; nil is for ever.
     public func settings(_ layer: SettingsLayer? = nil, deadline: Duration? = nil) async throws -> DataObject {
         var params: DataObject = [:]
@@ -58,7 +58,7 @@ extension HeadgateClient {
     /// Merges a patch into the programmatic layer; null removes.
     /// - Parameters:
     ///   - patch: what is merged.
-    ///   - persist: whether it outlives a restart.
+    ///   - persist: true: the change survives a restart.
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `invalid_settings` or `storage` when the daemon refuses
     ///   it.
@@ -71,22 +71,22 @@ extension HeadgateClient {
     /// Reads the configuration file again.
     /// - Parameter deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `invalid_settings` when the daemon refuses it.
-    /// - Returns: the places that differ.
+    /// - Returns: the key paths of the changed settings.
     @discardableResult
     public func reloadSettings(deadline: Duration? = nil) async throws -> [String] {
         try await member("changed", of: "config.reload", [:], deadline)
     }
 
-    /// All that is counted and measured, as monitoring systems read it.
+    /// Returns all metrics, for monitoring systems.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func metrics(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("metrics", of: "metrics", [:], deadline)
     }
 
-    /// What has become of the event of an id, for each dispatcher that it is for.
+    /// Returns the state or outcome of an event for each of its dispatchers.
     /// - Parameters:
     ///   - id: the id that was tracked.
-    ///   - namespace: in which the id was given; the caller's when it is left out, any for `*`.
+    ///   - namespace: the namespace of the id; by default the caller's; `*` for any.
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `storage` or `limit` when the daemon
     ///   refuses it.
@@ -99,7 +99,7 @@ extension HeadgateClient {
         return try await member("events", of: "event.trace", params, deadline)
     }
 
-    /// Every connected client: what it sent, and why it is not read where it is not.
+    /// Returns every connected client, its counters, and why the daemon does not read from it, if so.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func clients(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("clients", of: "client.list", [:], deadline)

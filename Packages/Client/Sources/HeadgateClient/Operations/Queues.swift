@@ -84,7 +84,7 @@ extension HeadgateClient {
     }
 }
 
-/// Some of the events that wait for a dispatcher, in the order in which it would send them (Protocol, `queue.peek`).
+/// Pending events of a dispatcher in the order of delivery (Protocol, `queue.peek`).
 public struct PeekedEvents: Sendable, Equatable {
     /// The events as they are stored, before transformations.
     public let events: [DataObject]

@@ -8,10 +8,10 @@ extension OutgoingEvent {
     ///   - coder: encodes the value.
     ///   - id: identifies the event for ever; nil has the client generate one.
     ///   - key: events of one key are delivered in their order (Behaviour Q2).
-    ///   - time: when it happened, if that is not now.
-    ///   - dispatchers: the ids of the dispatchers that it is for; nil is for all that want it.
-    ///   - timeToLive: how long after its receipt it is worth delivering.
-    /// - Throws: `EncodingError` where there is no such JSON (see `DataCoder`), or what the value throws.
+    ///   - time: the time of the event; nil is the time of its receipt.
+    ///   - dispatchers: the ids of the event's dispatchers; nil is all that take it.
+    ///   - timeToLive: the time after its receipt in which it is delivered.
+    /// - Throws: `EncodingError` if there is no such JSON (see `DataCoder`), or an error of the value.
     public init(
         _ event: String, _ value: some Encodable, by coder: DataCoder = DataCoder(), id: String? = nil,
         key: String? = nil, time: Timestamp? = nil, dispatchers: [String]? = nil, timeToLive: Duration? = nil
@@ -31,12 +31,12 @@ extension HeadgateClient {
     ///   - value: the data, which must be an object in JSON.
     ///   - id: identifies the event for ever; nil has the client generate one.
     ///   - key: events of one key are delivered in their order (Behaviour Q2).
-    ///   - time: when it happened, if that is not now.
-    ///   - dispatchers: the ids of the dispatchers that it is for; nil is for all that want it.
-    ///   - timeToLive: how long after its receipt it is worth delivering.
-    ///   - deadline: how long to wait; nil is for ever. The event may be stored later than that.
-    /// - Throws: `EncodingError`, or what the value throws, and then nothing was sent; else ``ClientError``, `refused`
-    ///   when the event was not stored.
+    ///   - time: the time of the event; nil is the time of its receipt.
+    ///   - dispatchers: the ids of the event's dispatchers; nil is all that take it.
+    ///   - timeToLive: the time after its receipt in which it is delivered.
+    ///   - deadline: the longest wait; nil waits for ever. The event may be stored later.
+    /// - Throws: `EncodingError` or an error of the value, and then nothing was sent; otherwise ``ClientError``,
+    ///   `refused` if the event was not stored.
     @discardableResult
     public nonisolated(nonsending) func track(
         _ event: String, _ value: some Encodable, id: String? = nil, key: String? = nil, time: Timestamp? = nil,

@@ -1,5 +1,5 @@
-/// The events that wait for room, in the order in which they came. They become calls, and bytes, when it is their turn, so that
-/// an event that waits costs little more than its program already holds.
+/// The events that wait for room, in order. They are encoded when it is their turn. Until then they use little more
+/// memory than in their program.
 struct RoomLine {
     /// An event that waits.
     struct Entry {

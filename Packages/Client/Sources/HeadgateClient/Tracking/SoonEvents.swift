@@ -52,7 +52,7 @@ final class SoonEvents: Sendable {
         }
     }
 
-    /// Takes out the events that wait for the client's thread.
+    /// Removes and returns the events for the client's thread.
     func take() -> [Event] {
         state.withLock { state in
             defer { state.events = [] }

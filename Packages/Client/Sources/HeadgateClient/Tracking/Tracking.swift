@@ -11,12 +11,12 @@ extension HeadgateClient {
     ///   - data: the event's data.
     ///   - id: identifies the event for ever; nil has the client generate one.
     ///   - key: events of one key are delivered in their order (Behaviour Q2).
-    ///   - time: when it happened, if that is not now.
-    ///   - dispatchers: the ids of the dispatchers that it is for; nil is for all that want it.
-    ///   - timeToLive: how long after its receipt it is worth delivering.
-    ///   - deadline: how long to wait; nil is for ever. The event may be stored later than that.
-    /// - Throws: ``ClientError``; `refused` with the reason `queue_full`, `storage`, `event_too_large` … when the event was
-    ///   not stored.
+    ///   - time: the time of the event; nil is the time of its receipt.
+    ///   - dispatchers: the ids of the event's dispatchers; nil is all that take it.
+    ///   - timeToLive: the time after its receipt in which it is delivered.
+    ///   - deadline: the longest wait; nil waits for ever. The event may be stored later.
+    /// - Throws: ``ClientError``; `refused` with the reason `queue_full`, `storage`, `event_too_large` … if the event
+    ///   was not stored.
     @discardableResult
     public func track(
         _ event: String, data: DataObject = [:], id: String? = nil, key: String? = nil, time: Timestamp? = nil,

@@ -36,29 +36,9 @@ extension Command {
         let persists = invocation.arguments.has(persist)
         let question = Question(method: "config.set", params: ["patch": .object(patch), "persist": .bool(persists)])
         let answer = try invocation.ask([question])[0]
-        try invocation.show(answer, else: outcome(waiting: waiting(invocation), persists: persists))
+        let until = persists ? "also after a restart" : "until the daemon restarts; --persist keeps it longer"
+        try invocation.show(answer, else: "It is in force, \(until).\n")
         return .success
-    }
-
-    /// Returns the warnings of the changed settings that wait for the next start. A user who may not read the status gets
-    /// none.
-    private static func waiting(_ invocation: Invocation) -> [String] {
-        let status = try? invocation.ask([Question(method: "status")])[0]
-        let warnings = status?.getArray(key: "warnings", of: String.self) ?? []
-        let paths = invocation.arguments.operands.map { $0.prefix { $0 != "=" } }
-        return warnings.compactMap(\.self).filter { warning in
-            warning.hasSuffix("takes effect at the next start") && paths.contains { warning.hasPrefix($0) }
-        }
-    }
-
-    /// Describes the outcome of a patch.
-    private static func outcome(waiting: [String], persists: Bool) -> String {
-        guard waiting.isEmpty else {
-            let loss = persists ? "" : "Without --persist the next start does not have it.\n"
-            return waiting.map { "\($0)\n" }.joined() + loss
-        }
-        let end = persists ? "also after a restart" : "until the daemon restarts; --persist keeps it longer"
-        return "It is in force, \(end).\n"
     }
 
     /// The command `headgate config reload`.

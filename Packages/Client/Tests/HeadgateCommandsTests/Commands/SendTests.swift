@@ -135,7 +135,7 @@ import Testing
             #expect(run.output == "5 events acknowledged\n")
             #expect(run.errors.split(separator: "\n").count == 1 && run.errors.contains("there is no room"))
             // Only the refused events were sent again.
-            #expect(await daemon.record.requests.count == 7)
+            #expect(await daemon.record.requests.count == 8)
             #expect(await Set(daemon.record.stored) == ["l1", "l2", "l3", "l4", "l5"])
         }
     }

@@ -346,13 +346,11 @@ struct DeliveryMachine {
     /// Gives the events of a lost worker to another one: the first time at once, then after a short wait, which limits
     /// the damage of a worker that crashes at every start. A lost worker is not a failure of the destination, so the
     /// number of consecutive failures is unchanged (Behaviour K3, decision 62).
-    ///
-    /// Nobody knows which event of a batch killed the worker. So only an event that was alone can die of a lost worker.
     private mutating func reassign(
         _ batch: Batch, _ cause: String, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
         queue.takeBack(batch.sequenceNumbers) { $0.lost(inBatchOf: batch.events.count) }
-        let orders = sendAgain(batch, charged: true, sparing: batch.events.count > 1, answer, moment)
+        let orders = sendAgain(batch, charged: true, answer, moment)
         guard queue.entries(of: batch.sequenceNumbers).contains(where: { $0.progress.losses > 1 }) else {
             return orders
         }
@@ -437,22 +435,18 @@ struct DeliveryMachine {
     }
 
     /// Sends events again, and dead-letters those that have reached the limit of attempts or of time (Behaviour D9).
-    /// - Parameter isSparing: true if the last allowed attempt is not charged, so that no event reaches the limit of
-    ///   attempts.
     private mutating func sendAgain(
-        _ batch: Batch, charged: Bool, sparing isSparing: Bool = false, _ answer: LastAnswer, _ moment: DeliveryMoment
+        _ batch: Batch, charged: Bool, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
         let heard = answerClock.time(at: moment.now)
         queue.takeBack(batch.sequenceNumbers) { progress in
             progress.firstFailure = progress.firstFailure ?? moment.wall
             guard charged else { return }
-            if !isSparing || progress.attempts + 1 < settings.maxAttempts { progress.attempts += 1 }
+            progress.attempts += 1
             progress.firstCharge = progress.firstCharge ?? heard
         }
         let failed = queue.entries(of: batch.sequenceNumbers)
-        let worn = failed.filter {
-            charged && !isSparing && $0.progress.exhaustion(settings, heard: heard) == .maxAttempts
-        }
+        let worn = failed.filter { charged && $0.progress.exhaustion(settings, heard: heard) == .maxAttempts }
         let old = failed.filter { charged && $0.progress.exhaustion(settings, heard: heard) == .maxRetryAge }
         let retried = failed.count - worn.count - old.count
         counters.count(.retried, retried)

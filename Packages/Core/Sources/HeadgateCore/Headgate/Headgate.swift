@@ -264,19 +264,20 @@ public final class Headgate {
         let isReturn = networkReturn.isReturn(to: state)
         guard flushesOnReturn else { return }
         // Some ConnectivityBarriers are notified of the change after the gate, in this turn.
-        scheduler.atEndOfTurn(.facts) { [weak self] in self?.flushBehindOpenConnectivity(isReturn) }
+        scheduler.atEndOfTurn(.facts) { [weak self] in self?.flushBehindOpenConnectivity(isReturn, state) }
     }
 
     /// Flushes the dispatchers whose ConnectivityBarriers are all open now: all of them after the return of the network,
     /// else those that a ConnectivityBarrier blocked after the last change of the network (Behaviour F5). So a connection
     /// of the wrong kind flushes nothing, and one of the right kind after it does.
-    private func flushBehindOpenConnectivity(_ isReturn: Bool) {
+    private func flushBehindOpenConnectivity(_ isReturn: Bool, _ state: NetworkState) {
         guard !isStopping else { return }
         let states = barrierSummaries.filter { $0.identity.kind == ConnectivityBarrier.id }.flatMap(\.states)
         let closed = Set(states.filter { $0.state != .open }.map(\.dispatcher))
         let open = Set(states.map(\.dispatcher)).subtracting(closed)
         flushAutomatically((isReturn ? open : open.intersection(withoutConnection)).sorted())
-        withoutConnection = closed
+        // An unknown network blocks for want of knowledge: its end is no return.
+        withoutConnection = state == .unknown ? [] : closed
     }
 
     /// Starts a flush without a timeout, which lasts until everything it covers is settled (Behaviour F5).

@@ -84,15 +84,6 @@ struct LostWorkerTests {
         #expect(bench.counters[.delivered] == 59)
     }
 
-    @Test("K3: one deadly event costs no other, however few attempts are allowed", arguments: 1...9)
-    func fewAttempts(allowed: Int) {
-        let bench = GateBench { $0.maxAttempts = allowed }
-        bench.track(30)
-        work(bench, poison: [8])
-        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [8])
-        #expect(bench.counters[.delivered] == 29)
-    }
-
     @Test("K3: batches of other workers that succeed meanwhile do not make the halves larger")
     func besideOthers() {
         let bench = GateBench {

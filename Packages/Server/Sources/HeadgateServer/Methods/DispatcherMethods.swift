@@ -63,8 +63,8 @@ enum DispatcherMethods {
         ]))
 
     private static let state: [Schema.Member] = [
-        .required("id", .name), .required("kind", .name), .required("way", .words(of: BarrierState.self)),
-        .required("blocked_by", .array(.name), "the ids of the barriers that close the way"),
+        .required("id", .name), .required("kind", .name), .required("state", .words(of: DispatcherState.self)),
+        .required("blocked_by", .array(.name), "the ids of the barriers that block the dispatcher"),
         .required("pending", .count, "events that wait"), .required("in_flight", .count),
     ]
 
