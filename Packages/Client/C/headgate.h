@@ -226,31 +226,31 @@ bool headgate_application_status(headgate *client, const char *status, long dead
 /* ---- Calls that are nothing but their params and their result ---- */
 
 /* written by Tools/protocol: declarations */
-/* Returns an empty answer, to check the connection. */
+/* Answers, and does nothing else. */
 bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error);
-/* Returns the OpenRPC document of the protocol. */
+/* The protocol as the daemon describes it: an OpenRPC document. */
 bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* Cancels a flush. Events that were not sent stay pending. */
+/* Ends a flush; what it did not send waits again. */
 bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error);
-/* Returns every flush in progress, also flushes of clients that have disconnected. */
+/* Every flush under way, also of clients that are gone. */
 bool headgate_flushes(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* Returns the status of the daemon, its store, dispatchers and barriers. */
+/* How things stand: what a person asks first. */
 bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* Ends a dispatcher's backoff: its next attempt begins now. */
 bool headgate_retry(headgate *client, const char *id, long deadline_ms, headgate_error *error);
-/* Returns the settings in force, or those of one layer, with secrets replaced by ***. */
+/* The settings in force, or those of one layer; secrets are blanked. */
 bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
                      headgate_error *error);
 /* Merges a patch into the programmatic layer; null removes. `patch` is JSON. */
 bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error);
 /* Reads the configuration file again. */
 bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* Returns all metrics, for monitoring systems. */
+/* All that is counted and measured, as monitoring systems read it. */
 bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* Returns the state or outcome of an event for each of its dispatchers. */
+/* What has become of the event of an id, for each dispatcher that it is for. */
 bool headgate_event_trace(headgate *client, const char *id, const char *id_namespace, long deadline_ms,
                           headgate_answer *answer, headgate_error *error);
-/* Returns every connected client, its counters, and why the daemon does not read from it, if so. */
+/* Every connected client: what it sent, and why it is not read where it is not. */
 bool headgate_clients(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* end of what Tools/protocol has written */
 

@@ -34,7 +34,10 @@ import Testing
             let end = try await client.answer(to: flush)["result"]
             #expect(
                 end.contains(["ended": "settled", "dispatchers": ["collect": ["sent": 0, "failed": 30, "left": 0]]]))
-            #expect(try await daemon.ask("status").contains(["counters": ["purged": 30, "evicted": 0], "store": ["events": 0]]))
+            #expect(
+                try await daemon.ask("status").contains([
+                    "counters": ["purged": 30, "evicted": 0], "store": ["events": 0],
+                ]))
             try await daemon.killNow()
             try await daemon.start()
             try await daemon.resume()

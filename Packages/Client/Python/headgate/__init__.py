@@ -1958,24 +1958,24 @@ class Client:
 
     # written by Tools/protocol: calls
     def ping(self, deadline: Optional[float] = None) -> None:
-        """Returns an empty answer, to check the connection."""
+        """Answers, and does nothing else."""
         self.call("ping", None, deadline)
 
     def discover(self, deadline: Optional[float] = None) -> JSONObject:
-        """Returns the OpenRPC document of the protocol."""
+        """The protocol as the daemon describes it: an OpenRPC document."""
         return self.call("rpc.discover", None, deadline)
 
     def cancel_flush(self, flush: str, deadline: Optional[float] = None) -> None:
-        """Cancels a flush. Events that were not sent stay pending. (`flush`: its id)"""
+        """Ends a flush; what it did not send waits again. (`flush`: its id)"""
         self.call("flush.cancel", {"flush": flush}, deadline)
 
     def flushes(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """Returns every flush in progress, also flushes of clients that have disconnected."""
+        """Every flush under way, also of clients that are gone."""
         found: List[Mapping[str, Any]] = _member(self.call("flush.list", None, deadline), "flushes", list)
         return found
 
     def status(self, deadline: Optional[float] = None) -> JSONObject:
-        """Returns the status of the daemon, its store, dispatchers and barriers."""
+        """How things stand: what a person asks first."""
         return self.call("status", None, deadline)
 
     def retry(self, id: str, deadline: Optional[float] = None) -> None:
@@ -1983,35 +1983,34 @@ class Client:
         self.call("dispatcher.retry", {"id": id}, deadline)
 
     def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
-        """Returns the settings in force, or those of one layer, with secrets replaced by ***. (`layer`: the layer to
-        return)"""
+        """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
         return self.call("config.get", _given(layer=layer), deadline)
 
     def set_config(self, patch: Mapping[str, Any], persist: bool = False, deadline: Optional[float] = None) -> None:
-        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: true: the
-        change survives a restart)"""
+        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: whether it
+        outlives a restart)"""
         self.call("config.set", _given(patch=patch, persist=persist or None), deadline)
 
     def reload_config(self, deadline: Optional[float] = None) -> List[str]:
-        """Reads the configuration file again. Gives the key paths of the changed settings."""
+        """Reads the configuration file again. Gives the places that differ."""
         found: List[str] = _member(self.call("config.reload", None, deadline), "changed", list)
         return found
 
     def metrics(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """Returns all metrics, for monitoring systems."""
+        """All that is counted and measured, as monitoring systems read it."""
         found: List[Mapping[str, Any]] = _member(self.call("metrics", None, deadline), "metrics", list)
         return found
 
     def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """Returns the state or outcome of an event for each of its dispatchers. Gives the oldest first. (`id`: the id
-        that was tracked; `namespace`: the namespace of the id; by default the caller's; `*` for any)"""
+        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first. (`id`: the
+        id that was tracked; `namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
         found: List[Mapping[str, Any]] = _member(self.call("event.trace", _given(id=id, namespace=namespace), deadline), "events", list)
         return found
 
     def clients(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """Returns every connected client, its counters, and why the daemon does not read from it, if so."""
+        """Every connected client: what it sent, and why it is not read where it is not."""
         found: List[Mapping[str, Any]] = _member(self.call("client.list", None, deadline), "clients", list)
         return found
     # end of what Tools/protocol has written

@@ -228,24 +228,24 @@ class Client:
 
     # written by Tools/protocol: async_calls
     async def ping(self, deadline: Optional[float] = None) -> None:
-        """Returns an empty answer, to check the connection."""
+        """Answers, and does nothing else."""
         await self.call("ping", None, deadline)
 
     async def discover(self, deadline: Optional[float] = None) -> JSONObject:
-        """Returns the OpenRPC document of the protocol."""
+        """The protocol as the daemon describes it: an OpenRPC document."""
         return await self.call("rpc.discover", None, deadline)
 
     async def cancel_flush(self, flush: str, deadline: Optional[float] = None) -> None:
-        """Cancels a flush. Events that were not sent stay pending. (`flush`: its id)"""
+        """Ends a flush; what it did not send waits again. (`flush`: its id)"""
         await self.call("flush.cancel", {"flush": flush}, deadline)
 
     async def flushes(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """Returns every flush in progress, also flushes of clients that have disconnected."""
+        """Every flush under way, also of clients that are gone."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("flush.list", None, deadline), "flushes", list)
         return found
 
     async def status(self, deadline: Optional[float] = None) -> JSONObject:
-        """Returns the status of the daemon, its store, dispatchers and barriers."""
+        """How things stand: what a person asks first."""
         return await self.call("status", None, deadline)
 
     async def retry(self, id: str, deadline: Optional[float] = None) -> None:
@@ -253,37 +253,36 @@ class Client:
         await self.call("dispatcher.retry", {"id": id}, deadline)
 
     async def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
-        """Returns the settings in force, or those of one layer, with secrets replaced by ***. (`layer`: the layer to
-        return)"""
+        """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
         return await self.call("config.get", headgate._given(layer=layer), deadline)
 
     async def set_config(
         self, patch: Mapping[str, Any], persist: bool = False, deadline: Optional[float] = None
     ) -> None:
-        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: true: the
-        change survives a restart)"""
+        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: whether it
+        outlives a restart)"""
         await self.call("config.set", headgate._given(patch=patch, persist=persist or None), deadline)
 
     async def reload_config(self, deadline: Optional[float] = None) -> List[str]:
-        """Reads the configuration file again. Gives the key paths of the changed settings."""
+        """Reads the configuration file again. Gives the places that differ."""
         found: List[str] = headgate._member(await self.call("config.reload", None, deadline), "changed", list)
         return found
 
     async def metrics(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """Returns all metrics, for monitoring systems."""
+        """All that is counted and measured, as monitoring systems read it."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("metrics", None, deadline), "metrics", list)
         return found
 
     async def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """Returns the state or outcome of an event for each of its dispatchers. Gives the oldest first. (`id`: the id
-        that was tracked; `namespace`: the namespace of the id; by default the caller's; `*` for any)"""
+        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first. (`id`: the
+        id that was tracked; `namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("event.trace", headgate._given(id=id, namespace=namespace), deadline), "events", list)
         return found
 
     async def clients(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """Returns every connected client, its counters, and why the daemon does not read from it, if so."""
+        """Every connected client: what it sent, and why it is not read where it is not."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("client.list", None, deadline), "clients", list)
         return found
     # end of what Tools/protocol has written

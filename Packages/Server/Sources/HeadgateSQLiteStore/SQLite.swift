@@ -215,7 +215,9 @@ private final class SQLiteStatement {
             let count = UInt64(buffer.count)
             try check(
                 isText
-                    ? sqlite3_bind_text64(handle, place, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), count, nil, UInt8(SQLITE_UTF8))
+                    ? sqlite3_bind_text64(
+                        handle, place, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), count, nil,
+                        UInt8(SQLITE_UTF8))
                     : sqlite3_bind_blob64(handle, place, start, count, nil))
             try run(rest, row: row)
         }

@@ -3,19 +3,19 @@ import HeadgateData
 /// Calls that have the params and the result of their method.
 extension HeadgateClient {
     // written by Tools/protocol: calls
-    /// Returns an empty answer, to check the connection.
+    /// Answers, and does nothing else.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func ping(deadline: Duration? = nil) async throws {
         _ = try await object("ping", [:], deadline)
     }
 
-    /// Returns the OpenRPC document of the protocol.
+    /// The protocol as the daemon describes it: an OpenRPC document.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func discover(deadline: Duration? = nil) async throws -> DataObject {
         try await object("rpc.discover", [:], deadline)
     }
 
-    /// Cancels a flush. Events that were not sent stay pending.
+    /// Ends a flush; what it did not send waits again.
     /// - Parameters:
     ///   - flush: its id.
     ///   - deadline: how long to wait; nil is for ever.
@@ -24,13 +24,13 @@ extension HeadgateClient {
         _ = try await object("flush.cancel", ["flush": .string(flush)], deadline)
     }
 
-    /// Returns every flush in progress, also flushes of clients that have disconnected.
+    /// Every flush under way, also of clients that are gone.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func flushes(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("flushes", of: "flush.list", [:], deadline)
     }
 
-    /// Returns the status of the daemon, its store, dispatchers and barriers.
+    /// How things stand: what a person asks first.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func status(deadline: Duration? = nil) async throws -> DataObject {
         try await object("status", [:], deadline)
@@ -45,9 +45,9 @@ extension HeadgateClient {
         _ = try await object("dispatcher.retry", ["id": .string(id)], deadline)
     }
 
-    /// Returns the settings in force, or those of one layer, with secrets replaced by ***.
+    /// The settings in force, or those of one layer; secrets are blanked.
     /// - Parameters:
-    ///   - layer: the layer to return.
+    ///   - layer: only what it says.
     ///   - deadline: how long to wait; nil is for ever.
     public func settings(_ layer: SettingsLayer? = nil, deadline: Duration? = nil) async throws -> DataObject {
         var params: DataObject = [:]
@@ -58,7 +58,7 @@ extension HeadgateClient {
     /// Merges a patch into the programmatic layer; null removes.
     /// - Parameters:
     ///   - patch: what is merged.
-    ///   - persist: true: the change survives a restart.
+    ///   - persist: whether it outlives a restart.
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `invalid_settings` or `storage` when the daemon refuses
     ///   it.
@@ -71,22 +71,22 @@ extension HeadgateClient {
     /// Reads the configuration file again.
     /// - Parameter deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `invalid_settings` when the daemon refuses it.
-    /// - Returns: the key paths of the changed settings.
+    /// - Returns: the places that differ.
     @discardableResult
     public func reloadSettings(deadline: Duration? = nil) async throws -> [String] {
         try await member("changed", of: "config.reload", [:], deadline)
     }
 
-    /// Returns all metrics, for monitoring systems.
+    /// All that is counted and measured, as monitoring systems read it.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func metrics(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("metrics", of: "metrics", [:], deadline)
     }
 
-    /// Returns the state or outcome of an event for each of its dispatchers.
+    /// What has become of the event of an id, for each dispatcher that it is for.
     /// - Parameters:
     ///   - id: the id that was tracked.
-    ///   - namespace: the namespace of the id; by default the caller's; `*` for any.
+    ///   - namespace: in which the id was given; the caller's when it is left out, any for `*`.
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `storage` or `limit` when the daemon
     ///   refuses it.
@@ -99,7 +99,7 @@ extension HeadgateClient {
         return try await member("events", of: "event.trace", params, deadline)
     }
 
-    /// Returns every connected client, its counters, and why the daemon does not read from it, if so.
+    /// Every connected client: what it sent, and why it is not read where it is not.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func clients(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("clients", of: "client.list", [:], deadline)

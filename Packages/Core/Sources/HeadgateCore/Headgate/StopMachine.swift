@@ -43,7 +43,7 @@ struct StopMachine {
 
     private init(at now: Instant, within timeout: Duration) {
         deadline = now + timeout
-        flushDeadline = deadline - min(timeout / 5, .seconds(1))
+        flushDeadline = now + (timeout - min(timeout / 5, .seconds(1)))
     }
 
     /// Begins a stop.

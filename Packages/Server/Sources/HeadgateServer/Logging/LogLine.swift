@@ -96,7 +96,10 @@ enum LogKind: String, CaseIterable, Sendable {
         case .linesDropped:
             (.warning, "{lines} lines of the log were dropped, because standard error was not read or not writable")
         case .queueGivenUp:
-            (.warning, "the queue of {dispatcher}, which is not configured any more, is dropped with {events}: {reason}")
+            (
+                .warning,
+                "the queue of {dispatcher}, which is not configured any more, is dropped with {events}: {reason}"
+            )
         case .remoteRefused: (.warning, "remote settings are refused: {faults}")
         case .settingsRead: (.notice, "settings read again; changed: {changed}")
         case .settingsRefused: (.error, "settings are refused, and stay as they were: {fault}")
@@ -109,7 +112,6 @@ enum LogKind: String, CaseIterable, Sendable {
         case .storeFailed: (.error, "the event store failed, and refused {events}: {cause}")
         case .storeLeft:
             (.error, "the event store did not answer in time and is left; what was acknowledged is on disk")
-        case .storeMoving: (.notice, "moving what is stored from {from} to {to}: {percent} %, {count} events")
         case .storeNoted: (.notice, "the store: {note}")
         case .storeRenewed:
             (

@@ -137,7 +137,8 @@ enum BoardMethods {
         case .failure(.gone): return .failure(ActivationFault(message: "its process is gone"))
         case .success(let view):
             guard view.kind == .object else {
-                return .failure(ActivationFault(message: "its process answered board.barrier with a result that is no object"))
+                return .failure(
+                    ActivationFault(message: "its process answered board.barrier with a result that is no object"))
             }
             guard let member = view.member("barrier"), member.kind != .null else { return .success(nil) }
             do throws(ParameterFault) {

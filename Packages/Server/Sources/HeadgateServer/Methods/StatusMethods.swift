@@ -54,14 +54,7 @@ enum StatusMethods {
 
     /// Returns the service's warnings, not more than a person reads.
     private static func warnings(_ service: Service) -> [String] {
-        let all =
-            service.warnings
-            + service.gate.orphans.map {
-                "dispatcher \($0.id) is configured no more: \($0.events) events are kept for it until \($0.until.text)"
-            }
-            + service.gate.remoteBarriers.idleScopes.map {
-                "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`"
-            }
+        let all = service.warnings
         guard all.count > Limits.mostWarnings else { return all }
         return all.prefix(Limits.mostWarnings) + ["and \(all.count - Limits.mostWarnings) more"]
     }

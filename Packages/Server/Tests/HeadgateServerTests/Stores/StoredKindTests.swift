@@ -41,7 +41,11 @@ struct StoredKindTests {
         {
             #expect(message.contains(word), "\(message)")
         }
-        #expect(try content() == before)
+        let after = try content()
+        // SQLite's own companion files and the lock come and go with whoever opens the store.
+        let companions = ["events.db-wal", "events.db-shm", "headgate.lock"]
+        let changed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
+        #expect(changed.subtracting(companions) == [])
         #expect(try StoredKind(directory: directory.path).makeRoom(for: old) == nil)
     }
 
@@ -70,7 +74,11 @@ struct StoredKindTests {
         #expect(lines[0].hasPrefix("\(directory.path): an event store of kind \(kind.rawValue), "))
         #expect(lines[1] == "events: 3, the last number given is 3")
         #expect(lines[2].hasPrefix("  collect: 1 wait, "))
-        #expect(try content() == before)
+        let after = try content()
+        // SQLite's own companion files and the lock come and go with whoever opens the store.
+        let companions = ["events.db-wal", "events.db-shm", "headgate.lock"]
+        let changed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
+        #expect(changed.subtracting(companions) == [])
     }
 
     /// Three events for one dispatcher.
