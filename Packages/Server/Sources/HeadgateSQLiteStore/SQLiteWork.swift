@@ -1,3 +1,5 @@
+// swift-format-ignore-file: OnlyOneTrailingClosureArgument
+
 import Glibc
 import HeadgateCore
 import HeadgateTransport

@@ -1,3 +1,5 @@
+// swift-format-ignore-file: OnlyOneTrailingClosureArgument
+
 import HeadgateCoreTesting
 import HeadgateSeeds
 import Testing

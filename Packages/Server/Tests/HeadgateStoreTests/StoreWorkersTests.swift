@@ -1,3 +1,5 @@
+// swift-format-ignore-file: ReplaceForEachWithForLoop
+
 import Foundation
 import HeadgateCore
 import HeadgateTransport

@@ -123,11 +123,14 @@ struct Calls {
         case "status": return try await client.status(deadline: deadline)
         case "dispatcher.retry": try await client.retry(given["id"] ?? "", deadline: deadline)
         case "config.get": return try await client.settings(given.word("layer"), deadline: deadline)
-        case "config.set": try await client.changeSettings(given["patch"] ?? [:], persist: given["persist"] ?? false, deadline: deadline)
+        case "config.set":
+            try await client.changeSettings(
+                given["patch"] ?? [:], persist: given["persist"] ?? false, deadline: deadline)
         case "config.reload": return ["changed": items(try await client.reloadSettings(deadline: deadline))]
         case "metrics": return ["metrics": items(try await client.metrics(deadline: deadline))]
         case "event.trace":
-            let result = try await client.eventTrace(given["id"] ?? "", namespace: given["namespace"], deadline: deadline)
+            let result = try await client.eventTrace(
+                given["id"] ?? "", namespace: given["namespace"], deadline: deadline)
             return ["events": items(result)]
         case "client.list": return ["clients": items(try await client.clients(deadline: deadline))]
         // end of what Tools/protocol has written

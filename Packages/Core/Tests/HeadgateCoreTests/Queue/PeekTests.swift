@@ -1,3 +1,5 @@
+// swift-format-ignore-file: OnlyOneTrailingClosureArgument
+
 import HeadgateCoreTesting
 import HeadgateData
 import Testing

@@ -120,9 +120,10 @@ public struct ServerConfiguration {
         }
     }
 
-    /// The log format in the configuration file, even if the file has other faults.
+    /// The log format in the configuration file, even if the file has other faults. A pipe has been read by then, and
+    /// reading it again would wait for another writer.
     var writtenLogFormat: LogFormat {
-        guard let path = options.configuration, let file = try? readFile(path) else { return .text }
+        guard let path = options.configuration, let file = try? readFileAgain(path) else { return .text }
         return file.get(key: "log_format", as: String.self).flatMap(LogFormat.init) ?? .text
     }
 

@@ -1,3 +1,5 @@
+// swift-format-ignore-file: OnlyOneTrailingClosureArgument
+
 import Foundation
 import HeadgateCore
 import HeadgateCoreTesting
