@@ -18,7 +18,7 @@ PAGES = {
     "overview": ("/", "Overview"), "barriers": ("/barriers", "Barriers"), "clients": ("/clients", "Clients"),
     "problems": ("/problems", "Problems"), "dispatcher": ("/dispatchers/web", "web"), "event": ("/event?id=e1", "Event"),
     "queue": ("/dispatchers/archive/queue", "What waits for archive"),
-    "letters": ("/dispatchers/web/dead-letters", "Dead letters of web"),
+    "letters": ("/dispatchers/web/dead-letters", "What web gave up"),
 }
 
 
@@ -235,14 +235,14 @@ def an_event_is_traced(scene, browser):
 
 def a_dispatcher_fails(scene, browser):
     """The dispatcher's page, the problems and the dead letters show the answer of a destination that refuses."""
-    scene.destination.status = 503
+    scene.destination.status = 500
     browser.open(scene.origin + "/dispatchers/web")
     scene.track("f1")
-    eventually("the failure", lambda: shows(browser, "#attempts", "HTTP 503"))
+    eventually("the failure", lambda: shows(browser, "#attempts", "HTTP 500"))
     eventually("why it waits", lambda: shows(browser, "#held", "BackoffBarrier:web"))
     eventually("the event given up", lambda: dispatcher(scene, "web")["dead"] >= 1)
     browser.open(scene.origin + "/problems")
-    eventually("the problem", lambda: shows(browser, "#problems", "web failed last: HTTP 503"))
+    eventually("the problem", lambda: shows(browser, "#problems", "web failed last: HTTP 500"))
     browser.open(scene.origin + "/dispatchers/web")
     assert shows(browser, "main", "busy: come again"), browser.text("main")
     assert not shows(browser, "main", "not-for-anybody"), "a secret is shown"
