@@ -18,7 +18,7 @@ PAGES = {
     "overview": ("/", "Overview"), "barriers": ("/barriers", "Barriers"), "clients": ("/clients", "Clients"),
     "problems": ("/problems", "Problems"), "dispatcher": ("/dispatchers/web", "web"), "event": ("/event?id=e1", "Event"),
     "queue": ("/dispatchers/archive/queue", "What waits for archive"),
-    "letters": ("/dispatchers/web/dead-letters", "What web gave up"),
+    "letters": ("/dispatchers/web/dead-letters", "Dead letters of web"),
 }
 
 
