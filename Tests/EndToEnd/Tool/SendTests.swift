@@ -69,10 +69,18 @@ import Testing
             let disk = try SmallDisk(at: scene.directory.path("small"))
             defer { disk.unmount() }
             let collector = try scene.collector()
-            let daemon = try await scene.daemon(sendingTo: collector, top: ["data_dir": .string(disk.path + "/data")])
+            let daemon = scene.idleDaemon()
+            daemon.dataPath = disk.path + "/data"
+            try daemon.configure(["dispatchers": ["collect": collector.dispatcher()]])
+            try await daemon.start()
             try await daemon.pause()
             try disk.fill()
-            let lines = (1...3_000).map { #"{"event":"line","id":"l\#($0)","data":{"n":"0123456789"}}"# }
+            // Scattered digits, which do not become smaller when the store compresses them.
+            let lines = (1...3_000).map { number in
+                let words = (1...12).map { UInt64(number * 12 + $0) &* 0x9E37_79B9_7F4A_7C15 }
+                let digits = words.map { String($0, radix: 36) }.joined()
+                return #"{"event":"line","id":"l\#(number)","data":{"n":"\#(digits)"}}"#
+            }
             let (socket, folder, input) = (daemon.socketPath, daemon.folder, lines.joined(separator: "\n"))
             async let run = CommandLineTool.run(["send", "--stdin", "--socket", socket], in: folder, input: input)
             try await eventually("a refusal") { try await daemon.ask("status")["counters"]["rejected"].int ?? 0 > 0 }

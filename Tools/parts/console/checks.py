@@ -242,7 +242,7 @@ def a_dispatcher_fails(scene, browser):
     eventually("why it waits", lambda: shows(browser, "#held", "BackoffBarrier:web"))
     eventually("the event given up", lambda: dispatcher(scene, "web")["dead"] >= 1)
     browser.open(scene.origin + "/problems")
-    eventually("the problem", lambda: shows(browser, "#problems", "web failed last: HTTP 500"))
+    eventually("the problem", lambda: shows(browser, "#problems", "HTTP 500"))
     browser.open(scene.origin + "/dispatchers/web")
     assert shows(browser, "main", "busy: come again"), browser.text("main")
     assert not shows(browser, "main", "not-for-anybody"), "a secret is shown"

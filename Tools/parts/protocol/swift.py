@@ -4,6 +4,9 @@ import textwrap
 
 from method import camel
 
+# The most characters of a line (.swift-format).
+LONGEST = 120
+
 TYPES = {"string": "String", "integer": "Int", "boolean": "Bool", "object": "DataObject", "any": "DataItem"}
 
 
@@ -87,7 +90,7 @@ def call(method):
 
 
 def comment(text, hanging=""):
-    return textwrap.wrap(text, 120 - 4, initial_indent="    /// ", subsequent_indent="    /// " + hanging)
+    return textwrap.wrap(text, LONGEST - 4, initial_indent="    /// ", subsequent_indent="    /// " + hanging)
 
 
 def described(method):
@@ -117,7 +120,7 @@ def calls(_, plain):
         given = ", ".join([*parts, "deadline: Duration? = nil"])
         end = ") async throws" + (f" -> {returned(method)}" if returned(method) else "") + " {"
         begin = f"    public func {method.called('swift')}("
-        if len(begin + given + end) <= 120:
+        if len(begin + given + end) <= LONGEST:
             yield begin + given + end
         else:
             yield begin
@@ -139,6 +142,16 @@ def asked(method, value_of, *more):
     return f"{method.called('swift')}({', '.join([*given, *more])})"
 
 
+def wrapped(line):
+    """Generates a line with a call, or two lines if it is too long."""
+    if len(line) <= LONGEST:
+        yield line
+    else:
+        head, arguments = line.split("(", 1)
+        yield f"{head}("
+        yield f"                {arguments}"
+
+
 def certified(_, plain):
     """Generates a case of a switch for each method."""
 
@@ -154,15 +167,20 @@ def certified(_, plain):
     for method in plain:
         said = f"try await client.{asked(method, given, 'deadline: deadline')}"
         if method.is_answered_empty:
-            yield f'        case "{method.name}": {said}'
-        elif method.only_result:
-            inside = "items($0)" if method.only_result.kind == "array" else "number($0)"
-            line = f'        case "{method.name}": return ["{method.only_result.name}": {inside.replace("$0", said)}]'
-            if len(line) <= 120:
+            line = f'        case "{method.name}": {said}'
+            if len(line) <= LONGEST:
                 yield line
             else:
                 yield f'        case "{method.name}":'
-                yield f"            let result = {said}"
+                yield from wrapped(f"            {said}")
+        elif method.only_result:
+            inside = "items($0)" if method.only_result.kind == "array" else "number($0)"
+            line = f'        case "{method.name}": return ["{method.only_result.name}": {inside.replace("$0", said)}]'
+            if len(line) <= LONGEST:
+                yield line
+            else:
+                yield f'        case "{method.name}":'
+                yield from wrapped(f"            let result = {said}")
                 yield f'            return ["{method.only_result.name}": {inside.replace("$0", "result")}]'
         else:
             yield f'        case "{method.name}": return {said}'

@@ -57,6 +57,9 @@ public struct ClientOptions: Sendable {
     /// when a barrier, a board, a subscription, a watch or a status is refused on a later connection. The default
     /// writes the text to standard error; nil writes nothing.
     public var onWarning: (@Sendable (String) -> Void)? = { ClientOptions.warn($0) }
+    /// Called in place of ``onWarning`` for a refusal on a later connection; nil for no difference. For the command line
+    /// tool, which reports outages itself.
+    package var onRefusal: (@Sendable (String) -> Void)?
     /// Called with the id of each event of ``HeadgateClient/trackSoon(_:)`` that is not stored. It must not block.
     public var onDropped: (@Sendable (_ id: String, _ error: any Error) -> Void)?
     /// Encodes types of the program as the data of events, and decodes data.

@@ -256,8 +256,8 @@ public final class ClientConnection {
         case .warn(let error): options.onWarning?("\(error); events wait in this process until the daemon is there")
         case .warnOfRefusal(let number, let error):
             let name = standing[number]?.name ?? "a call"
-            options.onWarning?(
-                "\(name) was refused on the new connection, and is asked for again: \(error.message)")
+            (options.onRefusal ?? options.onWarning)?(
+                "\(name) was refused on the new connection, and is requested again: \(error.message)")
         case .refuseWaiting(let error): for entry in roomLine.takeAll() { entry.refuse(error) }
         }
     }

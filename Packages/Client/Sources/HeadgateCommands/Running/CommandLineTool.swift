@@ -108,8 +108,9 @@ struct Invocation {
         var options = ClientOptions()
         options.connectTimeout = .zero
         options.reconnectTimeout = patience
-        // Commands print their own messages.
+        // Commands print their own messages, except for what is refused after a reconnection.
         options.onWarning = nil
+        options.onRefusal = { [terminal] in terminal.complain($0) }
         let identity = ClientIdentity(name: "headgate", version: Version.current)
         return ClientConnection(to: socketPath, as: identity, options: options, on: loop)
     }

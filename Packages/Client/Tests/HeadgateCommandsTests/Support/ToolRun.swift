@@ -13,9 +13,10 @@ struct ToolRun: Sendable {
     /// Runs the tool on a thread of its own, because the tool waits for answers.
     /// - Parameters:
     ///   - input: the standard input, or nil for none.
-    ///   - hasReaders: true if the output has a reader.
+    ///   - readers: returns true if the output has a reader.
     static func run(
-        _ arguments: [String], on daemon: ScriptedDaemon, input: String? = nil, hasReaders: Bool = true
+        _ arguments: [String], on daemon: ScriptedDaemon, input: String? = nil,
+        readers: @escaping @Sendable () -> Bool = { true }
     ) async throws -> ToolRun {
         let pipe = Pipe()
         let writer = pipe.fileHandleForWriting
@@ -27,17 +28,17 @@ struct ToolRun: Sendable {
         }
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                continuation.resume(returning: run(arguments + ["--socket", daemon.path], pipe, hasReaders))
+                continuation.resume(returning: run(arguments + ["--socket", daemon.path], pipe, readers))
             }
         }
     }
 
-    private static func run(_ arguments: [String], _ pipe: Pipe, _ hasReaders: Bool) -> ToolRun {
+    private static func run(_ arguments: [String], _ pipe: Pipe, _ readers: @escaping @Sendable () -> Bool) -> ToolRun {
         let written = Mutex((output: "", errors: ""))
         let terminal = Terminal(
             input: pipe.fileHandleForReading.fileDescriptor, showsProgress: false, style: Style(isColoured: false),
             output: { text in written.withLock { $0.output += text } },
-            errors: { text in written.withLock { $0.errors += text } }, readers: { hasReaders })
+            errors: { text in written.withLock { $0.errors += text } }, readers: readers)
         let code = CommandLineTool.run(arguments, on: terminal)
         let (output, errors) = written.withLock { $0 }
         return ToolRun(exitCode: code, output: output, errors: errors)
