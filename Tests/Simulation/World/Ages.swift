@@ -96,8 +96,21 @@ final class Ages {
         let wall = scheduler.wall.milliseconds
         let newest = pair.reference?.wall ?? SimulatedScheduler.builtAt
         if wall <= max(newest, SimulatedScheduler.builtAt).milliseconds { record.count(.clockUnset) }
-        guard let reference = pair.reference, wall > newest.milliseconds else { return pair.stamp }
-        return max(pair.stamp, reference.stamp + wall - reference.wall.milliseconds)
+        guard wall >= SimulatedScheduler.builtAt.milliseconds, let reference = pair.reference else { return pair.stamp }
+        if Ages.isFar(wall, from: reference) { record.count(.clockAhead) }
+        guard let base = [reference, pair.doubt ?? reference].first(where: { follows(wall, $0) }) else {
+            return pair.stamp
+        }
+        return max(pair.stamp, base.stamp + wall - base.wall.milliseconds)
+    }
+
+    private func follows(_ wall: Int64, _ reference: WallReference) -> Bool {
+        wall > reference.wall.milliseconds && !Ages.isFar(wall, from: reference)
+    }
+
+    /// True if a wall time is so far ahead of an earlier one that one boot alone is not believed.
+    private static func isFar(_ wall: Int64, from reference: WallReference) -> Bool {
+        wall - reference.wall.milliseconds > 400 * 86_400_000
     }
 
     /// Checks a stored pair: the scale must have had that value at that moment.
@@ -109,7 +122,10 @@ final class Ages {
         let wall = reference.wall.milliseconds
         record.expect(
             reference.wall >= SimulatedScheduler.builtAt, "a wall time was kept that counts as not set: \(wall)")
-        guard isKept, scheduler.wall.milliseconds > wall else { return }
+        if isKept, Ages.isFar(scheduler.wall.milliseconds, from: reference) {
+            record.expect(pair.doubt != nil, "the clock is far ahead, and an orderly stop did not keep it as a doubt")
+        }
+        guard isKept, follows(scheduler.wall.milliseconds, reference) else { return }
         let jumped = (wall - reference.stamp) - (scheduler.wall.milliseconds - now)
         record.expect(jumped == 0, "the clock jumped by \(jumped), and an orderly stop did not keep it")
     }

@@ -15,7 +15,7 @@ enum Situation: String, CaseIterable {
     case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut, barrierChosen,
         activatedWithinRun
     case barrierRefused, barrierTimedOut, barrierLost
-    case slept, expired, waitedOut, scaleBent, clockUpset, clockUnset
+    case slept, expired, waitedOut, scaleBent, clockUpset, clockUnset, clockAhead
     case streamInParts, streamLate, streamCut
     case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused

@@ -12,6 +12,9 @@ final class SimulatedScheduler: Scheduler {
     /// The build time of the simulated program (Behaviour P7).
     static let builtAt = Timestamp(milliseconds: 1_790_000_000_000)
 
+    /// The error of a clock that is far ahead, in milliseconds: ten years.
+    static let yearsAhead: Int64 = 3_650 * 24 * 3_600_000
+
     var now: Instant { clock.now }
     var wall: Timestamp { clock.wall }
     var sinceBoot: Int64 { clock.sinceBoot }
@@ -63,8 +66,10 @@ final class SimulatedScheduler: Scheduler {
         let hour: Int64 = 3_600_000
         let wall = wall.milliseconds
         jump(
-            by: record.pick([5_000, SimulatedScheduler.builtAt.milliseconds - 24 * hour, wall - hour, wall + 8 * hour])
-                - wall)
+            by: record.pick([
+                5_000, SimulatedScheduler.builtAt.milliseconds - 24 * hour, wall - hour, wall + 8 * hour,
+                wall + SimulatedScheduler.yearsAhead,
+            ]) - wall)
         return self.wall
     }
 

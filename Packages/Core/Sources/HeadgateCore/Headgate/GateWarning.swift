@@ -4,6 +4,8 @@ import HeadgateData
 public enum GateWarning: Sendable, Equatable {
     /// The wall clock is earlier than the program's build, or than the newest stored wall time (Behaviour P7).
     case wallClockNotSet(wall: Timestamp, before: Timestamp)
+    /// The wall clock is further ahead of the newest stored wall time than one boot is believed (Behaviour P7).
+    case wallClockFarAhead(wall: Timestamp, of: Timestamp)
     /// Four fifths of the room for dead letters are in use (Behaviour D10).
     case deadLettersNearFull(Tally, LetterBounds, DeadLettersFull)
 }
@@ -13,7 +15,10 @@ extension GateWarning: CustomStringConvertible {
         switch self {
         case .wallClockNotSet(let wall, let before):
             "the wall clock says \(wall.text), which is before \(before.text): it counts as not set, and time without power "
-                + "does not count as age; set the clock"
+                + "does not count as age. Set the clock, unless it is right and was ahead before"
+        case .wallClockFarAhead(let wall, let newest):
+            "the wall clock says \(wall.text), which is very long after \(newest.text): it counts as not set until another "
+                + "boot agrees, and time without power does not count as age. Set the clock if it is wrong"
         case .deadLettersNearFull(let letters, let bounds, let full):
             "\(letters.events) dead letters with \(letters.bytes) bytes are kept, of \(bounds.count) and \(bounds.bytes) that may be; "
                 + (full == .hold
@@ -30,7 +35,11 @@ extension Headgate {
     /// The warnings that apply now.
     public var warnings: [GateWarning] {
         var warnings: [GateWarning] = []
-        if let before = events.wallIsBefore { warnings.append(.wallClockNotSet(wall: scheduler.wall, before: before)) }
+        switch events.wallFault {
+        case .before(let time): warnings.append(.wallClockNotSet(wall: scheduler.wall, before: time))
+        case .farAfter(let time): warnings.append(.wallClockFarAhead(wall: scheduler.wall, of: time))
+        case nil: break
+        }
         if letters.bounds.used(by: letters.used) >= LetterShelf.muchUsed {
             warnings.append(.deadLettersNearFull(letters.used, letters.bounds, events.limits.deadLettersFull))
         }

@@ -12,9 +12,8 @@ import HeadgateData
 public final class EventQueue {
     let scheduler: any Scheduler
     @exclusivity(unchecked) private(set) var ages: AgeScale
-    /// The latest wall time that counted as set, in this run or an earlier one (Behaviour P7).
-    @exclusivity(unchecked) private var wallReference: WallReference?
-    private let builtAt: Timestamp
+    /// Decides whether the wall clock counts as set (Behaviour P7).
+    @exclusivity(unchecked) private var trust: WallTrust
     @exclusivity(unchecked) private(set) var limits: StoreLimits
     /// The maximum age of events by ``limits``, in milliseconds.
     @exclusivity(unchecked) private(set) var maxAge: Int64
@@ -66,14 +65,13 @@ public final class EventQueue {
         bounds: GroupBounds = GroupBounds(), trace: EventTrace? = nil, builtAt: Timestamp = .unknownBuild
     ) {
         self.scheduler = scheduler
-        self.builtAt = builtAt
         self.bounds = bounds
         self.trace = trace
         self.store = store
         (self.limits, maxAge) = (limits, limits.maxAge.wholeMilliseconds)
         let pair = state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }
         ages = AgeScale(scheduler.clocks, kept: pair, newest: state.newestStamp, builtAt: builtAt)
-        wallReference = pair?.reference
+        trust = WallTrust(kept: pair, boot: scheduler.boot, builtAt: builtAt)
         dedupe = DedupeWindow(capacity: limits.dedupeIDs, length: limits.dedupeWindow.wholeMilliseconds)
         dedupeKey = state.kept[DedupeKey.name].flatMap { DedupeKey(kept: $0) } ?? DedupeKey()
         if state.kept[DedupeKey.name] != dedupeKey.kept { groundwork.kept[DedupeKey.name] = dedupeKey.kept }
@@ -129,19 +127,12 @@ public final class EventQueue {
         let clocks = scheduler.clocks
         ages.look(now: clocks.now, sinceBoot: clocks.sinceBoot)
         let stamp = ages.stamp(clocks.now)
-        if WallReference.isSet(clocks.wall, after: wallReference, builtAt: builtAt) {
-            wallReference = WallReference(wall: clocks.wall, stamp: stamp)
-        }
-        return ClockPair(stamp: stamp, clocks, reference: wallReference)
+        trust.note(clocks.wall, stamp: stamp)
+        return ClockPair(stamp: stamp, clocks, reference: trust.reference, doubt: trust.doubt)
     }
 
-    /// The time before which the wall clock counts as not set. Nil if the clock counts as set: it is later than that
-    /// time, or at most a minute earlier (Behaviour P7).
-    var wallIsBefore: Timestamp? {
-        let least = max(builtAt.milliseconds, (wallReference?.wall.milliseconds ?? .min))
-        let (wall, tolerance) = (scheduler.wall.milliseconds, Int64(60_000))
-        return wall < least && least - wall > tolerance ? Timestamp(milliseconds: least) : nil
-    }
+    /// The reason why the wall clock counts as not set, or nil if it counts as set (Behaviour P7).
+    var wallFault: WallTrust.Fault? { trust.fault(of: scheduler.wall) }
 
     /// Returns the time of receipt of this turn's events. The clocks are read once per turn.
     private func receipt() -> Receipt {

@@ -5,7 +5,7 @@ import HeadgateData
 ///
 /// The scale continues across a restart. Within one boot of the machine it advances by the time since the boot. Across
 /// boots it advances by the wall time since the newest stored wall time, and never goes back. A wall clock that counts
-/// as not set adds nothing (``WallReference``). Without a stored time the scale begins at the wall time.
+/// as not set adds nothing (``WallTrust``). Without a stored time the scale begins at the wall time.
 public struct AgeScale: Sendable {
     /// The stamp at the origin of the monotonic clock.
     private var origin: Int64
@@ -78,29 +78,6 @@ public struct ClockReading: Sendable, Equatable {
     }
 }
 
-/// The newest wall time that counted as set, with the stamp of the age scale at that moment (Behaviour P7).
-///
-/// A wall time counts as set if it is later than the newest stored one, and not earlier than the build of the program.
-/// A board without a battery starts in 1970, or at some other time that means nothing.
-public struct WallReference: Sendable, Equatable {
-    public var wall: Timestamp
-    public var stamp: Int64
-
-    public init(wall: Timestamp, stamp: Int64) {
-        (self.wall, self.stamp) = (wall, stamp)
-    }
-
-    /// Returns true if a wall time counts as set.
-    /// - Parameter reference: the newest wall time that was stored; nil if none was.
-    static func isSet(_ wall: Timestamp, after reference: WallReference?, builtAt: Timestamp) -> Bool {
-        wall.milliseconds >= builtAt.milliseconds
-            && reference.map { wall.milliseconds > $0.wall.milliseconds } ?? true
-    }
-
-    /// The difference between the wall clock and the age scale, in milliseconds.
-    fileprivate var distance: Int64 { wall.milliseconds - stamp }
-}
-
 /// The clocks at a stamp of the age scale. The store keeps one pair, so that the scale continues across a restart
 /// (Behaviour P7).
 public struct ClockPair: Sendable, Equatable {
@@ -111,12 +88,14 @@ public struct ClockPair: Sendable, Equatable {
     public var boot: String
     /// The newest wall time that counted as set; nil if no wall time ever did.
     public var reference: WallReference?
+    /// The newest wall time that was too far ahead to count as set; nil if a later one counted as set.
+    public var doubt: WallReference?
 
     /// The name under which the store keeps the pair.
     static let name = "clock"
 
-    public init(stamp: Int64, _ clocks: ClockReading, reference: WallReference?) {
-        (self.stamp, self.reference) = (stamp, reference)
+    public init(stamp: Int64, _ clocks: ClockReading, reference: WallReference?, doubt: WallReference? = nil) {
+        (self.stamp, self.reference, self.doubt) = (stamp, reference, doubt)
         (sinceBoot, boot) = (clocks.sinceBoot, clocks.boot)
     }
 
@@ -125,44 +104,54 @@ public struct ClockPair: Sendable, Equatable {
         if !boot.isEmpty, boot == clocks.boot, clocks.sinceBoot >= sinceBoot {
             return stamp + clocks.sinceBoot - sinceBoot
         }
-        guard let reference, WallReference.isSet(clocks.wall, after: reference, builtAt: builtAt) else { return stamp }
-        return max(stamp, clocks.wall.milliseconds - reference.distance)
+        let trust = WallTrust(kept: self, boot: clocks.boot, builtAt: builtAt)
+        guard let base = trust.base(of: clocks.wall) else { return stamp }
+        return max(stamp, clocks.wall.milliseconds - base.distance)
     }
 
-    /// Returns true if the wall clock was set between two pairs, or began to count as set.
+    /// Returns true if the wall clock was set between two pairs, or began or ceased to count as set.
     func isApart(from other: ClockPair) -> Bool {
-        guard let reference, let former = other.reference else { return (reference == nil) != (other.reference == nil) }
-        return abs(reference.distance - former.distance) >= ClockPair.leastJump
+        WallReference.areApart(reference, other.reference) || WallReference.areApart(doubt, other.doubt)
     }
-
-    private static let leastJump: Int64 = 1_000
 
     // MARK: Stored form
 
     private static let form: UInt8 = 2
 
     /// The saved bytes: the version of the form (1 byte), the stamp and the time since the boot (8 bytes each,
-    /// little-endian), a byte 1 with the reference's wall time and stamp or a byte 0 without, and the id of the boot.
+    /// little-endian), a byte that says what follows (1 for the reference, 2 for the doubt, 3 for both), the wall time and
+    /// stamp of each, and the id of the boot.
     var kept: [UInt8] {
-        let reference = reference.map {
-            [1] + LittleEndian.bytes($0.wall.milliseconds) + LittleEndian.bytes($0.stamp)
-        }
-        return [ClockPair.form] + LittleEndian.bytes(stamp) + LittleEndian.bytes(sinceBoot) + (reference ?? [0])
-            + boot.utf8
+        let parts = (reference == nil ? 0 : ClockPair.hasReference) | (doubt == nil ? 0 : ClockPair.hasDoubt)
+        return [ClockPair.form] + LittleEndian.bytes(stamp) + LittleEndian.bytes(sinceBoot) + [parts]
+            + [reference, doubt].compactMap { $0 }.flatMap {
+                LittleEndian.bytes($0.wall.milliseconds) + LittleEndian.bytes($0.stamp)
+            } + boot.utf8
     }
+
+    private static let hasReference: UInt8 = 1
+    private static let hasDoubt: UInt8 = 2
+    /// The offset of the first reference.
+    private static let head = 18
 
     /// Reads a saved pair; nil if the bytes are malformed or of an unknown version.
     init?(kept bytes: [UInt8]) {
-        guard bytes.count >= 18, bytes[0] == ClockPair.form, bytes[17] <= 1 else { return nil }
-        let hasReference = bytes[17] == 1
-        guard !hasReference || bytes.count >= 34 else { return nil }
+        guard bytes.count >= ClockPair.head, bytes[0] == ClockPair.form, bytes[17] <= 3 else { return nil }
+        let parts = [ClockPair.hasReference, ClockPair.hasDoubt].map { bytes[17] & $0 != 0 }
+        let end = ClockPair.head + 16 * parts.count { $0 }
+        guard bytes.count >= end else { return nil }
+        let places = [1, 9] + stride(from: ClockPair.head, to: end, by: 8)
         let numbers = bytes.withUnsafeBytes { bytes in
-            ([1, 9] + (hasReference ? [18, 26] : [])).map { LittleEndian.load(bytes, at: $0, as: Int64.self) }
+            places.map { LittleEndian.load(bytes, at: $0, as: Int64.self) }
         }
         guard numbers.allSatisfy(AgeScale.possible.contains) else { return nil }
         (stamp, sinceBoot) = (numbers[0], numbers[1])
-        reference = hasReference ? WallReference(wall: Timestamp(milliseconds: numbers[2]), stamp: numbers[3]) : nil
-        boot = String(decoding: bytes[(hasReference ? 34 : 18)...], as: UTF8.self)
+        var references = stride(from: 2, to: numbers.count, by: 2).map {
+            WallReference(wall: Timestamp(milliseconds: numbers[$0]), stamp: numbers[$0 + 1])
+        }[...]
+        reference = parts[0] ? references.popFirst() : nil
+        doubt = parts[1] ? references.popFirst() : nil
+        boot = String(decoding: bytes[end...], as: UTF8.self)
     }
 }
 

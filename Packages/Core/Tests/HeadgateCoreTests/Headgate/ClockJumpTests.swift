@@ -212,6 +212,53 @@ struct ClockJumpTests {
         #expect(bench.counters[.expired] == 0 && bench.summary().oldest == .seconds(180))
     }
 
+    @Test(
+        "P7: one boot with a clock years ahead ages nothing, and leaves no trace once the clock is right again",
+        arguments: [2, 10, 270])
+    func yearsAhead(years: Int64) throws {
+        let bench = board(startingAt: ClockJumpTests.now)
+        for number in 1...5 { bench.track(1, EventDraft(id: "\(number)")) }
+        try boot(bench, at: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + years * ClockJumpTests.year))
+        bench.track(1)
+        bench.advance(by: .seconds(60))
+        #expect(bench.counters[.expired] == 0 && bench.summary().oldest == .seconds(60))
+        #expect(bench.gate.warnings.first?.description.contains("very long after") == true)
+        try boot(bench, at: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + 600_000))
+        #expect(bench.counters[.expired] == 0 && bench.gate.stored.events == 6)
+        #expect(bench.summary().oldest == .seconds(600) && bench.gate.warnings.isEmpty)
+        #expect(bench.track(EventDraft(id: "1")) == .duplicate(1))
+    }
+
+    @Test("P7: a clock years ahead counts as set when a second boot agrees, and ages count from the first one on")
+    func reallyYearsLater() throws {
+        let bench = board(startingAt: ClockJumpTests.now)
+        bench.track(1)
+        let later = ClockJumpTests.now.milliseconds + 3 * ClockJumpTests.year
+        try boot(bench, at: Timestamp(milliseconds: later))
+        bench.advance(by: .seconds(60))
+        // A restart within one boot is no second opinion.
+        try bench.restart()
+        #expect(bench.gate.warnings.count == 1 && bench.summary().oldest == .seconds(60))
+        try boot(bench, at: Timestamp(milliseconds: later + 160_000))
+        #expect(bench.gate.warnings.isEmpty && bench.summary().oldest == .seconds(160))
+        try boot(bench, at: Timestamp(milliseconds: later + 260_000))
+        #expect(bench.gate.warnings.isEmpty && bench.summary().oldest == .seconds(260))
+    }
+
+    @Test("P7: a first boot with a clock years after the build leaves no trace once the clock is right")
+    func firstBootYearsAhead() throws {
+        let bench = board(
+            startingAt: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + 10 * ClockJumpTests.year))
+        bench.track(1)
+        bench.advance(by: .seconds(60))
+        #expect(bench.gate.warnings.count == 1)
+        try boot(bench, at: ClockJumpTests.now)
+        bench.advance(by: .seconds(60))
+        #expect(bench.gate.warnings.isEmpty && bench.summary().oldest == .seconds(120))
+        try boot(bench, at: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + 100_000))
+        #expect(bench.gate.warnings.isEmpty && bench.summary().oldest == .seconds(160))
+    }
+
     @Test("P7: time asleep counts as age, but not for later events")
     func asleep() {
         let bench = GateBench()

@@ -81,9 +81,17 @@ struct GoldenBytesTests {
         let bare = ClockPair(stamp: 3, clocks, reference: nil)
         #expect(bare.kept == times + [0] + Array("ab".utf8))
         #expect(ClockPair(kept: bare.kept) == bare)
+        let doubt = WallReference(wall: Timestamp(milliseconds: 6), stamp: 5)
+        let doubted = ClockPair(stamp: 3, clocks, reference: nil, doubt: doubt)
+        let ofDoubt: [UInt8] = [6, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]
+        #expect(doubted.kept == times + [2] + ofDoubt + Array("ab".utf8))
+        #expect(ClockPair(kept: doubted.kept) == doubted)
+        let both = ClockPair(stamp: 3, clocks, reference: pair.reference, doubt: doubt)
+        #expect(both.kept == times + [3] + bytes[18..<34] + ofDoubt + Array("ab".utf8))
+        #expect(ClockPair(kept: both.kept) == both)
         let others: [[UInt8]] = [
             [], [1] + bytes.dropFirst(), Array(bytes.prefix(33)), Array(bytes.prefix(17)), times + [2],
-            [2] + [UInt8](repeating: 0x7F, count: 16) + [0],
+            [2] + [UInt8](repeating: 0x7F, count: 16) + [0], times + [4] + ofDoubt, times + [3] + ofDoubt,
         ]
         for wrong in others {
             #expect(ClockPair(kept: wrong) == nil)

@@ -28,6 +28,13 @@ private final class ClockRun {
     private var newestWall: Int64
     /// The difference between wall time and stamp when the newest wall time was seen.
     private var distance: Int64
+    /// The newest wall time that was too far ahead to count as set, with its difference to the stamp.
+    private var doubt: Doubt?
+    /// The doubt of an earlier boot.
+    private var former: Doubt?
+
+    private typealias Doubt = (wall: Int64, distance: Int64)
+    private static let day: Int64 = 86_400_000
 
     init(seed: UInt64) {
         self.seed = seed
@@ -47,7 +54,9 @@ private final class ClockRun {
             // The pair of wall time and stamp is stored every minute that the machine is awake.
             pass(60_000) { bench.advance(by: $0) }
         case 5, 6: jump()
-        case 7: try bench.restart()
+        case 7:
+            try bench.restart()
+            former = nil
         case 8: try reboot()
         default: track()
         }
@@ -58,7 +67,16 @@ private final class ClockRun {
     private func note() {
         let wall = bench.scheduler.wall.milliseconds
         guard wall > newestWall else { return }
-        (newestWall, distance) = (wall, wall - stamp)
+        if believes(wall, after: newestWall) || former.map({ believes(wall, after: $0.wall) }) == true {
+            (newestWall, distance, doubt) = (wall, wall - stamp, nil)
+        } else {
+            doubt = (wall, wall - stamp)
+        }
+    }
+
+    /// Returns true if a machine may have been without power from one wall time to the other, by one boot alone.
+    private func believes(_ wall: Int64, after other: Int64) -> Bool {
+        (1...400 * ClockRun.day).contains(wall - other)
     }
 
     private func pass(_ milliseconds: Int64, _ move: (Duration) -> Void) {
@@ -86,14 +104,27 @@ private final class ClockRun {
         // The clock may be behind after the reboot, so that it counts as not set.
         if random.oneIn(3) {
             bench.scheduler.wall.milliseconds = before - Int64.random(in: 60_000...1 << 40, using: &random)
+        } else if random.oneIn(4) {
+            bench.scheduler.wall.milliseconds = before + Int64.random(in: 800...8_000, using: &random) * ClockRun.day
         }
         let wall = bench.scheduler.wall.milliseconds
         try bench.restart()
+        former = doubt
         let present = bench.gate.events.presentStamp()
+        guard wall <= newestWall || believes(wall, after: newestWall) else { return farAhead(wall, present) }
         // A clock that counts as set continues from the newest time. Otherwise the last minute may be lost.
         let isSet = wall > newestWall && wall - distance >= stamp
         let least = max(newest, isSet ? wall - distance : stamp - 61_000)
         let most = wall > newestWall - 61_000 ? max(stamp, wall - distance) : stamp
+        #expect((least...max(least, most)).contains(present), "seed \(seed): \(present) is not in \(least)...\(most)")
+        stamp = present
+    }
+
+    /// Checks the scale after a boot whose clock is far ahead: time has passed only since a doubt of an earlier boot.
+    private func farAhead(_ wall: Int64, _ present: Int64) {
+        let passed = former.flatMap { believes(wall, after: $0.wall) ? wall - $0.distance : nil }
+        let least = max(newest, (passed ?? stamp) - 61_000)
+        let most = max(stamp, passed ?? stamp)
         #expect((least...max(least, most)).contains(present), "seed \(seed): \(present) is not in \(least)...\(most)")
         stamp = present
     }
