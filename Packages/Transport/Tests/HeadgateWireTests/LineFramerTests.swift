@@ -86,6 +86,38 @@ struct LineFramerTests {
         #expect(read(pieces, limit: 300) { atATime[$0] } == lines, "seed \(seed)")
     }
 
+    @Test("A line can be read before it is taken, however the stream is cut", arguments: streams)
+    func peeked(stream: String, lines: [String]) {
+        let bytes = Array(stream.utf8)
+        for size in 1...max(bytes.count, 1) {
+            var framer = LineFramer(maxLineBytes: Self.limit)
+            var (peeked, taken): ([String], [String]) = ([], [])
+            let pieces = stride(from: 0, to: bytes.count, by: size).map {
+                Array(bytes[$0..<min($0 + size, bytes.count)])
+            }
+            for place in 0...pieces.count {
+                if place == pieces.count { framer.finish() }
+                (place < pieces.count ? pieces[place] : []).withUnsafeBytes { chunk in
+                    framer.lend(chunk)
+                    var isOver = false
+                    while !isOver {
+                        let ahead = framer.peek().map { String(decoding: $0, as: UTF8.self) }
+                        #expect(framer.peek().map { String(decoding: $0, as: UTF8.self) } == ahead)
+                        switch framer.next() {
+                        case .text(let line)?: taken.append(String(decoding: line, as: UTF8.self))
+                        case .tooLong?: taken.append("!")
+                        case nil: isOver = true
+                        }
+                        if let ahead, !isOver { peeked.append(ahead.utf8.count > Self.limit ? "!" : ahead) }
+                    }
+                    framer.keepRest()
+                }
+            }
+            #expect(taken == lines, "pieces of \(size)")
+            #expect(peeked == taken.filter { $0 != "!" } || taken.contains("!"), "pieces of \(size)")
+        }
+    }
+
     @Test("X2: an idle connection releases the memory of a long line")
     func longLineIsForgotten() {
         var framer = LineFramer(maxLineBytes: 1 << 20)

@@ -145,9 +145,21 @@ final class Session {
 
     private func takeLines() -> SessionMachine.Order {
         unreadSince = nil
-        while connection.isOpen, machine.mayTakeLine(surroundings), let line = framer.next() { handle(line) }
+        while connection.isOpen, let line = nextLine() { handle(line) }
         framer.keepRest()
         return machine.linesTaken(hasMore: framer.waitingBytes > 0, surroundings)
+    }
+
+    /// Returns the next line if the machine allows it now. While the commit group is full, a line that stores an event
+    /// stays the next one.
+    private func nextLine() -> LineFramer.Line? {
+        if machine.mayTakeLine(surroundings) { return framer.next() }
+        guard machine.mayTakeCall(surroundings) else { return nil }
+        if let bytes = framer.peek(), bytes.count <= framer.maxLineBytes, decoder.decode(bytes).storesEvents {
+            machine.holdLine()
+            return nil
+        }
+        return framer.next()
     }
 
     /// Arranges that the machine is called when the awaited event comes.

@@ -7,7 +7,8 @@ struct SessionMachine {
     /// An order to the session.
     enum Order: Equatable {
         case nothing
-        /// Read lines as long as ``mayTakeLine(_:)`` allows, then call ``linesTaken(hasMore:_:)``.
+        /// Read lines as long as ``mayTakeLine(_:)`` allows, and lines that store no event as long as
+        /// ``mayTakeCall(_:)`` allows. Then call ``linesTaken(hasMore:_:)``.
         case takeLines
         /// Stop reading from the connection until this event has come.
         case pause(until: Awaited)
@@ -86,6 +87,8 @@ struct SessionMachine {
     private var limits: Limits
     /// The number of requests that the client has not answered.
     private(set) var asked = 0
+    /// A Boolean value that says whether the next line waits for room in the commit group.
+    private var isLineHeld = false
     /// A Boolean value that says whether the session closes when its open calls are done.
     private var isEnding = false
     private var isClosing = false
@@ -154,17 +157,33 @@ struct SessionMachine {
         return !share.isUsedUp && !now.isGroupFull && hasRoom
     }
 
+    /// Returns true if the session may take its next line now only if the line stores no event. So an operator can look
+    /// and make room while the commit group is full (Behaviour X2). It is asked when ``mayTakeLine(_:)`` returns false.
+    ///
+    /// A session that waits for an answer of its own gets no such turn, because its acknowledgements wait for the group.
+    mutating func mayTakeCall(_ now: Surroundings) -> Bool {
+        account.outputBytes = now.outputBytes
+        guard case .taking = reading else { return false }
+        return now.isGroupFull && account.isSettled && !share.isUsedUp && hasRoom
+    }
+
+    /// The next line may not be taken yet, because it stores an event.
+    mutating func holdLine() {
+        isLineHeld = true
+    }
+
     /// The session has stopped taking lines: no complete line is left, or no line may be taken.
     /// - Parameter hasMore: true if bytes are left.
     mutating func linesTaken(hasMore: Bool, _ now: Surroundings) -> Order {
         guard case .taking(let isPaused) = reading else { return .nothing }
+        defer { isLineHeld = false }
         account.outputBytes = now.outputBytes
         if peer.hasReachedEnd, !hasMore {
             reading = .over
             return .letProviderGo
         }
         if !hasRoom { return stop(until: .room, isPaused) }
-        if now.isGroupFull { return stop(until: .group, isPaused) }
+        if now.isGroupFull, isLineHeld || !account.isSettled { return stop(until: .group, isPaused) }
         if share.isUsedUp { return stop(until: .turn, isPaused) }
         reading = .open
         return isPaused ? .resumeReading : closeIfDone()

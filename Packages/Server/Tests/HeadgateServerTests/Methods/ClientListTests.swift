@@ -121,16 +121,25 @@ struct ClientListTests {
             let client = try RawClient(connectingTo: stage.socket)
             let data = String(repeating: "x", count: 50_000)
             let event = #"{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"x","data":{"x":"\#(data)"}}}"#
-            // While the store takes no more, no session is read: only the service itself can be asked.
             while try await !stage.look({ $0.sessions.all.contains { $0.stop?.reason == .storing } }) {
                 client.fill(with: event + "\n")
             }
+            // An operator can look and act meanwhile. An event of the same session waits for the store.
+            let operating = try await stage.client()
+            let entries = try await operating.call("client.list")["clients"].elements
+            #expect(entries[1]["stopped"]["reason"] == "storing")
+            try await operating.call("config.set", ["patch": ["store": ["max_events": 2_000_000]]])
+            try await operating.call("queue.peek", ["dispatcher": "archive"])
+            let late = await operating.request("track", ["event": "late"])
+            _ = await operating.request("ping")
+            try await stage.until { $0.sessions.all.count { $0.stop?.reason == .storing } == 2 }
             try await stage.look { service in
                 let store = try #require(service.gate.events.store as? FaultyStore)
                 store.holdsAppends = false
             }
             try await stage.until { $0.sessions.all.allSatisfy { $0.stop == nil } }
             #expect(try await stopped(other) == .null)
+            #expect(try await operating.message(to: late)["result"]["seq"] != .null)
         }
     }
 

@@ -26,6 +26,11 @@ struct SessionStopTests {
         return machine
     }
 
+    private func mayCall(_ machine: SessionMachine, _ now: SessionMachine.Surroundings) -> Bool {
+        var machine = machine
+        return machine.mayTakeCall(now)
+    }
+
     @Test("X2: the reason is the part of the account that is full")
     func reasons() {
         var unanswered = taking(Self.limits(unanswered: 2), 2, bytes: 10)
@@ -71,6 +76,8 @@ struct SessionStopTests {
     func storing() {
         var machine = taking(Self.limits(unanswered: 2))
         let full = Self.output(0, isGroupFull: true)
+        #expect(mayCall(machine, full))
+        machine.holdLine()
         #expect(machine.linesTaken(hasMore: true, full) == .pause(until: .group))
         #expect(machine.stop(full) == .storing)
         #expect(machine.groupHasRoom() == .takeLines)
@@ -78,6 +85,24 @@ struct SessionStopTests {
         machine.took(2, bytes: 10)
         #expect(machine.linesTaken(hasMore: true, Self.output(0)) == .stayPaused(until: .room))
         #expect(machine.stop(Self.output(0)) == .unanswered)
+    }
+
+    @Test("X2: while the store is full, a session without an open call is still read for calls that store nothing")
+    func callsWhileFull() {
+        let full = Self.output(0, isGroupFull: true)
+        var machine = taking()
+        #expect(mayCall(machine, full))
+        machine.took(1, bytes: 10)
+        #expect(!mayCall(machine, full), "its call is not answered yet")
+        #expect(machine.settled(1, bytes: 10, full) == .nothing)
+        #expect(mayCall(machine, full) && !mayCall(machine, Self.output(0)))
+        // The beginning of a line is no reason to pause.
+        #expect(machine.linesTaken(hasMore: true, full) == .nothing)
+        #expect(machine.reading == .open)
+        #expect(machine.bytesCame() == .takeLines)
+        machine.share.spend(TurnShare.whole)
+        #expect(!mayCall(machine, full))
+        #expect(machine.linesTaken(hasMore: true, full) == .pause(until: .turn))
     }
 
     @Test("X2: a session that is read, or is again in the next turn, gives no reason, however full its account is")

@@ -63,6 +63,34 @@ public struct LineFramer: ~Copyable {
         return takeUnended()
     }
 
+    /// Returns the bytes of the next line, which stays the next one. Returns nil if there is no complete line. The
+    /// bytes are valid until the framer is used again.
+    public mutating func peek() -> UnsafeRawBufferPointer? {
+        while let (line, count) = completeLine() {
+            if !skips, !line.isBlank { return line }
+            skips = false
+            if kept.count > 0 { _ = kept.take(count) } else { lent = UnsafeRawBufferPointer(rebasing: lent[count...]) }
+            searched = 0
+        }
+        guard isAtEnd, !skips, waitingBytes > 0 else { return nil }
+        keepRest()
+        return kept.bytes.withoutCarriageReturn
+    }
+
+    /// Returns the first complete line without its end, and the number of its bytes with the end. A line that began in
+    /// an earlier chunk is first combined in the kept bytes.
+    private mutating func completeLine() -> (line: UnsafeRawBufferPointer, count: Int)? {
+        if kept.count > 0, kept.bytes.lineFeed(from: searched) == nil {
+            searched = kept.count
+            guard let lineFeed = lent.lineFeed(from: 0) else { return nil }
+            kept.append(UnsafeRawBufferPointer(rebasing: lent[...lineFeed]))
+            lent = UnsafeRawBufferPointer(rebasing: lent[(lineFeed + 1)...])
+        }
+        let source = kept.count > 0 ? kept.bytes : lent
+        guard let lineFeed = source.lineFeed(from: kept.count > 0 ? searched : 0) else { return nil }
+        return (UnsafeRawBufferPointer(rebasing: source[..<lineFeed]).withoutCarriageReturn, lineFeed + 1)
+    }
+
     /// Copies the bytes that `next` has not returned, so that the chunk's memory can be reused.
     public mutating func keepRest() {
         kept.append(lent)

@@ -47,6 +47,8 @@ struct SessionHistory {
         var cost: Int
         var messages: [Message]
         var isBatch: Bool
+        /// True if the line stores an event.
+        var stores: Bool
     }
 
     private struct Message {
@@ -127,7 +129,9 @@ struct SessionHistory {
             return Message(id: isRequest ? lastID : nil, waits: oneIn(2), answerBytes: number(1...120))
         }
         unread.append(
-            Line(bytes: number(1...120), cost: oneIn(10) ? number(1...2_000) : 1, messages: messages, isBatch: isBatch))
+            Line(
+                bytes: number(1...120), cost: oneIn(10) ? number(1...2_000) : 1, messages: messages, isBatch: isBatch,
+                stores: oneIn(2)))
         sent += 1
     }
 
@@ -315,7 +319,15 @@ struct SessionHistory {
             guard mayTake == isLineAllowed else {
                 throw Violation(description: "a line \(mayTake ? "was" : "was not") to be taken: \(machine)")
             }
-            guard mayTake, !framed.isEmpty else { break }
+            let mayCall = !mayTake && machine.mayTakeCall(surroundings)
+            guard mayCall == isCallAllowed else {
+                throw Violation(description: "a call \(mayCall ? "was" : "was not") to be taken: \(machine)")
+            }
+            guard mayTake || mayCall, let line = framed.first else { break }
+            if mayCall, line.stores {
+                machine.holdLine()
+                break
+            }
             try take(framed.removeFirst())
         }
         isTaking = false
@@ -394,6 +406,8 @@ struct SessionHistory {
 
     private var isLineAllowed: Bool { hasRoom && !isGroupFull && machine.share.left > 0 }
 
+    private var isCallAllowed: Bool { hasRoom && isGroupFull && machine.share.left > 0 && outstanding.isEmpty }
+
     private func check() throws(Violation) {
         let kept = kept
         let account = machine.account
@@ -436,8 +450,13 @@ struct SessionHistory {
     /// that all output is gone.
     private func checkProgress() throws(Violation) {
         let awaitsDrain = machine.reading == .paused(until: .room) && outputBytes > 0
-        guard isOpen, hasRoom, !isGroupFull, !awaitsDrain else { return }
+        guard isOpen, hasRoom, !isGroupFull || isCallWaiting, !awaitsDrain else { return }
         guard framed.isEmpty, unread.isEmpty else { throw Violation(description: "stuck with room: \(machine)") }
+    }
+
+    /// True if the next line needs no room in the commit group, and no call of the session is open.
+    private var isCallWaiting: Bool {
+        outstanding.isEmpty && machine.reading == .open && (framed + unread).first?.stores == false
     }
 
     // MARK: The end
