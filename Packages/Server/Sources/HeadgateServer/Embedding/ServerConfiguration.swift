@@ -164,7 +164,8 @@ public struct ServerConfiguration {
         }
         var loaded = LoadedSettings(
             layers: outcome.layers, reading: outcome.reading, settings: settings, places: places,
-            persisted: persisted ?? [:], leftOut: outcome.leftOut, refusedRemote: outcome.refusedRemote)
+            persisted: persisted ?? [:], leftOut: outcome.leftOut, refusedRemote: outcome.refusedRemote,
+            remoteFaults: outcome.remoteFaults)
         loaded.startWarnings = outcome.warnings + found.warnings
         if persisted == nil {
             loaded.startWarnings.append(
@@ -207,6 +208,8 @@ struct LoadedSettings {
     var leftOut: [LeftOutSettings] = []
     /// The remote settings, if they contradict the other layers. Nil otherwise.
     var refusedRemote: DataObject?
+    /// The faults of the refused remote settings.
+    var remoteFaults: [SettingsFault] = []
     /// Warnings of the start, apart from those of the settings in force.
     var startWarnings: [SettingsFault] = []
 

@@ -18,6 +18,15 @@ enum MetricTable {
             .flag($0.isConnected)
         },
         .one(.gauge, "headgate_warnings", "Warnings that the command status shows") { .whole($0.warnings) },
+        Metric(
+            .gauge, "headgate_settings_last_load_successful",
+            "1 if the last load of the layer succeeded and nothing of it is left out", labels: ["layer"]
+        ) { reading, writer in
+            for (layer, isWhole) in reading.layers { writer.sample(["layer": layer.rawValue], .flag(isWhole)) }
+        },
+        .one(.gauge, "headgate_settings_waiting", "Changed settings that take effect at the next start") {
+            .whole($0.settingsWaiting)
+        },
         .one(
             .gauge, "headgate_metrics_timestamp_seconds",
             "The time at which the daemon told these metrics, in seconds since 1970", unit: .seconds

@@ -17,6 +17,10 @@ struct MetricsReading {
     let syncing: Histogram
     let clients: Int
     let warnings: Int
+    /// For each layer of the settings that is in use, whether its last load succeeded.
+    let layers: [(layer: SettingsLayer, isWhole: Bool)]
+    /// The number of changed settings that take effect at the next start.
+    let settingsWaiting: Int
     let droppedLogLines: Int
     let isReady: Bool
     let isConnected: Bool
@@ -57,6 +61,10 @@ struct MetricsReading {
         syncing = store.syncing
         clients = service.sessions.count
         warnings = service.warnings.count
+        let control = service.control
+        layers = SettingsLayer.allCases.filter { $0 != .remote || control.inForce.remote != nil }
+            .map { ($0, control.isWhole($0)) }
+        settingsWaiting = control.waitingForStart.count
         droppedLogLines = service.log.output.dropped
         isReady = service.isReady
         isConnected = gate.network.value.kind != nil

@@ -10,7 +10,7 @@ final class RemoteSettings {
     private let copy: RemoteSettingsCopy
     private let scheduler: any Scheduler
     private let http: HTTPClient
-    private let onSettings: (Result<DataObject, SettingsFault>) -> Bool
+    private let onFound: (Found) -> Bool
     private var alarm: (any Disposable)?
     private var transfer: HTTPTransfer?
     /// The `ETag` of the last answer.
@@ -20,17 +20,29 @@ final class RemoteSettings {
     private static let longest = 4 << 20
     private static let tagName = "ETag"
 
+    /// The result of a fetch.
+    enum Found {
+        /// The server sent settings.
+        case settings(DataObject)
+        /// The server sent something else than settings.
+        case unreadable(SettingsFault)
+        /// The server has no newer settings.
+        case unchanged
+        /// The server did not answer, or answered with an error.
+        case nothing(cause: String)
+    }
+
     /// Makes a source that has not fetched anything. Returns nil without an event loop, which HTTP needs.
-    /// - Parameter onSettings: called with each fetched settings, or with the fault of an answer that cannot be read.
-    ///   It returns false if the settings are refused, which are then not kept.
+    /// - Parameter onFound: called with the result of each fetch, and first with the copy in the data directory. It
+    ///   returns false if the settings are refused, which are then not kept.
     init?(
         _ source: RemoteSource, in surroundings: SenderSurroundings,
-        onSettings: @escaping (Result<DataObject, SettingsFault>) -> Bool
+        onFound: @escaping (Found) -> Bool
     ) {
         guard let http = surroundings.http else { return nil }
         self.http = http
         self.source = source
-        self.onSettings = onSettings
+        self.onFound = onFound
         scheduler = surroundings.scheduler
         copy = RemoteSettingsCopy(directory: surroundings.dataDirectory)
     }
@@ -44,7 +56,7 @@ final class RemoteSettings {
     func start() {
         if let kept = copy.read(url: source.url) {
             tag = kept.tag
-            _ = onSettings(.success(kept.settings))
+            _ = onFound(.settings(kept.settings))
         }
         fetch()
     }
@@ -61,13 +73,25 @@ final class RemoteSettings {
     private func take(_ outcome: HTTPOutcome) {
         transfer = nil
         alarm = scheduler.schedule(at: scheduler.now + source.refresh) { [weak self] in self?.fetch() }
-        guard case .answered(let answer) = outcome, answer.isSuccess, answer.fault == nil else { return }
+        switch outcome {
+        case .answered(let answer) where answer.isSuccess && answer.fault == nil: read(answer)
+        case .answered(let answer) where answer.status == RemoteSettings.notModified && tag != nil:
+            _ = onFound(.unchanged)
+        case .answered(let answer): _ = onFound(.nothing(cause: answer.fault ?? "HTTP \(answer.status)"))
+        case .refusedByProxy(let answer): _ = onFound(.nothing(cause: "the proxy answers HTTP \(answer.status)"))
+        case .failed(let cause, _), .unmade(let cause): _ = onFound(.nothing(cause: cause))
+        }
+    }
+
+    private static let notModified = 304
+
+    private func read(_ answer: HTTPAnswer) {
         tag = answer.headers[RemoteSettings.tagName]
         do throws(SettingsFault) {
             let settings = try SettingsText.parse(answer.body)
-            if onSettings(.success(settings)) { copy.write(settings, tag: tag, url: source.url) }
+            if onFound(.settings(settings)) { copy.write(settings, tag: tag, url: source.url) }
         } catch {
-            _ = onSettings(.failure(error))
+            _ = onFound(.unreadable(error))
         }
     }
 }

@@ -21,6 +21,8 @@ final class SettingsControl {
     /// Settings that contradict the others now. Each change tries them again.
     private var waiting: WaitingSettings
     private var remote: RemoteSettings?
+    /// The loads that failed since the last one that succeeded.
+    private(set) var failedLoads = FailedLoads()
     /// The warnings of this start.
     private let startWarnings: [String]
     /// The warnings of the settings in force.
@@ -41,21 +43,37 @@ final class SettingsControl {
         persisted = loaded.persisted
         waiting = WaitingSettings(leftOut: loaded.leftOut, remote: loaded.refusedRemote)
         findings = loaded.reading.warnings.map(\.description)
-        let leftOut = loaded.leftOut.map(\.warning)
-        startWarnings = loaded.startWarnings.filter { !leftOut.contains($0) }.map(\.description)
+        // These warnings end when the settings apply, so they are not warnings of the start.
+        let passing = loaded.leftOut.map(\.warning) + [StartSettings.warning(leavingOutCopy: loaded.remoteFaults)]
+        startWarnings = loaded.startWarnings.filter { !passing.contains($0) }.map(\.description)
+        if loaded.refusedRemote != nil {
+            failedLoads.refused(.remote, loaded.remoteFaults, at: installer.surroundings.scheduler.wall)
+        }
     }
 
     /// The warnings about settings, for `status`.
     var warnings: [String] {
-        startWarnings + waiting.leftOut.map(\.warning.description) + findings
-            + StartOnlySetting.changed(from: atStart, to: inForce).map {
-                "\($0.rawValue): takes effect at the next start"
-            }
+        startWarnings + failedLoads.warnings + waiting.leftOut.map(\.warning.description) + findings
+            + waitingForStart.map { "\($0.rawValue): takes effect at the next start" }
+    }
+
+    /// The settings that the next start will change (Behaviour S2).
+    var waitingForStart: [StartOnlySetting] {
+        StartOnlySetting.changed(from: atStart, to: inForce)
+    }
+
+    /// Returns true if no part of a layer is left out, and its last load succeeded (Behaviour S1).
+    func isWhole(_ layer: SettingsLayer) -> Bool {
+        switch layer {
+        case .file: !failedLoads.contains(.file)
+        case .remote: !failedLoads.contains(.fetch) && !failedLoads.contains(.remote)
+        case .programmatic: waiting.leftOut.isEmpty
+        }
     }
 
     /// The merged layers. Settings that only a start can change have the values of the start (Behaviour S2).
     var effective: DataObject {
-        StartOnlySetting.changed(from: atStart, to: inForce).reduce(layers.effective) {
+        waitingForStart.reduce(layers.effective) {
             $0.patched(with: $1.patch(of: atStart))
         }
     }
@@ -91,6 +109,15 @@ final class SettingsControl {
 
     /// Reads the configuration file again (Behaviour S3).
     func reload() -> Outcome {
+        let outcome = readFile()
+        switch outcome {
+        case .changed: failedLoads.succeeded(.file)
+        case .refused(let faults): failedLoads.refused(.file, faults, at: wall)
+        }
+        return outcome
+    }
+
+    private func readFile() -> Outcome {
         let configuration = installer.configuration
         do throws(SettingsFault) {
             let object = try configuration.options.configuration.map(configuration.readFileAgain)
@@ -100,20 +127,22 @@ final class SettingsControl {
         }
     }
 
+    private var wall: Timestamp { installer.surroundings.scheduler.wall }
+
     /// Merges a patch into the programmatic layer, in which null removes a value.
     /// - Parameters:
     ///   - persists: true to keep the patch across a restart.
     ///   - then: called with the result, after the patch is on the disk if it persists.
     func set(_ patch: DataObject, persists: Bool, then: @escaping (Result<Void, ConfigSetFault>) -> Void) {
         let faults = persists ? PersistedSettings.faults(of: patch) : []
-        switch faults.isEmpty ? set(patch) : .refused(faults) {
+        switch faults.isEmpty ? set(patch, persists: persists) : .refused(faults) {
         case .refused(let faults): then(.failure(.refused(faults)))
         case .changed where !persists: then(.success(()))
         case .changed: then(persist(patch))
         }
     }
 
-    private func set(_ patch: DataObject) -> Outcome {
+    private func set(_ patch: DataObject, persists: Bool) -> Outcome {
         var whole = JSONWriter()
         whole.object(layers[.programmatic].patched(with: patch))
         guard whole.bytes.count <= Limits.mostProgrammaticBytes else {
@@ -122,16 +151,22 @@ final class SettingsControl {
         }
         let before = waiting
         waiting.remove(patch)
-        let outcome = change { $0.patch(patch) }
+        let outcome = change(lasting: persists) { $0.patch(patch) }
         if case .refused = outcome { waiting = before }
         return outcome
     }
 
-    private func change(_ change: (inout SettingsLayers) -> Void) -> Outcome {
+    /// Applies a change of the layers, or refuses it as a whole.
+    /// - Parameter isLasting: false if a restart takes the change back. Such a change cannot reach settings that only a
+    ///   start can change.
+    private func change(lasting isLasting: Bool = true, _ change: (inout SettingsLayers) -> Void) -> Outcome {
         var changed = layers
         change(&changed)
         let candidate = waiting.fullest(changed, check)
         guard let settings = candidate.reading.settings else { return .refused(candidate.reading.faults) }
+        if !isLasting, case let lost = StartOnlySetting.changed(from: inForce, to: settings), !lost.isEmpty {
+            return .refused(lost.map(\.faultWithoutPersist))
+        }
         let before = layers
         do throws(StartFault) {
             layers = candidate.layers
@@ -140,6 +175,7 @@ final class SettingsControl {
             layers = before
             return .refused([SettingsFault(path: error.path, message: error.message)])
         }
+        if waiting.remote != nil, candidate.waiting.remote == nil { failedLoads.succeeded(.remote) }
         waiting = candidate.waiting
         return .changed(SettingsChange.paths(from: before.effective, to: layers.effective))
     }
@@ -172,30 +208,47 @@ final class SettingsControl {
 
     /// Starts, restarts or ends the fetching of the remote layer, by the settings in force.
     private func followRemote() {
+        failedLoads.succeeded(.fetch)
+        if inForce.remote == nil { failedLoads.succeeded(.remote) }
         remote = inForce.remote.flatMap { source in
             RemoteSettings(source, in: installer.surroundings) { [weak self] in self?.takeRemote($0) ?? false }
         }
         remote?.start()
     }
 
-    /// Applies fetched settings.
-    /// - Returns: false if the settings are refused.
-    private func takeRemote(_ found: Result<DataObject, SettingsFault>) -> Bool {
+    /// Applies the result of a fetch.
+    /// - Returns: false if settings are refused.
+    private func takeRemote(_ found: RemoteSettings.Found) -> Bool {
+        if case .nothing(let cause) = found {
+            failedLoads.failed(.fetch, cause, at: wall)
+            return false
+        }
+        failedLoads.succeeded(.fetch)
         switch found {
-        case .success(let settings) where settings == layers[.remote]: return true
-        // These settings were refused and logged before. The next change of another layer tries them again.
-        case .success(let settings) where settings == waiting.remote: return false
-        case .success(let settings):
+        case .settings(let settings): return takeRemote(settings)
+        case .unreadable(let fault):
             waiting.remote = nil
-            guard case .refused(let faults) = change({ $0[.remote] = settings }) else { return true }
-            waiting.remote = settings
-            logRefusal(faults)
-        case .failure(let fault): logRefusal([fault])
+            refuseRemote([fault])
+        case .unchanged, .nothing: break
         }
         return false
     }
 
-    private func logRefusal(_ faults: [SettingsFault]) {
+    private func takeRemote(_ settings: DataObject) -> Bool {
+        // Settings that were refused and logged before: the next change of another layer tries them again.
+        if settings == waiting.remote { return false }
+        waiting.remote = nil
+        if settings != layers[.remote], case .refused(let faults) = change({ $0[.remote] = settings }) {
+            waiting.remote = settings
+            refuseRemote(faults)
+            return false
+        }
+        failedLoads.succeeded(.remote)
+        return true
+    }
+
+    private func refuseRemote(_ faults: [SettingsFault]) {
+        failedLoads.refused(.remote, faults, at: wall)
         let list = faults.map(\.description).joined(separator: "; ")
         installer.log.tell(.remoteRefused, ["faults": .string(list)])
     }

@@ -12,6 +12,14 @@ enum StartOnlySetting: String, CaseIterable {
         allCases.filter { $0.value(in: old) != $0.value(in: new) }
     }
 
+    /// The fault of a `config.set` without `persist` that names this setting. A restart would take the value back before
+    /// it takes effect.
+    var faultWithoutPersist: SettingsFault {
+        let cure = PersistedSettings.refused.contains(rawValue) ? "" : "set it with persist, or "
+        return SettingsFault(
+            path: rawValue, message: "takes effect only at a start: \(cure)set it in the configuration file")
+    }
+
     /// Returns a patch that sets this setting to its value in `settings`. If the value is missing there,
     /// the patch has null, which removes it.
     func patch(of settings: Settings) -> DataObject {

@@ -20,6 +20,8 @@ struct StartSettings {
         var leftOut: [LeftOutSettings] = []
         /// The remote settings if they were refused, or nil.
         var refusedRemote: DataObject?
+        /// The faults of the refused remote settings.
+        var remoteFaults: [SettingsFault] = []
         /// The warnings about all settings left out.
         var warnings: [SettingsFault] = []
     }
@@ -32,10 +34,15 @@ struct StartSettings {
         var outcome = trimmed(remote: [:])
         guard outcome.reading.settings != nil else { return outcome }
         outcome.refusedRemote = remote
-        let faults = whole.reading.faults.map(\.description).joined(separator: "; ")
-        outcome.warnings.append(
-            SettingsFault(path: "", message: "the copy of the remote settings is left out: \(faults)"))
+        outcome.remoteFaults = whole.reading.faults
+        outcome.warnings.append(StartSettings.warning(leavingOutCopy: whole.reading.faults))
         return outcome
+    }
+
+    /// Returns the warning for the log about a copy of the remote settings that was left out.
+    static func warning(leavingOutCopy faults: [SettingsFault]) -> SettingsFault {
+        let list = faults.map(\.description).joined(separator: "; ")
+        return SettingsFault(path: "", message: "the copy of the remote settings is left out: \(list)")
     }
 
     /// Leaves out parts of the persisted settings until the rest is valid or empty.

@@ -121,7 +121,7 @@ struct SettingsChangeTests {
     func startOnly() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
-            try await client.call("config.set", ["patch": ["durability": "full"]])
+            try await client.call("config.set", ["patch": ["durability": "full"], "persist": true])
             let warnings = try await client.call("status")["warnings"]
             #expect(warnings.elements.contains("durability: takes effect at the next start"))
         }
@@ -134,7 +134,7 @@ struct SettingsChangeTests {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
             let different: DataObject = ["durability": "normal", "store": ["kind": "sqlite"]]
-            try await client.call("config.set", ["patch": .object(different)])
+            try await client.call("config.set", ["patch": .object(different), "persist": true])
             // Another change does not remove the warning.
             try await client.call("config.set", ["patch": ["shutdown_timeout_ms": 1]])
             try await client.call("config.reload")
@@ -148,9 +148,31 @@ struct SettingsChangeTests {
             let metrics = try await client.call("metrics")["metrics"].elements
             let info = metrics.first { $0["name"] == "headgate_store_info" }
             #expect(info?["samples"].elements.first?["labels"]["durability"] == "memory")
+            let number = metrics.first { $0["name"] == "headgate_settings_waiting" }
+            #expect(number?["samples"].elements.first?["value"] == 2)
             // With the values of the start again, no setting waits for the next start.
-            try await client.call("config.set", ["patch": ["durability": "memory", "store": ["kind": "log"]]])
+            let former: DataObject = ["durability": "memory", "store": ["kind": "log"]]
+            try await client.call("config.set", ["patch": .object(former), "persist": true])
             #expect(try await client.call("status")["warnings"] == [])
+        }
+    }
+
+    @Test(
+        "S2: without persist config.set refuses settings that take effect at a start, because the start takes them back",
+        arguments: [
+            ["durability": "full"], ["store": ["kind": "sqlite"]], ["socket": "/run/other.sock"],
+            ["data_dir": "/var/lib/other"],
+        ] as [DataObject])
+    func refusedWithoutPersist(patch: DataObject) async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let both = patch.patched(with: ["shutdown_timeout_ms": 1])
+            let refusal = try await client.refusal("config.set", ["patch": .object(both)])
+            #expect(refusal.reason == "invalid_settings" && refusal.message.contains("takes effect only at a start"))
+            #expect(try await client.call("config.get", ["layer": "programmatic"]) == [:])
+            #expect(try await client.call("status")["warnings"] == [])
+            // A value that is in force changes nothing, so it may be named.
+            try await client.call("config.set", ["patch": ["durability": "memory"]])
         }
     }
 
