@@ -44,6 +44,15 @@ class Connection:
         """Returns true if there is unread input."""
         return bool(self.input or select.select([self.stream], [], [], 0)[0])
 
+    def speaks_before(self, stream):
+        """Waits for a message or for input of a stream. Returns true if it was a message."""
+        if self.input:
+            return True
+        ready = select.select([self.stream, stream], [], [], PATIENCE)[0]
+        if not ready:
+            raise Broken(f"nothing came in {PATIENCE} s")
+        return self.stream in ready
+
     def request(self, method):
         """Returns the next message, which must be this request."""
         message = self.read()

@@ -58,7 +58,7 @@ def breaks_in_the_greeting(command):
 
 def greets_and_drops(command):
     """A greeting alone is no progress: with a daemon that greets and disconnects, waits grow until the client fails."""
-    with FakeDaemon() as daemon, Program(command, daemon.path, "--reconnect-timeout-ms", 500, "track", 1, "x") as program:
+    with FakeDaemon() as daemon, Program(command, daemon.path, "--reconnect-timeout-ms", 2_000, "track", 1, "x") as program:
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             end = pool.submit(program.finish)
             greeted = 0
@@ -70,7 +70,7 @@ def greets_and_drops(command):
                     program.process.kill()
             expect_equal([line["error"]["reason"] for line in end.result()], ["disconnected"])
     # Waits of 10, 20, 40 … 200 ms, each at least half as long.
-    if not 1 < greeted < 14:
+    if not 1 < greeted < 30:
         raise Broken(f"connected {greeted} times")
 
 

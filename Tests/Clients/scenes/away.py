@@ -3,7 +3,7 @@
 from fake_daemon import Broken, FakeDaemon
 from program import Program
 
-from .playing import expect_equal, fault
+from .playing import call_until_connected, expect_equal, fault
 
 PATIENT = ("--connect-timeout-ms", 3_600_000)
 
@@ -56,8 +56,7 @@ def waits_for_room(command):
 def waits_for_an_answer(command):
     """A written call without an answer in time ends with `timed_out`."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 300, "calls") as program:
-        program.call("ping", {})
-        connection = daemon.accept()
+        connection = call_until_connected(daemon, program, "ping", {})
         # On a busy machine the greeting may take longer than the deadline, and is then the missing answer.
         message = connection.request("hello")
         connection.answer(message, {"server": {"name": "fake"}, "protocol": 1, "session": "1"})

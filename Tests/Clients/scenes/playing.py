@@ -45,6 +45,16 @@ def answer_to(connection, number):
     return message
 
 
+def call_until_connected(daemon, program, method, arguments):
+    """Lets the program make a call, and returns its connection. A call whose deadline passes before the client has connected, as
+    it may on a busy machine, never reaches the daemon and is made again."""
+    while True:
+        program.call(method, arguments)
+        if daemon.is_called_before(program.process.stdout):
+            return daemon.accept()
+        expect_equal(fault(program.line()), (0, "timed_out"))
+
+
 def serve(daemon, program, method, result=None, **greeting):
     """Greets a program with one handler, accepts the registration, and returns the connection."""
     connection = daemon.greet(**greeting)

@@ -4,7 +4,7 @@ from fake_daemon import FakeDaemon
 from profiles import BOARDS, STANDING, WATCHES, WORKERS, needs
 from program import Program
 
-from .playing import answer_to, dispatch, expect_equal, fault, run_board
+from .playing import answer_to, call_until_connected, dispatch, expect_equal, fault, run_board
 
 CLOSED = {"id": "consent", "state": "closed"}
 WRONG = {"code": -32602, "message": "too long", "data": {"path": "reason"}}
@@ -116,17 +116,13 @@ def is_written_and_given_up(connection, program, method, arguments):
 
 def begin_in_time(daemon, program):
     """Like `begin`, with a deadline that the program may miss on a busy machine, so that it tries again."""
-    connection = None
+    connection = call_until_connected(daemon, program, "barrier.register", CLOSED)
     while True:
-        program.call("barrier.register", CLOSED)
-        connection = connection or daemon.greet()
-        message = connection.read()
-        while message["method"] != "barrier.register":
-            connection.answer(message, {})
-            message = connection.read()
-        connection.answer(message, {})
+        while connection.speaks_before(program.process.stdout):
+            connection.answer(connection.read(), {})
         if "result" in program.line():
             return connection
+        program.call("barrier.register", CLOSED)
 
 
 @needs(STANDING)
