@@ -539,7 +539,7 @@ module Headgate
       Thread.handle_interrupt(Object => :on_blocking) do
         nil while turn
       end
-    rescue StandardError, SystemStackError => e
+    rescue Exception => e # whatever it is: callers that wait must not wait without an end
       synchronized do
         forget_link
         rest

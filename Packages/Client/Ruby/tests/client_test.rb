@@ -100,6 +100,22 @@ class ClientTest < DaemonTest
     assert_match(/a hook failed: as was asked/, said[1])
   end
 
+  def test_whatever_ends_the_thread_fails_the_calls_that_wait
+    one = client
+    work = in_background { reason_of { one.track("x") } }
+    peer = @daemon.greet
+    peer.request("track")
+    connection = one.send(:connection)
+    connection.define_singleton_method(:read) { raise NoMemoryError, "as was asked" }
+    peer.tell(method: "anything")
+    assert_equal "bad_answer", work.value
+    connection.singleton_class.remove_method(:read)
+    work = in_background { one.track("next") }
+    peer = @daemon.greet
+    peer.acknowledge(peer.request("track"))
+    assert_equal 1, work.value.seq
+  end
+
   def test_a_child_process_leaves_its_parents_events_to_the_parent
     one = client
     one.try_track("of the parent")

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -295,7 +296,7 @@ impl Connection {
         }
         if core.phase == Phase::Idle {
             let connection = Arc::clone(self);
-            let thread = std::thread::Builder::new().name("headgate".into()).spawn(move || connection.keep());
+            let thread = std::thread::Builder::new().name("headgate".into()).spawn(move || connection.run());
             thread.map_err(|error| self.cannot_connect(&error.to_string()))?;
             core.phase = Phase::Seeking;
         }
@@ -401,6 +402,22 @@ impl Connection {
 
     // MARK: The threads
 
+    /// Keeps the connection. Fails all calls if that panics, so that no caller waits without an end.
+    fn run(self: Arc<Connection>) {
+        if catch_unwind(AssertUnwindSafe(|| Arc::clone(&self).keep())).is_ok() {
+            return;
+        }
+        let mut core = self.locked();
+        if let Some(link) = core.link.take() {
+            link.end(Duration::ZERO);
+            let _ = link.stream.shutdown(Shutdown::Both);
+        }
+        if core.phase != Phase::Closed {
+            core.rest();
+        }
+        self.fail_all(&mut core, &Error::local("bad_answer", "the client failed: its thread panicked"));
+    }
+
     /// Connects again and again while there are calls.
     fn keep(self: Arc<Connection>) {
         let patience = if self.locked().was_connected { self.options.reconnect_timeout } else { self.options.connect_timeout };
@@ -453,12 +470,12 @@ impl Connection {
         let doubled = self.options.backoff_base.saturating_mul(1 << (core.failures - 1).min(30));
         // Somewhere in the upper half, so that clients that lost the daemon together do not come back together.
         let wait = doubled.min(self.options.backoff_cap).mul_f64(0.5 + chance() / 2.0);
-        let mut next = Instant::now() + wait;
+        let mut next = after(Some(wait));
         if let Some(Some(end)) = core.patience {
-            next = next.min(end);
+            next = Some(next.map_or(end, |next| next.min(end)));
         }
-        while core.phase != Phase::Closed && Instant::now() < next {
-            core = self.wait_for(&self.changed, core, Some(next));
+        while core.phase != Phase::Closed && !is_over(next) {
+            core = self.wait_for(&self.changed, core, next);
         }
         core.phase != Phase::Closed
     }
@@ -704,7 +721,10 @@ impl Connection {
     fn finish(&self, core: &mut Core, number: u64, outcome: Result<Value, Error>) {
         if let Some(call) = self.remove(core, number) {
             if let Some(when_done) = call.when_done {
-                when_done(outcome.as_ref());
+                let told = catch_unwind(AssertUnwindSafe(|| when_done(outcome.as_ref())));
+                if told.is_err() {
+                    eprintln!("headgate: a function that was given an outcome failed");
+                }
             }
             *call.slot.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             call.slot.changed.notify_all();

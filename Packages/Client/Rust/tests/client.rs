@@ -164,6 +164,40 @@ fn an_outcome_is_given_to_the_function() {
 }
 
 #[test]
+fn a_function_that_panics_ends_nothing() {
+    let daemon = FakeDaemon::new();
+    let listener = daemon.listen();
+    let client = daemon.client();
+    client.try_track_then(Event::new("x"), |_| panic!("as was asked")).unwrap();
+    let mut peer = Peer::greet(&listener);
+    peer.event();
+    let next = client.try_track(Event::new("next")).unwrap();
+    peer.event();
+    assert_eq!(next.receipt().unwrap().seq, Some(1));
+}
+
+#[test]
+fn waits_of_any_length_end_nothing() {
+    let daemon = FakeDaemon::new();
+    let long = Some(Duration::MAX);
+    let options = Options {
+        connect_timeout: Some(SHORT),
+        reconnect_timeout: long,
+        greeting_timeout: Duration::MAX,
+        backoff_base: Duration::MAX,
+        backoff_cap: Duration::MAX,
+        ..daemon.options()
+    };
+    let client = Client::with("test", "1", options);
+    assert_eq!(reason(client.within(Duration::MAX).track(Event::new("x"))).as_deref(), Some("cannot_connect"));
+    let listener = daemon.listen();
+    let next = client.try_track(Event::new("next")).unwrap();
+    Peer::greet(&listener).event();
+    assert_eq!(next.receipt().unwrap().seq, Some(1));
+    client.close(long);
+}
+
+#[test]
 fn values_are_json() {
     let value = data! {
         "text": "\"\\\u{1}😀", "list": vec![1, 2], "none": None::<i32>, "odd": f64::NAN, "real": 2.0, "big": u128::MAX,

@@ -240,14 +240,17 @@ final class Connection {
         if (thread != null) {
             return;
         }
+        Thread made = new Thread(this::run, "headgate");
+        made.setDaemon(true);
         try {
-            selector = Selector.open();
-        } catch (IOException error) {
+            if (selector == null) {
+                selector = Selector.open();
+            }
+            made.start();
+        } catch (IOException | OutOfMemoryError error) { // the latter where the system gives no thread
             throw cannotConnect(error.getMessage());
         }
-        thread = new Thread(this::run, "headgate");
-        thread.setDaemon(true);
-        thread.start();
+        thread = made;
     }
 
     private void wake() {
@@ -305,7 +308,7 @@ final class Connection {
                 if (!turn()) {
                     return;
                 }
-            } catch (IOException | RuntimeException | StackOverflowError error) {
+            } catch (Throwable error) { // whatever it is: callers that wait must not wait without an end
                 lock.lock();
                 try {
                     giveUp(HeadgateException.local("bad_answer", "the client failed: " + error));

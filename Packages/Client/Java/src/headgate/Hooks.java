@@ -11,9 +11,10 @@ final class Hooks {
     synchronized void add(Runnable hook) {
         queue.add(hook);
         if (thread == null) {
-            thread = new Thread(this::run, "headgate hooks");
-            thread.setDaemon(true);
-            thread.start();
+            Thread made = new Thread(this::run, "headgate hooks");
+            made.setDaemon(true);
+            made.start();
+            thread = made;
         } else {
             notifyAll();
         }
