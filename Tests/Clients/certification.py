@@ -333,7 +333,7 @@ def works(command, daemon):
         expect("a page", [letters[0]["letter"]], [letter["letter"] for letter in page["dead_letters"]])
         rest = caller.result("dead_letters.list", after=page["next"])["dead_letters"]
         expect("the next page", [letters[1]["letter"]], [letter["letter"] for letter in rest])
-        expect("what is queued anew", 1, caller.result("dead_letters.requeue", letters=[letters[0]["letter"]])["count"])
+        expect("what is queued again", 1, caller.result("dead_letters.requeue", letters=[letters[0]["letter"]])["count"])
         worker.expect({"batch": ["2"], "attempt": 1})
         caller.result("flush", wait=True)
         expect("what is dropped", 2, caller.result("dead_letters.purge", dispatcher="jobs")["count"])

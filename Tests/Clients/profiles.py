@@ -5,7 +5,7 @@ duplicating no event across restarts and kills of the daemon. A scene or a file 
 """
 
 WORKERS = "workers"  # takes batches, and settles them
-WATCHES = "watches"  # is told what happens
+WATCHES = "watches"  # gets the daemon's changes
 BOARDS = "boards"  # is activated
 STANDING = "standing"  # barriers and the application's status are set again on each connection
 LISTS = "lists"  # gives values of its own for what the daemon lists, and so notices what is none
@@ -15,7 +15,7 @@ FORKS = "forks"  # a program of the language can fork a process that goes on wit
 EXITS = "exits"  # the language runs code at the end of a program that does not close its client
 LATE = "late"  # the client can track in functions that the language calls at the end of a program
 SIGNALS = "signals"  # a program of the language can handle signals in the thread that uses the client
-SERIAL = "serial"  # a worker has as many batches in hand as its credit says, and others wait behind them
+SERIAL = "serial"  # a worker handles as many batches at once as its credit says, and others wait behind them
 
 PROFILES = {
     "tracker": frozenset(),

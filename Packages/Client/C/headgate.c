@@ -482,7 +482,7 @@ typedef struct change {
     struct change *next;
 } change;
 
-/* A request that is neither answered nor given up. Its number is the request's id on every connection. */
+/* A request that is neither answered nor cancelled. Its number is the request's id on every connection. */
 typedef struct call {
     int64_t number;
     bytes line; /* the message with its LF */
@@ -492,12 +492,12 @@ typedef struct call {
     int64_t postponed;  /* not to be written before this moment */
     headgate_answer answer;
     headgate_error error;
-    headgate_tracked tracked; /* of one that nobody waits for */
+    headgate_tracked tracked; /* of an unattended one */
     void *context;
-    bool is_unattended; /* whether nobody waits for it */
+    bool is_unattended; /* no caller waits for it */
     service *service;   /* of a standing one: made again on each connection, since it lasts as long as a connection */
     bool is_granted;
-    bool is_late;  /* a watch that was given up after it was written: if it begins, it is ended */
+    bool is_late;  /* a watch that was cancelled after it was written: if it begins, it is ended */
     change *change; /* the change of a barrier that the call asks for; it holds once the daemon grants it */
     bool is_bound; /* about what the present connection has: on another one it would mean something else */
     struct call *next_told;
@@ -510,7 +510,7 @@ typedef struct exception {
     struct exception *next;
 } exception;
 
-/* What lasts as long as a connection, and is asked for again on the next one. */
+/* A service that lasts as long as a connection, and is requested again on the next one. */
 struct service {
     service_kind kind;
     char *name;
@@ -633,7 +633,7 @@ static bool enter(headgate *client, int *cancelling, headgate_error *error) {
     return true;
 }
 
-/* Whether a function has what it is about; nothing is asked otherwise. */
+/* Returns true if a function has its arguments; otherwise nothing is requested. */
 static bool is_given(bool is_there, headgate_error *error) {
     return is_there || fail(error, "misuse", "an argument that is needed is NULL");
 }
@@ -792,7 +792,7 @@ static bool has_room(headgate *client) {
 static void end_service(headgate *client, service *ended, const headgate_error *error);
 static void settle_change(headgate *client, change *settled, bool is_granted);
 
-/* The caller's own again; of those that nobody waits for somebody is told later. */
+/* The call is its caller's again; the function of an unattended one is called later. */
 static void conclude(headgate *client, call *done) {
     forget_call(client, done);
     done->is_done = true;
@@ -814,7 +814,7 @@ static void finish_failed(headgate *client, call *failed, const headgate_error *
     end_service(client, standing, error);
 }
 
-/* A watch that is on its way to the daemon begins there although nobody wants it: only its answer tells what to end. */
+/* A watch that was written begins at the daemon although it is not wanted: only its answer has the id to end it by. */
 static void await_late(headgate *client, call *watch) {
     client->standing--;
     watch->service = NULL;
@@ -867,7 +867,7 @@ static void fail_all(headgate *client, headgate_error error) {
         if (client->slots[place].call) finish_failed(client, client->slots[place].call, &error);
 }
 
-/* ---- What the program is told ---- */
+/* ---- Reports to the program ---- */
 
 static void add_notice(headgate *client, notice told, const char *text) {
     notice *added = malloc(sizeof *added);
@@ -1024,7 +1024,7 @@ static void unlink_service(headgate *client, service *gone) {
     release_service(gone);
 }
 
-/* Whether it ends when the connection does; some barriers stay. */
+/* Returns true if it ends with its connection; some barriers stay. */
 static bool ends_with_connection(const service *some) {
     return !some->on_disconnect || strcmp(some->on_disconnect, "unregister") == 0;
 }
@@ -1036,13 +1036,13 @@ static void deny(headgate *client, service *awaited, const headgate_error *error
     pthread_cond_broadcast(&client->changed);
 }
 
-/* Who waits for a service is told of its end, or there is news of it. */
+/* Notifies the caller that waits for a service of its end, or adds news of it. */
 static void end_service(headgate *client, service *ended, const headgate_error *error) {
     if (ended->is_awaited) {
         deny(client, ended, error);
         return;
     }
-    /* Where only this side gave up, whoever takes it away again does so in the same way. */
+    /* If only this client cancelled it, the next call that removes it does the same again. */
     if (ended->is_ending && !error->code) return;
     job *last = ended->kind == WATCH ? queue_job(client, ended, HEADGATE_ENDED, (headgate_json){0}) : NULL;
     if (last) last->error = *error;
@@ -1051,7 +1051,7 @@ static void end_service(headgate *client, service *ended, const headgate_error *
 
 static call *begin_unattended(headgate *client, const char *method, bytes *params, service *standing);
 
-/* A call about what the present connection has, with one member; nobody waits for it. */
+/* A call about the present connection, with one member; no caller waits for it. */
 static void tell_bound(headgate *client, const char *method, const char *member, const char *value) {
     bytes params = {0};
     put_text(&params, "{");
@@ -1100,7 +1100,7 @@ static void put_change(bytes *to, const headgate_barrier_change *change) {
 }
 
 /* A registration takes back all that was set, which therefore follows in one piece with it: nothing may slip through in
- * between. Nobody waits for the answers. */
+ * between. The answers are ignored. */
 static void put_further(headgate *client, bytes *to, const char *method, const headgate_barrier_change *change) {
     put_text(to, "{\"jsonrpc\":\"2.0\"");
     member_int(to, "id", ++client->last_number);
@@ -1184,7 +1184,7 @@ static void retry(headgate *client) {
         fail_all(client, client->last_failure);
         return;
     }
-    /* Somewhere in the upper half, so that those who lost the daemon together do not come back together. */
+    /* In the upper half of the wait, at random: clients that lost the daemon together do not reconnect together. */
     int64_t longest = client->options.backoff_base_ms, cap = client->options.backoff_cap_ms;
     for (int count = 1; count < client->failures && longest < cap; count++) longest *= 2;
     longest = (longest < cap ? longest : cap) * 1000000;
@@ -1306,7 +1306,7 @@ static void got_nonsense(headgate *client, const char *text) {
         return;
     }
     if (client->phase != OPEN && client->phase != DRAINING) return;
-    /* It cannot be told which call it is about: to repeat them might bring the same for ever. */
+    /* The client cannot tell which call it is about: repeating them might cause the same without end. */
     for (size_t place = client->slot_head; place < client->slot_count; place++) {
         call *one = client->slots[place].call;
         if (one && one->is_written) finish_failed(client, one, &error);
@@ -1424,7 +1424,7 @@ static void proceed(headgate *client) {
     send_output(client);
 }
 
-/* How what is served is given back. */
+/* The call that ends a service at the daemon. */
 static const struct {
     const char *method, *member;
 } leaves[] = {[WORKER] = {"dispatcher.unsubscribe", "id"}, [BOARD] = {"board.unserve", "board"}};
@@ -1528,7 +1528,7 @@ static void refused(headgate *client, call *some, const headgate_error *error) {
 
 static void answered(headgate *client, int64_t number, headgate_json result, const headgate_error *error) {
     call *some = find_call(client, number);
-    if (!some || !some->is_written) return; /* nobody waits for it any more */
+    if (!some || !some->is_written) return; /* its caller no longer waits */
     if (!result.text) {
         refused(client, some, error);
         return;
@@ -1760,7 +1760,7 @@ typedef struct telling {
     headgate *client;
     call *calls;
     notice *notices;
-    call *call; /* the call that is told at this moment */
+    call *call; /* the call whose function runs at this moment */
     notice *notice;
     char *id;
 } telling;
@@ -1848,7 +1848,7 @@ static void wait_for_input(headgate *client, int64_t moment) {
     if (ready > 0 && has_input && client->socket >= 0 && generation == client->generation) read_input(client);
 }
 
-/* What is to be done without waiting. */
+/* Does the work that is due without waiting. */
 static void go_on(headgate *client) {
     pass_time(client);
     proceed(client);
@@ -1858,7 +1858,7 @@ static void go_on(headgate *client) {
 static void turn(headgate *client, int64_t moment) {
     client->is_led = true;
     client->leader = pthread_self();
-    /* Those who are told may have made what is waited for true. */
+    /* A function that was called may have made the condition true. */
     if (!tell_all(client)) {
         wait_for_input(client, moment);
         go_on(client);
@@ -2333,7 +2333,7 @@ void headgate_stop(headgate *client) {
         tell_state(client, HEADGATE_CLOSED, NULL);
         pthread_cond_broadcast(&client->changed);
         wake_leader(client);
-        /* Somebody is to be told even where nobody waits. In a callback of its own the thread goes on telling anyway. */
+        /* Functions are to be called even if no thread waits. In a callback of its own the thread goes on calling them anyway. */
         if (!client->is_led) {
             client->is_led = true;
             client->leader = pthread_self();
@@ -2509,7 +2509,7 @@ bool headgate_try_track(headgate *client, const headgate_event *event, headgate_
     return track_soon(client, event, 0, INT64_MAX, tracked, context, error);
 }
 
-/* Whether an answer has what it must have; frees it if not. */
+/* Returns true if an answer has the required members; frees it otherwise. */
 static bool has_member(headgate_answer *answer, const char *name, headgate_json_kind kind, headgate_error *error) {
     if (is_kind(headgate_json_member(answer->result, name), kind)) return true;
     headgate_answer_free(answer);

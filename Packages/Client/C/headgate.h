@@ -62,7 +62,7 @@ typedef enum headgate_json_kind {
     HEADGATE_NONE, HEADGATE_NULL, HEADGATE_BOOL, HEADGATE_NUMBER, HEADGATE_STRING, HEADGATE_ARRAY, HEADGATE_OBJECT
 } headgate_json_kind;
 
-/* Whether a text is one JSON value (RFC 8259, UTF-8), with white space around it, nested no deeper than `max_depth`.
+/* Returns true if a text is one JSON value (RFC 8259, UTF-8), with white space around it, nested no deeper than `max_depth`.
  * On success *value is it. The functions below want values that have been checked; those that this client gives have
  * been. */
 bool headgate_json_check(const char *text, size_t length, int max_depth, headgate_json *value);
@@ -78,7 +78,7 @@ bool headgate_json_equals(headgate_json value, const char *text); /* whether it 
 /* The text of a string, with a NUL behind it, to be freed; NULL if it is none. */
 char *headgate_json_text(headgate_json value, size_t *length);
 
-/* What the daemon answered; headgate_answer_free when it has been read. */
+/* An answer of the daemon; headgate_answer_free when it has been read. */
 typedef struct headgate_answer {
     headgate_json result;
     char *memory;
@@ -100,7 +100,7 @@ typedef struct headgate_options {
     const char *name;             /* the program's name; needed */
     const char *version;
     const char *socket_path;      /* usually $HEADGATE_SOCKET, or below $XDG_RUNTIME_DIR, or below /run */
-    const char *id_namespace;     /* in which ids are told apart; usually that of the user */
+    const char *id_namespace;     /* the namespace of the ids; usually that of the user */
     bool gives_up;                /* true if the next two count as they are, and HEADGATE_FOREVER is without an end;
                                      else calls wait 10 s for the first connection, and for ever for one that was lost */
     long connect_timeout_ms;      /* how long calls wait for the first connection; one attempt is always made;
@@ -196,7 +196,7 @@ typedef struct headgate_flush_options {
     size_t dispatcher_count;
     bool wait;                      /* whether to wait for the end; the result tells how it ended */
     bool has_timeout;
-    int64_t timeout_ms;             /* if has_timeout: how long it lasts at most; 0 is for ever */
+    int64_t timeout_ms;             /* if has_timeout: its longest duration; 0 is without an end */
     const char *flush;              /* an id to cancel it by */
 } headgate_flush_options;
 
@@ -287,7 +287,7 @@ bool headgate_barrier_unregister(headgate *client, const char *id, bool force, l
 /* ---- What the client is asked and told; the handlers run in headgate_poll ---- */
 
 typedef enum headgate_news {
-    HEADGATE_BEGAN,       /* how things stand follows as changes; what was known before counts no more */
+    HEADGATE_BEGAN,       /* the present state follows as changes, and replaces what was known before */
     HEADGATE_CHANGED,     /* `change` has the params of the notification */
     HEADGATE_INTERRUPTED, /* the connection is gone, for the reason in `error`; the watch begins again on the next one */
     HEADGATE_ENDED        /* nothing more comes, for the reason in `error` */
@@ -300,7 +300,7 @@ bool headgate_watch(headgate *client, const char *const *topics, size_t count, h
                     long deadline_ms, int64_t *watch, headgate_error *error);
 bool headgate_unwatch(headgate *client, int64_t watch, headgate_error *error);
 
-/* What a handler answers. */
+/* The answer of a handler. */
 typedef struct headgate_reply headgate_reply;
 
 typedef struct headgate_batch {
@@ -332,7 +332,7 @@ typedef struct headgate_activation {
 typedef enum headgate_run_end { HEADGATE_DONE, HEADGATE_NOT_DONE, HEADGATE_FAILED } headgate_run_end;
 
 typedef headgate_run_end (*headgate_run)(void *context, const headgate_activation *activation, headgate_reply *reply);
-/* What a board puts out: JSON. */
+/* The output of a board: JSON. */
 bool headgate_reply_output(headgate_reply *reply, headgate_json output);
 /* Serves a board (Behaviour A1). `barrier` is a JSON object as in the protocol. */
 bool headgate_serve_board(headgate *client, const char *board, const char *barrier, bool bypass_gateway, headgate_run run,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// backoff says how long to wait before the next attempt to connect, and when to give it up.
+// backoff is the wait before the next attempt to connect, and the moment after which there is none.
 type backoff struct {
 	base, cap time.Duration
 	failures  int
@@ -13,7 +13,7 @@ type backoff struct {
 	end       time.Time // zero: none
 }
 
-// begin is patient for so long, unless it is so already.
+// begin sets the end of the patience, unless it is set already.
 func (b *backoff) begin(patience time.Duration) {
 	if b.isPatient {
 		return
@@ -24,17 +24,17 @@ func (b *backoff) begin(patience time.Duration) {
 	}
 }
 
-// rest: whoever waits next has all the time there is.
+// rest forgets the end: the next call that waits has all the time.
 func (b *backoff) rest() { b.isPatient = false }
 
-// succeed: an answer to a call came.
+// succeed notes that a call was answered.
 func (b *backoff) succeed() { b.failures, b.isPatient = 0, false }
 
 func (b *backoff) isOver() bool {
 	return b.isPatient && !b.end.IsZero() && !time.Now().Before(b.end)
 }
 
-// wait is somewhere in the upper half, so that those who lost the daemon together do not come back together.
+// wait returns a random time in the upper half of the wait: clients that lost the daemon together do not reconnect together.
 func (b *backoff) wait() time.Duration {
 	longest := b.base
 	for count := 1; count < b.failures && longest < b.cap; count++ {

@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// call is a request that is neither answered nor given up. Its number is the request's id on every connection.
+// call is a request that is neither answered nor cancelled. Its number is the request's id on every connection.
 type call struct {
 	method     string
 	params     any
-	repeatable bool // whether it may be written again after a connection broke under it
+	repeatable bool // it may be written again after a connection broke under it
 	bound      bool // about what the present connection has: on another one it would mean something else
-	isSoon     bool // an event for which nobody needs to wait
+	isSoon     bool // an event of TrackSoon or TryTrack
 	number     uint64
 	body       []byte // the message behind its number
 	line       []byte
@@ -24,7 +24,7 @@ type call struct {
 	err    *Error
 }
 
-// standing is what a call has that is made again on each connection, since what it asks for lasts as long as one.
+// standing has the state of a call that is repeated on each connection, because its effect lasts as long as a connection.
 type standing struct {
 	granted    bool // on the present connection
 	wasGranted bool // ever: its caller has been told
@@ -70,7 +70,7 @@ func (c *call) setNumber(number uint64) {
 	c.body = nil
 }
 
-// encode gives a value as a line.
+// encode returns a value as a line.
 func encode(value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
@@ -79,7 +79,7 @@ func encode(value any) ([]byte, error) {
 	return buffer.Bytes(), err
 }
 
-// depth is how deep arrays and objects of a JSON text are nested.
+// depth returns the nesting depth of the arrays and objects of a JSON text.
 func depth(text []byte) int {
 	deepest, level, isInString := 0, 0, false
 	for place := 0; place < len(text); place++ {
@@ -101,7 +101,7 @@ func depth(text []byte) int {
 	return deepest
 }
 
-// limits is what the daemon takes at most. It answers a line beyond these without the request's id, so they are kept here.
+// limits are the daemon's limits. The client checks them, because the daemon answers a line beyond them without the request's id.
 type limits struct{ lineBytes, depth int }
 
 var usualLimits = limits{1_048_576, 64}

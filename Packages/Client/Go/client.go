@@ -91,7 +91,7 @@ func (c *Client) TryTrack(event Event) (*Pending, error) {
 	return &Pending{made}, nil
 }
 
-// TrackEach tracks events each on its own, in their order, many on their way at once. It gives what came of each, in the
+// TrackEach tracks events each on its own, in their order, many in flight at once. It gives what came of each, in the
 // same order; one that is refused does not hinder the others. Those that the context ends may be stored or not.
 func (c *Client) TrackEach(ctx context.Context, events []Event) []Outcome {
 	made := make([]*call, len(events))
@@ -153,11 +153,11 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 	return nil
 }
 
-// FlushOptions say what a flush is to be.
+// FlushOptions are the options of a flush.
 type FlushOptions struct {
 	// Dispatchers are those that flush; nil is all.
 	Dispatchers []string
-	// Wait: whether to wait until it has ended.
+	// Wait is true to wait until it has ended.
 	Wait bool
 	// Timeout is when it ends at the latest, in whole milliseconds. Nil: 30 s. 0: never.
 	Timeout *time.Duration
@@ -165,7 +165,7 @@ type FlushOptions struct {
 	ID string
 }
 
-// A Flush is what came of one.
+// A Flush is the result of a flush.
 type Flush struct {
 	ID string `json:"flush"`
 	// Ended is `settled`, `timeout` or `cancelled`; empty if it was not waited for.
@@ -207,7 +207,7 @@ func (c *Client) Flush(ctx context.Context, options FlushOptions) (Flush, error)
 	return flush, nil
 }
 
-// Status is how things stand: what a person asks first. A JSON object; Docs/Protocol.md says what is in it.
+// Status returns the daemon's status, a JSON object that Docs/Protocol.md describes.
 func (c *Client) Status(ctx context.Context) (json.RawMessage, error) {
 	var status json.RawMessage
 	return status, c.Call(ctx, "status", nil, &status)
@@ -235,7 +235,7 @@ func (c *Client) Unanswered() int {
 	return c.connection.underWay
 }
 
-// Close takes no more calls, waits until all are answered and the workers have settled what they have, but no longer than
+// Close takes no more calls, waits until all are answered and the workers have answered their batches, but no longer than
 // Options.CloseTimeout, then closes the connection. If calls were not answered the error says how many; they fail with
 // Closed, and their events may be stored or not. How many of them were begun with TrackSoon or TryTrack is logged as well. A
 // program that ends without Close loses what is not acknowledged. A handler calls it in another goroutine, since it waits for the

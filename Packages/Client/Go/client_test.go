@@ -1,6 +1,6 @@
 package headgate
 
-// What the drivers of Tests/Clients, which see a program only, cannot see.
+// Tests of what the drivers of Tests/Clients cannot see, since they see a program only.
 
 import (
 	"context"

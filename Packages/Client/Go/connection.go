@@ -32,7 +32,7 @@ const (
 	lastWrite = 20 * time.Millisecond
 )
 
-// connection decides when to connect, what to write, what to write again, and what becomes of every call.
+// connection decides when to connect, what to write, what to write again, and which outcome each call has.
 //
 // Nothing that may be repeated is lost with a connection: it is written again on the next one, in the same order and under
 // the same ids. One goroutine, keep, connects and reads; one for each link writes. Whatever else changes it holds the mutex.
@@ -72,7 +72,7 @@ type link struct {
 	output []byte
 	isOver bool // what is in the output still goes, then the link ends
 	owed   int  // requests of the daemon that are not answered
-	// whether it is left because the daemon's limits have changed
+	// true if the client leaves it because the daemon's limits have changed
 	isRelearning bool
 }
 
@@ -192,7 +192,7 @@ func (c *connection) answer(to *link, id json.RawMessage, line []byte) {
 	c.proceed()
 }
 
-// left is how many calls are not answered, and how many of them are events for which nobody needs to wait.
+// left is how many calls are not answered, and how many of them are events of TrackSoon and TryTrack.
 func (c *connection) left() (all, soon int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -231,7 +231,7 @@ func (c *connection) close(ctx context.Context) {
 	c.hooks.wait(until)
 }
 
-// MARK: What the program is told; with the mutex
+// MARK: Reports to the program; with the mutex
 
 func (c *connection) log(format string, arguments ...any) {
 	c.hooks.add(func() { c.options.Logf(format, arguments...) })
@@ -306,7 +306,7 @@ func (c *connection) keep() {
 	}
 }
 
-// retry waits for the next attempt, and gives whether there is one.
+// retry waits for the next attempt. Returns false if there is none.
 func (c *connection) retry(err *Error) bool {
 	if err.Reason == Disconnected || err.Reason == BadAnswer {
 		c.lastFailure = err
@@ -348,12 +348,12 @@ func (c *connection) rest() {
 	c.backoff.rest()
 }
 
-// refusedGreeting: the daemon will have nothing to do with this client, now or later.
+// refusedGreeting marks a refusal of the greeting that waiting does not help.
 type refusedGreeting struct{}
 
 func (*refusedGreeting) Error() string { return "refused" }
 
-// connect gives a link on which the daemon has greeted back, or why there is none.
+// connect returns a link on which the daemon has answered the greeting, or the error.
 func (c *connection) connect() (*link, *bufio.Reader, *Error) {
 	if strings.IndexByte(c.options.SocketPath, 0) >= 0 { // the kernel would take what stands before it
 		failure := c.cannotConnect("the path has a NUL in it")
@@ -439,7 +439,7 @@ func (c *connection) greetingRefused(err *Error) *Error {
 	return err
 }
 
-// foundStopping: a daemon that stops was there. What waits for it waits as if it had been lost, for it may be restarting.
+// foundStopping notes that a daemon is stopping. Calls wait for it as if the connection had been lost, because it may be restarting.
 func (c *connection) foundStopping(cause string) *Error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -454,7 +454,7 @@ func (c *connection) cannotConnect(cause string) *Error {
 	return local(CannotConnect, "cannot connect to %s: %s", c.options.SocketPath, cause)
 }
 
-// saying is what a person is told of an error of the socket.
+// saying returns the text for an error of the socket.
 func saying(err error) string {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -484,7 +484,7 @@ func isPermanent(err error) bool {
 	return false
 }
 
-// serve writes and reads until the link ends, and gives why it did.
+// serve writes and reads until the link ends, and returns the reason.
 func (c *connection) serve(present *link, reader *bufio.Reader) *Error {
 	c.running.Add(1)
 	go c.writeOut(present)
@@ -531,7 +531,7 @@ func (c *connection) writeOut(present *link) {
 	}
 }
 
-// lose: the link is gone. What can be written again is taken back, in its order.
+// lose notes that the link is gone, and takes back the calls that can be written again, in their order.
 func (c *connection) lose(present *link, err *Error, isNonsense bool) *Error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -546,7 +546,7 @@ func (c *connection) lose(present *link, err *Error, isNonsense bool) *Error {
 			made.standing.granted = false
 			made.standing.interrupt()
 		}
-		// Of nonsense nobody can tell which call it is about: to repeat what is written might bring the same for ever.
+		// The client cannot tell which call nonsense is about: repeating the written calls might cause the same without end.
 		if made.bound || made.written && (isNonsense || !made.repeatable) {
 			c.finish(made, nil, err)
 		} else {
@@ -662,7 +662,7 @@ func (c *connection) succeed(present *link) {
 func (c *connection) answered(present *link, one message) {
 	made := c.calls[*one.number]
 	if made == nil || !made.written {
-		return // nobody waits for it any more
+		return // its caller no longer waits
 	}
 	if one.failure != nil {
 		c.refused(present, made, one.failure)
@@ -734,7 +734,7 @@ func (c *connection) remove(made *call) {
 	if made.standing == nil {
 		c.underWay--
 	}
-	// Calls that were given up while there is no daemon must not be remembered until there is one.
+	// Cancelled calls must not be remembered while there is no daemon.
 	if c.phase == seeking && len(c.queue) > 2*len(c.calls)+1024 {
 		c.queue = c.inOrder()
 	}
@@ -769,7 +769,7 @@ func (c *connection) notify() {
 
 // MARK: Messages
 
-// message is what the daemon says: a request or notification with a method, or an answer.
+// message is one of the daemon: a request or notification with a method, or an answer.
 type message struct {
 	method  string
 	id      json.RawMessage // of a request

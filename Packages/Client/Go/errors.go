@@ -10,7 +10,7 @@ import (
 // A Reason is the word to go by when a call fails. The daemon has more than are named here.
 type Reason string
 
-// What the daemon refuses.
+// Reasons of the daemon's refusals.
 const (
 	QueueFull       Reason = "queue_full"
 	EventTooLarge   Reason = "event_too_large"
@@ -24,18 +24,18 @@ const (
 	InvalidSettings Reason = "invalid_settings"
 )
 
-// What happens on this side.
+// Reasons of the client's own errors.
 const (
-	CannotConnect Reason = "cannot_connect" // in all the time there was
-	Disconnected  Reason = "disconnected"   // under a call that must not be repeated: nobody knows whether it was done
+	CannotConnect Reason = "cannot_connect" // within the timeout
+	Disconnected  Reason = "disconnected"   // under a call that must not be repeated, and may or may not have been done
 	TimedOut      Reason = "timed_out"      // the context's deadline; errors.Is says so as well
 	Closed        Reason = "closed"         // the client was closed before the answer came
 	BufferFull    Reason = "buffer_full"    // no room came free: at once for TryTrack, else until the context's deadline
-	BadAnswer     Reason = "bad_answer"     // the daemon said what the protocol does not know
+	BadAnswer     Reason = "bad_answer"     // the daemon's answer is not of the protocol
 	Misuse        Reason = "misuse"         // such as two workers of a client for one dispatcher
 )
 
-// An Error says why a call came to nothing.
+// An Error is the error of a call.
 type Error struct {
 	// Code is JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side.
 	Code int

@@ -14,7 +14,7 @@ type Event struct {
 	Data any
 	// ID tells a repeat (Behaviour Q7); if it is empty it is a new UUIDv7.
 	ID string
-	// Key: events of one key keep their order also where several batches are on their way. Empty: none.
+	// Key: events of one key keep their order also while several batches are in flight. Empty: none.
 	Key string
 	// Time is when it happened; zero is when the daemon receives it.
 	Time time.Time
@@ -106,13 +106,13 @@ type ManyReceipt struct {
 	Unrouted   int    `json:"unrouted"`
 }
 
-// An Outcome is what became of an event that is tracked with others: its receipt, or an error.
+// An Outcome is that of an event that is tracked with others: its receipt, or an error.
 type Outcome struct {
 	Receipt Receipt
 	Err     error
 }
 
-// A Pending event is on its way.
+// A Pending event is not acknowledged yet.
 type Pending struct{ call *call }
 
 // Done is closed when Receipt has an answer.

@@ -12,7 +12,7 @@ const Forever time.Duration = 1<<63 - 1
 type Options struct {
 	// SocketPath is the daemon's socket; usually where UsualSocket says.
 	SocketPath string
-	// Namespace is where the events' ids are told apart (Behaviour Q7); usually that of the user.
+	// Namespace is the namespace of the events' ids (Behaviour Q7); usually that of the user.
 	Namespace string
 	// ConnectTimeout is how long a call waits for the first connection; usually 10 s. One attempt is always made; what is
 	// negative makes no other. A daemon that is found stopping counts as a lost connection.
@@ -41,7 +41,7 @@ type Options struct {
 	BackoffCap time.Duration
 }
 
-// filled has what is usual where nothing is said.
+// filled returns the options with the defaults of the absent ones.
 func (o Options) filled() Options {
 	if o.SocketPath == "" {
 		o.SocketPath = UsualSocket()
@@ -67,7 +67,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// usually puts the default in place of a value that is not given or not positive.
+// usually replaces a value that is absent or not positive by the default.
 func usually[Value int | time.Duration](value *Value, usual Value) {
 	if *value <= 0 {
 		*value = usual

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// UsualSocket is where the daemon's socket is when nobody says it: $HEADGATE_SOCKET, else below $XDG_RUNTIME_DIR if the
+// UsualSocket returns the path of the daemon's socket if the program names none: $HEADGATE_SOCKET, else below $XDG_RUNTIME_DIR if the
 // daemon's folder is there, else below /run. An empty variable counts as not set, and so does a relative XDG_RUNTIME_DIR.
 func UsualSocket() string { return usualSocket(os.Getenv, isFolder) }
 

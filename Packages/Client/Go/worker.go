@@ -21,7 +21,7 @@ type Batch struct {
 	Events  []DeliveredEvent `json:"events"`
 }
 
-// A DeliveredEvent is an event on its way out.
+// A DeliveredEvent is an event of a batch.
 type DeliveredEvent struct {
 	ID         string          `json:"id"`
 	Seq        uint64          `json:"seq"`
@@ -34,7 +34,7 @@ type DeliveredEvent struct {
 	Data       json.RawMessage `json:"data"`
 }
 
-// A Settlement is what a worker made of an event.
+// A Settlement is the outcome of an event at a worker.
 type Settlement string
 
 const (
@@ -43,12 +43,13 @@ const (
 	Dead      Settlement = "dead"  // it becomes a dead letter
 )
 
-// A Handler delivers a batch. It names settlements by the events' ids; those that it does not name are delivered. An error
-// has all of them retried, and so has a handler that ends its goroutine (runtime.Goexit). The context ends when the connection is lost, for then the batch goes to another worker, and when
-// the client is closed. What panics ends the program, as in any goroutine.
+// A Handler delivers a batch. It names settlements by the events' ids; those that it does not name are delivered. After an error
+// all of them are retried, and so they are after a handler that ends its goroutine (runtime.Goexit). The context ends when the
+// connection is lost, for then the batch goes to another worker, and when the client is closed. A panic ends the program, as in
+// any goroutine.
 type Handler func(ctx context.Context, batch Batch) (map[string]Settlement, error)
 
-// WorkerOptions say how much a worker takes.
+// WorkerOptions are the options of a worker.
 type WorkerOptions struct {
 	// Credit is how many batches it takes at once; 0 is one. No more of its handlers run at the same time.
 	Credit int
@@ -124,7 +125,7 @@ func (s *Subscription) Err() error {
 	}
 }
 
-// Close takes no more batches, and returns when those that are here are settled, or the client's CloseTimeout is over.
+// Close takes no more batches, and returns when the present ones are answered, or the client's CloseTimeout is over.
 func (s *Subscription) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.workers.connection.options.CloseTimeout)
 	defer cancel()
@@ -173,7 +174,7 @@ func (s *Subscription) leaving() *call {
 	return made
 }
 
-// interrupt: what is handled now counts no more.
+// interrupt ends the context of the handlers that run: the daemon no longer waits for their answers.
 func (s *Subscription) interrupt() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -189,7 +190,7 @@ func (s *Subscription) refuse(err *Error) {
 	}
 }
 
-// end: the connection is given up, or the client is closed.
+// end notes that the client no longer connects, or is closed.
 func (s *Subscription) end(err *Error) {
 	if err.Reason != Closed {
 		s.err = err
@@ -251,7 +252,7 @@ func (w *workers) leave(ctx context.Context) {
 	leaving.Wait()
 }
 
-// take: the daemon asks something. With the connection's mutex.
+// take handles a request of the daemon. With the connection's mutex.
 func (w *workers) take(present *link, method string, id, params json.RawMessage) {
 	dispatcher, refusal := w.judge(method, params)
 	if refusal != nil {
@@ -286,7 +287,7 @@ func (w *workers) take(present *link, method string, id, params json.RawMessage)
 	}()
 }
 
-// judge gives the dispatcher whose batch it is, or a refusal.
+// judge returns the dispatcher of a batch, or a refusal.
 func (w *workers) judge(method string, params json.RawMessage) (string, any) {
 	if method != "dispatch" {
 		return "", map[string]any{"code": -32601, "message": "there is no method " + method}
@@ -325,7 +326,7 @@ func (s *Subscription) handle(ctx context.Context, id, params json.RawMessage) [
 	return answer(id, "result", map[string]any{"outcomes": outcomes(params, settlements)})
 }
 
-// outcomes are settlements under the ids as they stand in the batch: a half of a pair of surrogates is no text of Go's.
+// outcomes returns the settlements under the ids as the batch spells them: half a surrogate pair is no text of Go's.
 func outcomes(params json.RawMessage, settlements map[string]Settlement) any {
 	if !bytes.Contains(params, []byte(`\u`)) {
 		return settlements

@@ -11,7 +11,7 @@ declare global {
 /** A JSON object. Whole numbers beyond what a double holds are bigint, in what is sent as in what comes. */
 export type JSONObject = {[name: string]: any};
 
-/** Why a call came to nothing. */
+/** The error of a call. */
 export class HeadgateError extends Error {
     constructor(code: number, message: string, reason?: string | null, path?: string | null, data?: JSONObject);
     /** JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side. */
@@ -23,7 +23,7 @@ export class HeadgateError extends Error {
     readonly reason: string | null;
     /** Which of the params is wrong, such as `events[1].event`. */
     readonly path: string | null;
-    /** What else the daemon said. */
+    /** The daemon's further members of the error. */
     readonly data: JSONObject;
 }
 
@@ -36,29 +36,29 @@ export const version: string;
  */
 export type State = "connected" | "disconnected" | "closed";
 
-/** The options of a client. Infinity waits for ever. */
+/** The options of a client. Infinity is without an end. */
 export interface Options {
     /** The daemon's socket; by default in the usual places (`usualSocket`). */
     socketPath?: string;
-    /** In which the events' ids are told apart; by default that of the user. */
+    /** The namespace of the events' ids; by default that of the user. */
     namespace?: string;
     /**
-     * How long a call waits for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
+     * The longest wait of a call for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
      * found stopping counts as a lost connection. Default: 10 000.
      */
     connectTimeout?: number;
-    /** How long calls wait for a connection that was lost to come back; 0 does not wait. Default: Infinity. */
+    /** The longest wait of calls after a lost connection; 0 does not wait. Default: Infinity. */
     reconnectTimeout?: number;
-    /** How long the daemon may take to answer `hello`. Default: 10 000. */
+    /** The longest wait for the answer to `hello`. Default: 10 000. */
     greetingTimeout?: number;
     /**
      * The longest time that the program is kept at its end for events of `trackSoon` that are not acknowledged. Then
      * `onDropped` is called with those that are left, and a warning says how many they are. Default: 5 000.
      */
     exitTimeout?: number;
-    /** How many calls may be unanswered; one more fails with `buffer_full`. Default: 16 384. */
+    /** The greatest number of unanswered calls; one more fails with `buffer_full`. Default: 16 384. */
     maxUnanswered?: number;
-    /** How many bytes of calls may be unanswered. One call is always let through. Default: 8 MiB. */
+    /** The greatest number of unanswered bytes. One call is always let through. Default: 8 MiB. */
     maxUnansweredBytes?: number;
     /** About how long the first wait between two attempts to connect is; each next one is twice as long. Default: 50. */
     backoffBase?: number;
@@ -73,11 +73,11 @@ export interface Options {
     onState?: (state: State, error: HeadgateError | null) => void;
 }
 
-/** How long a caller waits. */
+/** The longest wait of a caller. */
 export interface Patience {
     /**
      * Then the call fails with `timed_out`, or with why there is no connection. A wait for room fails with `buffer_full`.
-     * Default, and where it is null: for ever.
+     * By default, and if it is null, without an end.
      */
     timeout?: number | null;
     /**
@@ -89,9 +89,9 @@ export interface Patience {
 
 /** The members of an event besides its name and its data. A member that is null is not sent. */
 export interface EventOptions {
-    /** By which a repeat is told (Behaviour Q7); by default a new UUIDv7. */
+    /** The event's id, by which the daemon recognises a repeat (Behaviour Q7); by default a new UUIDv7. */
     id?: string | null;
-    /** Events of one key keep their order also where several batches are on their way. */
+    /** Events of one key keep their order also while several batches are in flight. */
     key?: string | null;
     /** When it happened, in RFC 3339; by default when the daemon receives it. */
     time?: string | Date | null;
@@ -118,7 +118,7 @@ export interface Receipt {
      * event may since have been delivered or purged, or have become a dead letter.
      */
     duplicate: boolean;
-    /** Whether no dispatcher wants it. */
+    /** True if no dispatcher wants it. */
     unrouted: boolean;
 }
 
@@ -145,7 +145,7 @@ export type EndedFlush = Required<Flush>;
 export interface FlushOptions extends Patience {
     /** Which dispatchers; by default all. */
     dispatchers?: readonly string[];
-    /** Whether to wait until it has ended. */
+    /** True to wait until it has ended. */
     wait?: boolean;
     /** When it ends at the latest; 0 is never, the default 30 000. */
     timeout_ms?: number;
@@ -226,13 +226,13 @@ export class Client {
     /**
      * Tracks an event without a promise. False if the event is not taken, since there is no room for it, it is no JSON, or
      * the client is closed. `onDropped` is called with every event that is dropped, now or later. At its end the program is
-     * kept for such events for `exitTimeout`. Where it ends at once, by `process.exit` or an error that nobody catches, a
+     * kept for such events for `exitTimeout`. Where it ends at once, by `process.exit` or an uncaught error, a
      * process that is started then sends them within that time, if the daemon is there. What is left is said on standard error.
      */
     trackSoon(event: string, data?: object | null, options?: EventOptions): boolean;
 
     /**
-     * Tracks events each on its own, in their order, many on their way at once. Gives what came of each, in the same
+     * Tracks events each on its own, in their order, many in flight at once. Gives what came of each, in the same
      * order; one that is refused does not hinder the others. Waits for room.
      */
     trackEach(events: Iterable<Event> | AsyncIterable<Event>, patience?: Patience): Promise<(Receipt | Error)[]>;
@@ -249,7 +249,7 @@ export class Client {
 
     /**
      * Calls any method. When the connection breaks, methods that change nothing are called again on the next one; others
-     * fail with `disconnected` if they had been written, and nobody knows.
+     * fail with `disconnected` if they had been written: they may or may not have been done.
      */
     call(method: string, params?: object, patience?: Patience): Promise<JSONObject>;
 
@@ -259,13 +259,13 @@ export class Client {
      */
     subscribe(dispatcher: string, work: Work, options?: WorkerOptions): Promise<void>;
 
-    /** Takes no more batches; done when those that are here are settled. */
+    /** Takes no more batches; done when the present ones are answered. */
     unsubscribe(dispatcher: string, patience?: Patience): Promise<void>;
 
-    /** Whether there is room for one more call. */
+    /** True if there is room for one more call. */
     readonly hasRoom: boolean;
 
-    /** How many calls are not answered; workers are not counted. */
+    /** The number of unanswered calls; workers are not counted. */
     readonly unanswered: number;
 
     /** Done when there is room. Fails with `buffer_full` when the timeout is over. */
@@ -278,7 +278,7 @@ export class Client {
     drain(patience?: Patience): Promise<void>;
 
     /**
-     * Takes no more calls, waits until all are answered and the workers have settled what they have, then closes the
+     * Takes no more calls, waits until all are answered and the workers have answered their batches, then closes the
      * connection. Gives how many calls were not answered in time (5 000 unless given): their promises fail with `closed`.
      * Their events may be stored or not. A handler must not wait for it, since it waits for the handler.
      */
@@ -295,7 +295,7 @@ export class Client {
 export function newId(): string;
 
 /**
- * Where the daemon's socket is when nobody says it: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
+ * The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
  * folder is there, else below `/run`.
  */
 export function usualSocket(environment?: {[name: string]: string | undefined}): string;

@@ -18,7 +18,7 @@ namespace Headgate;
 
 // MARK: What callers see
 
-/** Why a call came to nothing. */
+/** The error of a call. */
 final class HeadgateException extends \RuntimeException
 {
     /**
@@ -64,11 +64,11 @@ final class HeadgateException extends \RuntimeException
     }
 }
 
-/** How a client treats its connection. Times are seconds; null is for ever. */
+/** The options of a client. Times are seconds; null is without an end. */
 final class Options
 {
     /**
-     * @param ?float $timeout how long a call waits in all, also for the daemon to be there. A flush that waits has the
+     * @param ?float $timeout the longest wait of a call, also for the daemon to be there. A flush that waits has the
      *     daemon's time for it besides
      * @param float $endTimeout how long the end of a request waits until what `trackSoon` kept is acknowledged. It makes one
      *     attempt to connect, and does not wait for a daemon that is not there
@@ -82,9 +82,9 @@ final class Options
      * @param float $backoffBase about how long the first wait between two attempts to connect is; each next one is twice as long
      * @param float $backoffCap the longest wait between two attempts to connect
      * @param ?bool $persistent whether the connection outlives the request; null: everywhere but on the command line
-     * @param ?\Closure(HeadgateException, array<string, mixed>): void $onDropped is told of each event of `trackSoon` that is
+     * @param ?\Closure(HeadgateException, array<string, mixed>): void $onDropped is called with each event of `trackSoon` that is
      *     not known to be stored. Without it one line with their number and the reason goes to the log
-     * @param ?\Closure(string, ?HeadgateException): void $onState is told when the connection's state changes: `connected`,
+     * @param ?\Closure(string, ?HeadgateException): void $onState is called when the connection's state changes: `connected`,
      *     `disconnected` with the reason, `closed`
      * @param ?\Closure(string): void $log takes warnings; without it PHP's error log does
      * @param ?string $spool a file to which the end of a request appends the events of `trackSoon` that the daemon could not
@@ -191,7 +191,7 @@ final class Client
      * @param string $name the program's, and
      * @param string $version its version; together they are the events' `context.client`
      * @param ?string $socketPath the daemon's socket; null looks in the usual places (`usualSocket`)
-     * @param ?string $namespace in which ids are told apart (Behaviour Q7); null for that of the user
+     * @param ?string $namespace the namespace of the ids (Behaviour Q7); null for that of the user
      */
     public function __construct(
         string $name,
@@ -229,7 +229,7 @@ final class Client
     /**
      * Tracks an event at the end of the request, after the page has been sent where PHP can do that (FPM). It keeps the event as
      * it is now, never waits, and throws nothing. What cannot be stored within `Options::$endTimeout` goes to
-     * `Options::$spool`, or is told to `Options::$onDropped`.
+     * `Options::$spool`, or is passed to `Options::$onDropped`.
      *
      * A program without requests (a worker, a long script) calls `send` from time to time.
      *
@@ -384,7 +384,7 @@ final class Client
     }
 
     /**
-     * Tracks events each on its own, in their order, many on their way at once.
+     * Tracks events each on its own, in their order, many in flight at once.
      *
      * @param iterable<array<string, mixed>> $events
      * @param float|false|null $timeout of all of them; false: that of the options
@@ -487,7 +487,7 @@ final class Client
 
     /**
      * Calls any method. When the connection breaks, methods that change nothing are called again on the next one; others fail
-     * with `disconnected` if they had been written, and nobody knows.
+     * with `disconnected` if they had been written: they may or may not have been done.
      *
      * @param array<string, mixed>|object $params
      */
@@ -510,7 +510,7 @@ final class Client
     }
 
     /**
-     * Where the daemon's socket is when nobody says it: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
+     * The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
      * folder is there, else below `/run`.
      *
      * @param ?array<string, string> $environment null: that of the process
@@ -547,7 +547,7 @@ final class Client
         return false;
     }
 
-    /** What a parent process has kept is for the parent to send. */
+    /** Forgets the events that a parent process has kept: the parent sends them. */
     private function noticeFork(): void
     {
         if ($this->process !== getmypid()) {
@@ -679,7 +679,7 @@ final class Away
     public function isFresh(?int $now = null): bool
     {
         $found = quietly(fn () => lstat($this->path));
-        // Nobody else can have made it, and a clock that was set back has no say.
+        // No other process can have made it, and a clock that was set back does not matter.
         return $found !== false && $found['uid'] === $this->user && ($found['mode'] & 0o170000) === 0o100000
             && abs(($now ?? time()) - $found['mtime']) < self::MOMENT;
     }
@@ -694,7 +694,7 @@ final class Away
 
 // MARK: Calls
 
-/** @internal Seconds of a clock that nobody sets. */
+/** @internal Seconds of the monotonic clock. */
 function now(): float
 {
     return hrtime(true) / 1e9;
@@ -740,7 +740,7 @@ final class Json
         if (is_array($value)) {
             return $plain;
         }
-        // What has no moment in it is left to json_encode, which may know more of it than its public properties.
+        // A value without a moment is left to json_encode, which may know more of it than its public properties.
         return $plain === $members ? $value : (object) $plain;
     }
 
@@ -774,7 +774,7 @@ final class Json
         return preg_replace_callback("/$pair|($half)|\\\\\\\\./s", $replace, $text) ?? throw new \JsonException('too long');
     }
 
-    /** How deep arrays and objects of a text are nested. */
+    /** Returns the nesting depth of the arrays and objects of a text. */
     public static function depth(string $text): int
     {
         [$deepest, $level, $end] = [0, 0, strlen($text)];
@@ -824,7 +824,7 @@ final class Ids
     }
 }
 
-/** @internal A request that is neither answered nor given up. Its number is the request's id on every connection. */
+/** @internal A request that is neither answered nor cancelled. Its number is the request's id on every connection. */
 final class Call
 {
     public int $number = 0;
@@ -913,7 +913,7 @@ final class Link
         if ($key !== 0) {
             self::$inUse[$key] = true;
         }
-        // Nothing has been read from a stream on which nobody has greeted back.
+        // Nothing has been read from a stream on which the daemon has not answered the greeting.
         return new self($stream, ftell($stream) === 0, $key, (int) getmypid());
     }
 
@@ -937,7 +937,7 @@ final class Link
         return $chunk === false || $chunk === '' && feof($this->stream) ? null : $chunk;
     }
 
-    /** How many bytes of a text went out. */
+    /** Returns the number of bytes of a text that were written. */
     public function write(string $text): int
     {
         return (int) quietly(fn () => fwrite($this->stream, $text));
@@ -965,7 +965,7 @@ function quietly(callable $act): mixed
 }
 
 /**
- * @internal Decides when to connect, what to write, what to write again, and what becomes of every call.
+ * @internal Decides when to connect, what to write, what to write again, and which outcome each call has.
  *
  * Nothing that may be repeated is lost with a connection: it is written again on the next one, in the same order and under
  * the same ids. All of it happens while somebody waits.
@@ -1457,7 +1457,7 @@ final class Connection
             $this->giveUpConnecting($this->lastFailure);
             return;
         }
-        // Somewhere in the upper half, so that those who lost the daemon together do not come back together.
+        // In the upper half of the wait, at random: clients that lost the daemon together do not reconnect together.
         $longest = min($this->options->backoffCap, $this->options->backoffBase * 2.0 ** min($this->failures - 1, 32));
         $wait = $longest * (0.5 + mt_rand() / mt_getrandmax() / 2);
         [$this->phase, $this->until] = ['waiting', min(now() + $wait, $this->patience)];
@@ -1525,7 +1525,7 @@ final class Connection
     {
         $call = $this->calls[$number] ?? null;
         if ($call === null || !$call->written) {
-            return; // nobody waits for it any more
+            return; // its caller no longer waits
         }
         if ($error?->reason === 'shutting_down' && $call->repeatable) {
             $this->unmark($call);
@@ -1592,7 +1592,7 @@ final class Connection
             $this->unmark($call);
             $this->heldBytes -= strlen($call->line);
         }
-        // Calls that were given up while there is no daemon must not be remembered until there is one.
+        // Cancelled calls must not be remembered while there is no daemon.
         if (count($this->waiting) > 2 * count($this->calls) + 1024) {
             $this->waiting = array_filter($this->waiting, fn (int $number): bool => isset($this->calls[$number]));
         }

@@ -500,7 +500,7 @@ static bool is_failure(headgate_json word) {
 static bool work(void *context, const headgate_batch *batch, headgate_reply *reply) {
     headgate_json event;
     bool fails = false, has_once = false, waits = false, leaves = false;
-    int before = count_lines(); /* before it is told: the line may come at once */
+    int before = count_lines(); /* before the call: the line may come at once */
     (void)context;
     flockfile(stdout);
     printf("{\"batch\":[");

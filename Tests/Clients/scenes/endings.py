@@ -103,13 +103,13 @@ def is_not_held_by_a_deaf_daemon(command, how):
 
 
 def closes_on_a_deaf_daemon(command):
-    """`close` gives up what the daemon does not read."""
+    """`close` ends although the daemon does not read."""
     is_not_held_by_a_deaf_daemon(command, "close")
 
 
 @needs(EXITS)
 def returns_on_a_deaf_daemon(command):
-    """What the system has not taken does not keep a program alive for ever."""
+    """Events that the system has not taken do not keep a program alive without end."""
     is_not_held_by_a_deaf_daemon(command, "return")
 
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* ---- What is told ---- */
+/* ---- Reports ---- */
 
 typedef struct heard {
     char states[64], lines[4096], refused[256];
@@ -510,7 +510,7 @@ static void test_handler_that_ends_its_thread(void) {
     end(&of);
 }
 
-/* The first receipt ends the thread that is told of it. */
+/* The first receipt ends the thread that gets it. */
 static void leave_at_receipt(void *context, const headgate_receipt *receipt, const headgate_error *error) {
     heard *of = context;
     hear_receipt(of, receipt, error);
@@ -586,7 +586,7 @@ static void is_misuse(bool is_ok, headgate_error *error, const char *what) {
     *error = (headgate_error){0};
 }
 
-/* Nothing is asked, and nothing connects: nobody listens. */
+/* Nothing is requested, and nothing connects: no daemon listens. */
 static void test_what_is_needed_is_missing(void) {
     headgate_error e = {0};
     headgate_event event = {.event = "x"};

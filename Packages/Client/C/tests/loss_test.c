@@ -1,4 +1,4 @@
-/* Tests what becomes of watches, boards and workers that are given up, or whose connection is lost. */
+/* Tests of watches, boards and workers that are cancelled, or whose connection is lost. */
 #include "scene.h"
 
 static int64_t watch;
@@ -99,7 +99,7 @@ static void test_end_of_a_board_is_not_told_to_another_connection(void) {
     say(&of,
         "{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"board.run\",\"params\":{\"board\":\"b\",\"activation\":\"1\"}}");
     pthread_t ending = start(unserve, of.client);
-    /* Nobody polls: only who ends the board runs its handler. So its end has begun, and waits for the ping. */
+    /* No thread polls: only the thread that ends the board runs its handler. So its end has begun, and waits for the ping. */
     while (!read_line(&of, line)) sched_yield();
     expect(strstr(line, "done") != NULL, line);
     greet(&of);
@@ -202,7 +202,7 @@ static bool subscribe_until(scene *of, long deadline, headgate_error *error) {
     return headgate_subscribe(of->client, "w", 1, -1, work, NULL, deadline, error);
 }
 
-/* What gives it back goes out before what is asked for later, and so takes nothing from that. */
+/* The call that ends it goes out before later requests, and so takes nothing from them. */
 static void play_deadline(bool (*begin_until)(scene *, long, headgate_error *), void *(*begin_it)(void *), const char *method,
                           const char *end_method) {
     scene of = begin_with((headgate_options){0}, ping, "ping", "{}");

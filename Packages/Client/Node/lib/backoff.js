@@ -1,6 +1,6 @@
 "use strict";
 
-/** How long to wait before the next attempt to connect, and when to give it up. Times are milliseconds. */
+/** The wait before the next attempt to connect, and the moment after which there is none. Times are milliseconds. */
 class Backoff {
     #failures = 0;
     #end = null;
@@ -15,7 +15,7 @@ class Backoff {
         this.#end ??= performance.now() + patience;
     }
 
-    /** Whoever waits next has all the time there is. */
+    /** Forgets the end: the next call that waits has all the time. */
     rest() {
         this.#end = null;
     }
@@ -35,7 +35,7 @@ class Backoff {
         return this.#end !== null && performance.now() >= this.#end;
     }
 
-    /** Somewhere in the upper half, so that those who lost the daemon together do not come back together. */
+    /** In the upper half of the wait, at random: clients that lost the daemon together do not reconnect together. */
     get wait() {
         const longest = Math.min(this.cap, this.base * 2 ** Math.min(this.#failures - 1, 32));
         return Math.min(longest * (0.5 + Math.random() / 2), Math.max(0, (this.#end ?? Infinity) - performance.now()));

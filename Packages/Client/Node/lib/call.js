@@ -5,7 +5,7 @@ const {encode} = require("./json.js");
 const {watch} = require("./patience.js");
 const {notify} = require("./program.js");
 
-/** A request that is neither answered nor given up. Its number is the request's id on every connection. */
+/** A request that is neither answered nor cancelled. Its number is the request's id on every connection. */
 class Call {
     number = 0;
     line = "";
@@ -25,7 +25,7 @@ class Call {
         this.answer = new Promise((resolve, reject) => (this.#settle = {resolve, reject}));
     }
 
-    /** False for an event for which nobody waits. */
+    /** False for an event whose promise no caller has. */
     get isAttended() {
         return true;
     }
@@ -53,7 +53,7 @@ class Call {
     }
 }
 
-/** An event for which nobody waits: `dropped` is called with the error if it is not stored. */
+/** An event of `trackSoon`: `dropped` is called with the error if it is not stored. */
 class Unattended extends Call {
     constructor(params, dropped) {
         super("track", params, true);
@@ -84,7 +84,7 @@ class Standing extends Call {
 
     /**
      * refused: called with the error when the daemon refuses it on a later connection, once until it is granted again.
-     * ended: called with the error when it is given up after it was granted. leaving: makes the call that gives it back.
+     * ended: called with the error when it ends after it was granted. leaving: makes the call that ends it at the daemon.
      */
     constructor(method, params, {refused, ended, leaving}) {
         super(method, params, true);

@@ -144,7 +144,7 @@ class Client {
         try {
             await Promise.all([...left, this.drain(patience)]);
         } catch {
-            // What was not answered is told by its own promise, and by the number.
+            // Each unanswered call fails its own promise, and the number says how many there were.
         }
         const unanswered = this.#connection.underWay;
         this.#connection.warnOfLeft("the client was closed");

@@ -15,11 +15,11 @@ const {endedFor, listenForEnd, notify, sendAtTheEnd, textOf, unwatchEnd, warn, w
 const LONGEST_ANSWER = 256 << 20;
 const UTF8 = new TextDecoder("utf-8", {fatal: true});
 const BROKEN = "the connection broke before the answer came";
-// How many milliseconds a connection that is given up waits for a daemon that does not read.
+// The milliseconds that a connection that ends waits for a daemon that does not read.
 const LAST_WRITE = 1_000;
 
 /**
- * Decides when to connect, what to write, what to write again, and what becomes of every call.
+ * Decides when to connect, what to write, what to write again, and which outcome each call has.
  *
  * Nothing that may be repeated is lost with a connection: it is written again on the next one, in the same order and
  * under the same ids.
@@ -67,7 +67,7 @@ class Connection {
 
     /**
      * takeRequest: called with each request of the daemon, a function that writes the answer to it, and a signal that is
-     * aborted when nobody wants the answer any more.
+     * aborted when the daemon no longer waits for the answer.
      */
     constructor(path, hello, options, takeRequest) {
         this.path = path;
@@ -78,12 +78,12 @@ class Connection {
         this.hello = encode({jsonrpc: "2.0", id: 0, method: "hello", params: hello}) + "\n";
     }
 
-    /** Whether there is room for one more call. */
+    /** True if there is room for one more call. */
     get hasRoom() {
         return this.#calls.size < this.options.maxUnanswered && this.#heldBytes < this.options.maxUnansweredBytes;
     }
 
-    /** How many calls but the standing ones are not answered. */
+    /** The number of unanswered calls, without the standing ones. */
     get underWay() {
         return this.#underWay;
     }
@@ -97,7 +97,7 @@ class Connection {
         return this.#phase === "open" || this.#phase === "draining";
     }
 
-    /** Makes a call; what comes of it is told to its promise. */
+    /** Makes a call. Its promise gets the outcome. */
     begin(call, given) {
         try {
             const patience = readPatience(given);
@@ -110,7 +110,7 @@ class Connection {
         return call.answer;
     }
 
-    /** Makes a call for which nobody waits; false if it is not taken. */
+    /** Makes a call whose promise no caller has. Returns false if there is no room. */
     beginUnattended(call) {
         try {
             this.#admit(call);
@@ -204,14 +204,14 @@ class Connection {
         if (this.#hold) return;
         const now = performance.now();
         this.#holdEnd ??= now + this.options.exitTimeout;
-        // What onDropped tracks again and again has no time of its own.
+        // Events that onDropped tracks again and again get no time of their own.
         if (this.#holdEnd <= now) return;
         const last = this.#lastNumber;
         this.#hold = {clock: timer(this.#holdEnd - now, () => this.#endHold(last))};
         this.#keepProcess();
     }
 
-    /** Gives up the events up to a number: later ones are those of a program that goes on. */
+    /** Drops the events up to a number: later ones are those of a program that goes on. */
     #endHold(last) {
         this.#hold = null;
         this.warnOfLeft("the program ended");
@@ -284,7 +284,7 @@ class Connection {
         warn(error.message, "HEADGATE_UNREACHABLE");
     }
 
-    // What is done once all that happens at this moment has happened: many lines go in one piece.
+    // Writing is postponed to the end of the present turn, so that many lines go in one piece.
 
     #schedule() {
         if (this.#isScheduled) return;
@@ -334,7 +334,7 @@ class Connection {
 
     /**
      * What is being written keeps a program from ending, whatever the socket says. A connection to a daemon that does not read is
-     * left after a while if nobody but unattended events waits for it, and the program is kept for the rest of its time.
+     * left after a while if only unattended events wait for it, and the program is kept for the rest of its time.
      */
     #watchWrites() {
         clearTimeout(this.#stall);
@@ -489,7 +489,7 @@ class Connection {
         this.#owed = new Set();
         owed.forEach((one) => one.abort());
         if (!isOrderly) return socket.destroy();
-        // What the daemon says now counts no more; but its end of the connection has to be read.
+        // Messages of the daemon no longer count, but its end of the connection has to be read.
         socket.resume();
         socket.end();
         socket.unref();
@@ -512,7 +512,7 @@ class Connection {
         this.#backoff.rest();
     }
 
-    // What comes from the daemon.
+    // Messages of the daemon.
 
     #take(socket, chunk) {
         for (const line of this.#lines.push(chunk)) {
@@ -577,7 +577,7 @@ class Connection {
 
     #answered(number, result, error) {
         const call = this.#calls.get(number);
-        if (!call?.written) return; // nobody waits for it any more
+        if (!call?.written) return; // its caller no longer waits
         if (error) return this.#refused(call, error);
         this.#succeed();
         if (!isObject(result)) {
@@ -652,7 +652,7 @@ class Connection {
         this.#drain();
     }
 
-    // What becomes of calls.
+    // Outcomes of calls.
 
     #giveUp(call, error) {
         const isLate = error instanceof HeadgateError && error.reason === "timed_out";
@@ -667,7 +667,7 @@ class Connection {
      */
     #giveBack(standing) {
         const call = standing.leaving();
-        call.answer.catch(() => {}); // nobody waits for it
+        call.answer.catch(() => {}); // no caller has it
         call.encode(++this.#lastNumber);
         this.#add(call);
     }
@@ -684,7 +684,7 @@ class Connection {
         this.#heldBytes -= call.bytes;
         if (!(call instanceof Standing)) this.#underWay--;
         if (!call.isAttended && --this.#unattended === 0) this.#endWatch();
-        // Calls that were given up while there is no daemon must not be remembered until there is one.
+        // Cancelled calls must not be remembered while there is no daemon.
         if (this.#waiting.length > 2 * this.#calls.size + 1024) {
             this.#waiting = this.#waiting.filter((number) => this.#calls.has(number));
         }
@@ -716,7 +716,7 @@ class Connection {
     }
 }
 
-/** What a person is told of an error of the socket. */
+/** Returns the text for an error of the socket. */
 function saying(error) {
     return error.code === "ENOENT" ? "there is no such socket" : error.message;
 }

@@ -1,6 +1,6 @@
 "use strict";
 
-/** Why a call came to nothing. What its members mean is said in index.d.ts. */
+/** The error of a call. index.d.ts describes its members. */
 class HeadgateError extends Error {
     constructor(code, message, reason = null, path = null, data = {}) {
         super(message);
@@ -11,7 +11,7 @@ class HeadgateError extends Error {
         this.data = data;
     }
 
-    /** What happened on this side. */
+    /** Returns an error of the client itself. */
     static local(reason, message) {
         return new HeadgateError(0, message, reason);
     }
@@ -28,7 +28,7 @@ function text(value) {
     return typeof value === "string" ? value : null;
 }
 
-/** Whether a value is what JSON calls an object. */
+/** Returns true if a value is a JSON object. */
 function isObject(value) {
     return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,7 +3,7 @@
 
 const {randomUUID} = require("node:crypto");
 
-// Stands before the digits of a BigInt while it is a string. Nobody can guess it, so no other string begins so.
+// Stands before the digits of a BigInt while it is a string. No program can guess it, so no other string begins so.
 const MARK = `${randomUUID()}:`;
 const MARKED = new RegExp(`"${MARK}(-?[0-9]+)"`, "g");
 // Strings are matched so that no digits inside of them are.
@@ -22,7 +22,7 @@ function encode(value) {
     try {
         return JSON.stringify(value);
     } catch (error) {
-        // It is slower with a replacer, and almost nobody has BigInts.
+        // It is slower with a replacer, and few programs have BigInts.
         const text = JSON.stringify(value, mark);
         if (!found) throw error;
         return text.replace(MARKED, "$1");
@@ -42,7 +42,7 @@ function isLong(token) {
     return WHOLE.test(token) && !Number.isSafeInteger(Number(token));
 }
 
-/** How deep arrays and objects of a JSON text are nested. */
+/** Returns the nesting depth of the arrays and objects of a JSON text. */
 function depth(text) {
     let deepest = 0;
     let level = 0;

@@ -4,7 +4,7 @@ const {HeadgateError, isObject} = require("./error.js");
 const {depth} = require("./json.js");
 
 /**
- * What the daemon takes at most. It answers a line beyond these without the request's id, so they are kept on this side.
+ * The daemon's limits. The client checks them, because the daemon answers a line beyond them without the request's id.
  */
 class Limits {
     constructor(greeting = {}) {

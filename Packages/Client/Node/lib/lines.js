@@ -7,7 +7,7 @@ class Lines {
     #pieces = [];
     #bytes = 0;
 
-    /** How many bytes of a line are there whose end is not. */
+    /** The number of bytes of the unfinished line. */
     get bytes() {
         return this.#bytes;
     }

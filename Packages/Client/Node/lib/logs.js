@@ -108,7 +108,7 @@ function ofPino(line) {
     return {data, time: at === undefined ? undefined : new Date(at).toISOString()};
 }
 
-/** What pino loads as `target`: gives a stream that takes lines. */
+/** The function that pino loads as `target`: returns a stream that takes lines. */
 function pinoTransport(options) {
     const sink = new Sink(options);
     const decoder = new TextDecoder();
@@ -145,7 +145,7 @@ class WinstonTransport extends Writable {
         return this.#sink.dropped;
     }
 
-    /** What winston calls for a record. */
+    /** Called by winston for each record. */
     log(info, done) {
         this.#sink.track(() => {
             const {level, message, timestamp, stack, ...fields} = info;

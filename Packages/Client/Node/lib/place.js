@@ -3,7 +3,7 @@
 const {statSync} = require("node:fs");
 
 /**
- * Where the daemon's socket is when nobody says it: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
+ * The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
  * folder is there, else below `/run`. An empty variable counts as not set, and so does a relative `XDG_RUNTIME_DIR`.
  */
 function usualSocket(environment = process.env, isFolder = isDirectory) {

@@ -35,7 +35,7 @@ function notify(callback, ...values) {
     });
 }
 
-// Connections with events for which nobody waits. They are told when the program is about to end.
+// Connections with events of `trackSoon`. They are notified when the program is about to end.
 const watched = new Set();
 let isListening = false;
 // The moment at which the program began to end; null before.

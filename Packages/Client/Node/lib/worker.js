@@ -38,7 +38,7 @@ class Workers {
         try {
             await this.connection.begin(standing, patience);
         } catch (error) {
-            // Who ends it meanwhile takes it out, once it is given back.
+            // A call that ends it meanwhile removes it, once the daemon has ended it.
             if (this.#table.get(dispatcher) === served && !served.isRetired) this.#table.delete(dispatcher);
             throw error;
         }

@@ -73,7 +73,7 @@ test("a signal takes back what is not written, and ends the wait for what is", a
     const ping = await connection.request("ping");
     second.abort();
     await assert.rejects(written, {name: "AbortError"});
-    connection.answer(ping, {}); // nobody waits for it: no error
+    connection.answer(ping, {}); // its caller no longer waits: no error
     connection.acknowledge(request);
     await kept;
     await assert.rejects(client.track("late", undefined, {signal: controller.signal}), {name: "AbortError"});

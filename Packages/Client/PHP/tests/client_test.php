@@ -11,7 +11,7 @@ use Headgate\HeadgateException;
 use Headgate\Json;
 use Headgate\Options;
 
-// What PHP warns of is a fault, and so is what a strict framework would make of it.
+// Each warning of PHP is a fault, as in a strict framework.
 set_error_handler(function (int $level, string $text, string $file, int $line): never {
     throw new ErrorException($text, 0, $level, $file, $line);
 });
@@ -33,7 +33,7 @@ function reasonOf(callable $act): ?string
     throw new LogicException('it should have failed');
 }
 
-/** A daemon in a process of its own: it answers as many `track` as it is told, then is silent. */
+/** A daemon in a process of its own: it answers so many `track`, then is silent. */
 final class Daemon
 {
     public readonly string $path;
@@ -162,7 +162,7 @@ $tests = [
         expect([['buffer_full', 'c']], $dropped);
         expect(0, $client->send(60.0));
         expect(true, $client->trackSoon('d'));
-        expect(1, $client->close(0.05)); // nobody answers any more
+        expect(1, $client->close(0.05)); // the daemon no longer answers
         expect(['timed_out', 'd'], $dropped[1]);
         expect([['a', 'b', 'd']], $daemon->stop());
         expect('closed', reasonOf(fn () => $client->track('x')));

@@ -85,7 +85,7 @@ class PageTests(unittest.TestCase):
         first.acknowledge(first.request("track"), seq=7)
         self.assertEqual(answer(), "7")
         self.visit(fails)
-        # It was asked on the connection, and is never answered there: nobody after it gets that answer.
+        # It was asked on the connection, and is never answered there: no later request gets that answer.
         self.assertEqual(first.request("track")["params"]["id"], "h")
         answer = in_background(lambda: self.visit(whole))
         second = self.daemon.greet()

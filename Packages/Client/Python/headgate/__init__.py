@@ -65,7 +65,7 @@ _log = logging.getLogger("headgate")
 
 
 class HeadgateError(Exception):
-    """Why a call came to nothing.
+    """The error of a call.
 
     `code` is JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side. `reason` is the
     word to go by, None for JSON-RPC's own errors: one of PROTOCOL's for a refusal, else `cannot_connect`,
@@ -113,24 +113,24 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """How a client treats its connection. Times are seconds; None is for ever."""
+    """The options of a client. Times are seconds; None is without an end."""
 
     connect_timeout: Optional[float] = 10.0
-    """How long a call waits for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
+    """The longest wait of a call for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
     found stopping counts as a lost connection."""
     reconnect_timeout: Optional[float] = None
-    """How long calls wait for a connection that was lost to come back; 0 does not wait at all."""
+    """The longest wait of calls after a lost connection; 0 does not wait."""
     close_timeout: float = 5.0
     """The longest wait of `close`, and of the end of a program that did not close its client: for acknowledgements of what was
     tracked, and for handlers that run."""
     greeting_timeout: float = 10.0
-    """How long the daemon may take to answer `hello`."""
+    """The longest wait for the answer to `hello`."""
     max_unanswered: int = 16_384
-    """How many calls may be written and not answered."""
+    """The greatest number of unanswered calls."""
     max_unanswered_bytes: int = 8 << 20
-    """How many bytes may be written and not answered. One call is always let through."""
+    """The greatest number of unanswered bytes. One call is always let through."""
     backoff_base: float = 0.05
-    """About how long the first wait between two attempts to connect is; each next one is twice as long."""
+    """The approximate first wait between two attempts to connect; each later one is twice as long."""
     backoff_cap: float = 5.0
     """The longest wait between two attempts to connect, and the wait before something that was refused on a later
     connection is asked for again."""
@@ -165,7 +165,7 @@ class Receipt:
     """True if the daemon had stored this id before: by this call's first attempt, or by another event with the same id. That event
     may since have been delivered or purged, or have become a dead letter."""
     unrouted: bool
-    """Whether no dispatcher wants it."""
+    """True if no dispatcher wants it."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ class Activation:
 
 @dataclass(frozen=True)
 class News:
-    """What a watch tells. `began`: how things stand follows as changes, and what was known before counts no more.
+    """An item of a watch. `began`: the present state follows as changes, and replaces what was known before.
     `changed`: the params of the notification are in `change`. `interrupted`: the connection is gone, for the reason in
     `error`; the next one is looked for, on which the watch begins again."""
 
@@ -305,7 +305,7 @@ an error."""
 
 
 def usual_socket(environment: Optional[Mapping[str, str]] = None) -> str:
-    """Where the daemon's socket is when nobody says it: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR`, else below
+    """The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR`, else below
     `/run`. An empty variable counts as not set, and so does a relative `XDG_RUNTIME_DIR`. A user who has that variable,
     but no daemon of their own, means the machine's."""
     variables = os.environ if environment is None else environment
@@ -344,7 +344,7 @@ def new_id() -> str:
 
 
 class _Call:
-    """A request that is neither answered nor given up. Its number is the request's id on every connection."""
+    """A request that is neither answered nor cancelled. Its number is the request's id on every connection."""
 
     def __init__(
         self, method: str, params: JSONObject, repeatable: bool, deadline: Optional[float],
@@ -355,15 +355,15 @@ class _Call:
         self.params = params
         self.repeatable = repeatable
         self.deadline = _moment(deadline)
-        # Told of the result with the connection's lock, before the future is.
+        # Called with the result under the connection's lock, before the future gets it.
         self.on_grant = on_grant
-        # Told of a result that comes when nobody waits for it any more.
+        # Called with a result that comes when the caller no longer waits.
         self.on_late = on_late
         self.number = 0
         self.line = b""
         self.written = False
         self.future: Future[JSONObject] = Future()
-        # So that nobody cancels it: what has been written cannot be taken back.
+        # So that it cannot be cancelled: a written call cannot be taken back.
         self.future.set_running_or_notify_cancel()
 
     standing = False
@@ -396,15 +396,15 @@ class _Standing(_Call):
         on_late: Optional[Callable[[JSONObject], None]] = None, leave: Optional[Tuple[str, JSONObject]] = None,
         on_give_up: Optional[Callable[[], None]] = None,
     ) -> None:  # fmt: skip
-        # on_late: what is granted then is to be given back.
+        # on_late: gives back what is granted then.
         super().__init__(method, params, True, deadline, on_grant, on_late)
         # The call's name in log lines.
         self.about = about or method
-        # The call that gives it back, where that can be said before it is granted.
+        # The call that ends it at the daemon, if it is known before the grant.
         self.leave = leave
-        # Does so where one call cannot.
+        # Ends it at the daemon if one call cannot.
         self.on_give_up = on_give_up
-        # Calls that go out in one piece with it; nobody waits for their answers.
+        # Calls that go out in one piece with it; their answers are ignored.
         self.further = further
         self.on_interrupt = on_interrupt
         self.on_end = on_end
@@ -531,7 +531,7 @@ _LONGEST_WAIT = 3600.0
 
 
 class _Limits:
-    """What the daemon takes at most. It answers a line beyond these without the request's id, so they are kept here."""
+    """The daemon's limits. The client checks them, because the daemon answers a line beyond them without the request's id."""
 
     def __init__(self, greeting: JSONObject) -> None:
         limits = greeting.get("limits")
@@ -564,7 +564,7 @@ _REPEATABLE = frozenset(
 
 
 class _Connection:
-    """Decides when to connect, what to write, what to write again, and what becomes of every call.
+    """Decides when to connect, what to write, what to write again, and which outcome each call has.
 
     One thread does all input and output; it may be asked from any thread. Nothing that may be repeated is lost with a
     connection: it is written again on the next one, in the same order and under the same ids.
@@ -609,7 +609,7 @@ class _Connection:
         self._is_woken = False
         self._thread: Optional[threading.Thread] = None
         self._listeners: List[Callable[[], None]] = []
-        # Calls that were given up, and what is told of results that come for them on this connection.
+        # Cancelled calls by number, with the functions that get their late results on this connection.
         self._late: Dict[int, Callable[[JSONObject], None]] = {}
         # The number of the daemon's requests on this connection that are not answered.
         self._owed = 0
@@ -680,7 +680,7 @@ class _Connection:
 
     @property
     def is_drained(self) -> bool:
-        """Whether all calls but the standing ones are answered."""
+        """True if all calls but the standing ones are answered."""
         return all(call.standing for call in self._calls.values())
 
     @property
@@ -696,7 +696,7 @@ class _Connection:
         return sum(call.events for call in self._calls.values())
 
     def begin(self, call: _Call, wait_for_room: bool = False) -> None:
-        """Makes a call; what comes of it is told to its future."""
+        """Makes a call. Its future gets the outcome."""
         self._prepare(call)
         with self.lock:
             if wait_for_room:
@@ -827,12 +827,12 @@ class _Connection:
             self.begin(back)
 
     def _note_late(self, call: _Call) -> None:
-        """A call is given up: what the daemon may grant it all the same is given back, or noted."""
+        """Notes a cancelled call: what the daemon may still grant is given back, or noted."""
         if call.on_late is not None and call.written:
             self._late[call.number] = call.on_late
 
     def restart(self, call: _Standing) -> None:
-        """Makes a granted standing call anew."""
+        """Repeats a granted standing call."""
         with self.lock:
             if call.granted and call.number in self._calls:
                 call.granted = False
@@ -1100,7 +1100,7 @@ class _Connection:
             give_back = self._late.pop(number, None)
             if give_back is not None and isinstance(result, dict):
                 give_back(result)
-            return  # nobody waits for it any more
+            return  # its caller no longer waits
         if error is not None:
             return self._refused(call, error)
         self._note_progress()
@@ -1286,7 +1286,7 @@ class _Connection:
             return self._give_up_connecting(
                 self._last_failure or HeadgateError.local("disconnected", "there is no connection")
             )
-        # Somewhere in the upper half, so that those who lost the daemon together do not come back together.
+        # In the upper half of the wait, at random: clients that lost the daemon together do not reconnect together.
         longest = min(self.options.backoff_cap, self.options.backoff_base * 2.0 ** min(self._failures - 1, 32))
         self._until, self._phase = min(now + longest * random.uniform(0.5, 1.0), self._patience), "waiting"
 
@@ -1368,7 +1368,7 @@ class _Connection:
         self._unmark(call)
         call.granted = False
         self._held_bytes -= len(call.line)
-        # Calls that were given up while there is no daemon must not be remembered until there is one.
+        # Cancelled calls must not be remembered while there is no daemon.
         if len(self._waiting) > 2 * len(self._calls) + 1024:
             self._waiting = collections.deque(number for number in self._waiting if number in self._calls)
         self._notify()
@@ -1557,7 +1557,7 @@ class _Staff:
 class _Served:
     """A worker's subscription or a served board."""
 
-    # Whether it is being given back: what comes until that is done is still handled.
+    # True while it is being ended: requests that come until then are still handled.
     is_retired = False
 
     def __init__(self, standing: _Standing) -> None:
@@ -1667,7 +1667,7 @@ class _OwnBarrier:
 
 
 class Watch:
-    """What happens in the daemon, as an iterator of `News`, until `close`. When the connection is lost it is made again,
+    """The daemon's changes, as an iterator of `News`, until `close`. When the connection is lost it is made again,
     and the watch with it. A watch whose reader falls far behind begins again."""
 
     LONGEST_BACKLOG = 4096
@@ -1801,7 +1801,7 @@ class Client:
             self.socket_path, hello, options, _weakly(self._take_request), _weakly(self._take_change)
         )
         self._connection.on_fork = _weakly(self._forget)
-        # A client that nobody can call any more, and that serves nothing, needs no connection.
+        # A client without references that serves nothing needs no connection.
         weakref.finalize(self, self._connection.lose_client).atexit = False
 
     def _forget(self) -> None:
@@ -2113,7 +2113,7 @@ class Client:
         self._wait_for(self._change(change, deadline))
 
     def _change(self, change: JSONObject, deadline: Optional[float]) -> _Call:
-        """The call that sets a barrier. What it sets is this client's once it is granted, also if nobody waits any more."""
+        """The call that sets a barrier. The change counts once it is granted, also if its caller no longer waits."""
 
         def apply(_: JSONObject) -> None:
             barrier = self._barriers.get(change["id"])
@@ -2157,7 +2157,7 @@ class Client:
     def _begin_ending(self, id: str, barrier: _OwnBarrier, held: str) -> _Ending:
         is_held = (lambda: False) if held == "nothing" else self._connection.is_present()
         ending = _Ending(id, is_held, on_grant=lambda: self._end(barrier))
-        # Where only this side gave up, whoever takes it away again does so in the same way.
+        # If only this client cancelled it, the next call that removes the barrier does the same again.
         ending.on_end = lambda error: self._drop(barrier) if error.code else None
         barrier.standing = ending
         self._connection.begin(ending)
@@ -2184,7 +2184,7 @@ class Client:
         self._serve(self._workers, dispatcher, served)
 
     def unsubscribe(self, dispatcher: str, deadline: Optional[float] = None) -> None:
-        """Takes no more batches; returns when those that are here are settled."""
+        """Takes no more batches; returns when the present ones are answered."""
         self._stop_serving(self._workers, dispatcher, deadline)
 
     def serve_board(
@@ -2305,7 +2305,7 @@ class Client:
             raise
 
     def _tell(self, method: str, params: JSONObject, bound: bool = False) -> None:
-        """A call of which nobody waits to hear."""
+        """Makes a call whose outcome is ignored."""
         call = _Call(method, params, False, None)
         call.bound = bound
         with contextlib.suppress(HeadgateError):
@@ -2331,7 +2331,7 @@ def _leaving(method: str, params: JSONObject, held: str, deadline: Optional[floa
 
 
 def _is_left(held: str, error: HeadgateError) -> bool:
-    """Whether the daemon does not have it, although it did not say so: the connection is gone, and what was granted on it, or
+    """Returns true if the daemon does not have it, although it did not say so: the connection is gone, and what was granted on it, or
     it was only asked for, and refused like this."""
     if held == "another's":
         return False
@@ -2339,7 +2339,7 @@ def _is_left(held: str, error: HeadgateError) -> bool:
 
 
 def _is_gone(error: HeadgateError) -> bool:
-    """Whether the daemon does not have a barrier that it was to take away: it says so, or had no room for it."""
+    """Returns true if the daemon does not have a barrier that it was to remove: it says so, or had no room for it."""
     return error.code != 0 and error.reason not in ("conflict", "unauthorized")
 
 

@@ -356,7 +356,7 @@ class Client:
         await self._serve(self._core._workers, dispatcher, _Tasks(standing, handle))
 
     async def unsubscribe(self, dispatcher: str, deadline: Optional[float] = None) -> None:
-        """Takes no more batches; returns when those that are here are settled."""
+        """Takes no more batches; returns when the present ones are answered."""
         await self._stop_serving(self._core._workers, dispatcher, deadline)
 
     async def serve_board(
@@ -473,7 +473,7 @@ class Client:
 
 
 class Watch:
-    """What happens in the daemon, as an asynchronous iterator of `News`, until `close`; see `headgate.Watch`."""
+    """The daemon's changes, as an asynchronous iterator of `News`, until `close`; see `headgate.Watch`."""
 
     def __init__(self, core: headgate.Client, params: JSONObject) -> None:
         self._inner = _WatchOfLoop(core, params)

@@ -73,7 +73,7 @@ class Handler(logging.Handler):
 
     @property
     def dropped(self) -> Dict[str, int]:
-        """How many records have been dropped so far, by reason."""
+        """The number of dropped records, by reason."""
         return self._dropped.all()
 
     def filter(self, record: logging.LogRecord) -> Any:
@@ -100,7 +100,7 @@ class Handler(logging.Handler):
             self._tell_of_dropped()
             self._client.drain(self._flush_timeout)
         except HeadgateError:
-            pass  # what is not acknowledged is counted when it is given up
+            pass  # records that are not acknowledged are counted when they are dropped
 
     def close(self) -> None:
         """Closes the client, if it is the handler's own, and tells of what has not been told yet."""
@@ -145,7 +145,7 @@ class Handler(logging.Handler):
 
 
 class _NoLock:
-    """What `logging` takes for a lock."""
+    """The lock that `logging` uses."""
 
     def acquire(self) -> None:
         pass
@@ -167,7 +167,7 @@ def _judge(done: Future[JSONObject], failed: Any) -> None:
 
 
 class _Dropped:
-    """What is dropped and not told of yet, and what has ever been dropped, by reason."""
+    """The dropped records that are not reported yet, and all dropped records, by reason."""
 
     def __init__(self) -> None:
         # Reentrant: the handler of a signal may log while this thread is in here.
@@ -187,7 +187,7 @@ class _Dropped:
             self._untold[reason] = self._untold.get(reason, 0) + 1
 
     def take(self) -> Any:
-        """What is to be told of, and since when."""
+        """Returns the dropped records to report, and since when they were dropped."""
         with self._lock:
             untold, self._untold = self._untold, {}
             return untold, self._since

@@ -1,4 +1,4 @@
-"""What the tests of the Python client share."""
+"""Functions that the tests of the Python client share."""
 
 import logging
 import pathlib
@@ -55,7 +55,7 @@ class DaemonTests(unittest.TestCase):
         return connection
 
     def until(self, condition):
-        """Waits for what nobody tells."""
+        """Waits for a state that is not announced."""
         end = time.monotonic() + PATIENCE
         while not condition():
             self.assertLess(time.monotonic(), end, "it never came")

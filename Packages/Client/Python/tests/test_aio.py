@@ -26,7 +26,7 @@ class AioTests(DaemonTests):
         return self.in_background(lambda: asyncio.run(main()))
 
     def test_cancelled_call_is_taken_back(self):
-        """What is not written yet never goes out."""
+        """A cancelled call that is not written never goes out."""
 
         async def work(client):
             calls = [asyncio.create_task(client.track(name)) for name in ("taken back", "kept")]
@@ -87,7 +87,7 @@ class AioTests(DaemonTests):
         self.assertEqual(end(), "timed_out")
 
     def test_room_in_the_order_of_the_calls(self):
-        """Whoever waits for room gets it in turn, also when others before have gone away."""
+        """Callers that wait for room get it in turn, also when earlier ones are cancelled."""
 
         async def work(client):
             tasks = []
@@ -427,7 +427,7 @@ class AioTests(DaemonTests):
         self.assertTrue(end())
 
     def test_listeners_do_not_pile_up(self):
-        """Who gives up waiting for room is forgotten."""
+        """A caller that no longer waits for room is forgotten."""
 
         async def work(client):
             first = await client.track_soon({"event": "x"})

@@ -420,7 +420,7 @@ class ProgramTests(DaemonTests):
 
 
 class GivenUpTests(DaemonTests):
-    """After a call is given up, the daemon and the client agree on what is registered."""
+    """After a call is cancelled, the daemon and the client agree on what is registered."""
 
     def begin_barrier(self, client, **more):
         return self.begin(lambda: client.register_barrier("c", "closed", **more), "barrier.register")[0]

@@ -24,7 +24,7 @@ SERVICES = {
         lambda client: client.register_barrier("c", "closed"), lambda client: client.unregister_barrier("c"),
     ),
 }
-"""What lasts as long as a connection: how it begins and ends at the daemon, and how a client begins and ends it."""
+"""Tests of services that last as long as a connection: how they begin and end at the daemon and in the client."""
 
 
 class ClientTests(DaemonTests):
@@ -45,7 +45,7 @@ class ClientTests(DaemonTests):
         end = self.in_background(client.discover)
         request = connection.read()
         if request["method"] == "ping":
-            # It had been written; an answer that nobody waits for any more is no error.
+            # It had been written; an answer without a waiting caller is no error.
             connection.answer(request, {})
             request = connection.read()
         connection.answer(request, {})
@@ -57,7 +57,7 @@ class ClientTests(DaemonTests):
         while True:
             with self.assertRaises(headgate.HeadgateError) as caught:
                 client.ping(deadline=0.05)
-            # Until the client has tried to connect, for which a busy machine may take longer, nobody knows that it cannot.
+            # Until the client has tried to connect, for which a busy machine may take longer, it does not know that it cannot.
             if caught.exception.reason != "timed_out" or time.monotonic() > end:
                 break
         self.assertEqual((caught.exception.code, caught.exception.reason), (0, "cannot_connect"))

@@ -14,7 +14,7 @@ import headgate.logs  # noqa: E402
 
 
 class Awkward:
-    """What nobody can show."""
+    """A value that cannot be shown."""
 
     def __repr__(self):
         raise RuntimeError("no")
@@ -62,7 +62,7 @@ class LogTests(DaemonTests):
         self.assertTrue(data["file"].endswith("test_logs.py"))
 
     def test_daemon_that_is_away(self):
-        """Nothing waits and nothing is raised; what there was no room for is told once there is."""
+        """Nothing waits and nothing is raised; records without room are reported once there is room."""
         self.daemon.stop_listening()
         handler, logger = self.handler(max_unanswered=2)
         for n in range(5):
@@ -92,7 +92,7 @@ class LogTests(DaemonTests):
         told = connection.request("track")
         self.assertEqual(told["params"]["data"]["reasons"], {"queue_full": 1})
         connection.acknowledge(connection.request("track"))
-        # When it cannot be told either, it is told with the next.
+        # If the report finds no room either, the next one has it.
         connection.refuse(told, "queue_full")
         handler._client.drain(PATIENCE)
         logger.info("c")

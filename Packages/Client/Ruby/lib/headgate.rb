@@ -331,7 +331,7 @@ module Headgate
     end
   end
 
-  # Decides when to connect, what to write, what to write again, and what becomes of every call.
+  # Decides when to connect, what to write, what to write again, and which outcome each call has.
   #
   # A repeatable call is not lost with a connection: it is written again on the next one, in the same order and under the same id.
   # One thread connects, reads and writes; all state is held by one lock.
@@ -513,7 +513,7 @@ module Headgate
     # Returns a text, with the reason why there is no connection if there is none.
     def because(text) = connected? || @last_failure.nil? ? text : "#{text}: #{@last_failure.message}"
 
-    # MARK: What the program is told
+    # MARK: Reports to the program
 
     def set_state(state, error)
       return if @state == state
@@ -610,7 +610,7 @@ module Headgate
       @path
     end
 
-    # Returns what a person is told of an error of the socket.
+    # Returns the text for an error of the socket.
     def saying(error)
       case error
       when Errno::ENOENT then "there is no such socket"
@@ -827,7 +827,7 @@ module Headgate
     end
 
     def answered(call, result, error)
-      return if call.nil? || !call.written # nobody waits for it any more
+      return if call.nil? || !call.written # its caller no longer waits
 
       if error&.reason == "shutting_down" && call.repeatable?
         unmark(call)
@@ -917,7 +917,7 @@ module Headgate
 
     # name, version: the program's; together they are the events' `context.client`.
     # socket_path: the daemon's socket; nil looks in the usual places (`Headgate.usual_socket`).
-    # namespace: where ids are told apart (Behaviour Q7); nil is that of the user.
+    # namespace: the namespace of the ids (Behaviour Q7); nil is that of the user.
     # options: the members of `Headgate::Options`.
     def initialize(name, version = "", socket_path: nil, namespace: nil, **options)
       @socket_path = socket_path || Headgate.usual_socket

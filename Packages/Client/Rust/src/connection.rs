@@ -1,4 +1,4 @@
-//! Decides when to connect, what to write, what to write again, and what becomes of every call.
+//! Decides when to connect, what to write, what to write again, and which outcome each call has.
 //!
 //! A repeatable call is not lost with a connection: it is written again on the next one, in the same order and under the same id. One
 //! thread connects and reads, and one for each link writes; all state is held by one lock.
@@ -785,7 +785,7 @@ impl Core {
     }
 }
 
-/// Returns what a person is told of an error of the socket.
+/// Returns the text for an error of the socket.
 fn saying(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such socket".to_string(),

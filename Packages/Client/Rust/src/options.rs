@@ -22,7 +22,7 @@ pub type Log = Box<dyn Fn(&str) + Send + Sync>;
 pub struct Options {
     /// The daemon's socket; None looks in the usual places ([`usual_socket`]).
     pub socket_path: Option<PathBuf>,
-    /// The namespace in which ids are told apart (Behaviour Q7); None is that of the user.
+    /// The namespace of the ids (Behaviour Q7); None is that of the user.
     pub namespace: Option<String>,
     /// The time that a call waits for the first connection; 10 s. One attempt is always made, and zero makes no other. A daemon that is found
     /// stopping counts as a lost connection.

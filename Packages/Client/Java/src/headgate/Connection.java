@@ -27,7 +27,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Decides when to connect, what to write, what to write again, and what becomes of every call.
+ * Decides when to connect, what to write, what to write again, and which outcome each call has.
  *
  * A repeatable call is not lost with a connection: it is written again on the next one, in the same order and under the same id. One thread
  * connects, reads and writes; all state is held by one lock.
@@ -36,7 +36,7 @@ final class Connection {
     private enum Phase { IDLE, WAITING, GREETING, OPEN, DRAINING, CLOSED }
 
     private static final int LONGEST_ANSWER = 256 << 20;
-    /** How long a connection that ends waits for a daemon that does not read. */
+    /** The wait of a connection that ends for a daemon that does not read. */
     private static final Duration LAST_WRITE = Duration.ofSeconds(1);
     private static final Duration MOMENT = Duration.ofMillis(20);
     /** The bytes that are handed to the socket before more calls count as written. */

@@ -25,7 +25,7 @@ public final class Options {
         return this;
     }
 
-    /** Sets where ids are told apart (Behaviour Q7). Null is that of the user. */
+    /** Sets the namespace of the ids (Behaviour Q7). Null is that of the user. */
     public Options namespace(String name) {
         namespace = name;
         return this;
