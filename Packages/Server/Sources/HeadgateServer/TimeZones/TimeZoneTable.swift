@@ -2,7 +2,7 @@ import HeadgateCore
 
 /// A time zone of the time zone database: its offset from UTC at every time (Behaviour B24).
 ///
-/// No library in Debian does this well enough. `Docs/Decisions/0032-what-is-left-to-libraries.md` says why.
+/// No library in Debian does this well enough. `Docs/Decisions/0032-libraries-leave-to-them-what-they-do-as-well-for-the-user.md` says why.
 struct TimeZoneTable: Equatable {
     /// A time from which an offset applies.
     struct Transition: Equatable {
