@@ -76,7 +76,7 @@ final class Options
      *     no other. A daemon that is found stopping counts as a lost connection. What waiting cannot cure (no right to the
      *     socket, a path that is too long) is an error at once
      * @param ?float $reconnectTimeout how long calls wait for a connection that was lost to come back; 0 does not wait
-     * @param float $greetingTimeout how long the daemon may take to answer `hello`
+     * @param ?float $greetingTimeout how long the daemon may take to answer `hello`
      * @param int $maxUnanswered how many calls may be unanswered, and how many events `trackSoon` keeps
      * @param int $maxUnansweredBytes how many bytes of them. One call is always let through
      * @param float $backoffBase about how long the first wait between two attempts to connect is; each next one is twice as long
@@ -96,7 +96,7 @@ final class Options
         public readonly float $endTimeout = 1.0,
         public readonly ?float $connectTimeout = 10.0,
         public readonly ?float $reconnectTimeout = null,
-        public readonly float $greetingTimeout = 10.0,
+        public readonly ?float $greetingTimeout = 10.0,
         public readonly int $maxUnanswered = 16_384,
         public readonly int $maxUnansweredBytes = 8 << 20,
         public readonly float $backoffBase = 0.05,
@@ -883,12 +883,13 @@ final class Link
     private const PERMANENT = [1, 13, 20, 36, 40, 91];
     /** The longest path of a Unix socket, in bytes. PHP cuts a longer one, and connects elsewhere. */
     private const LONGEST_PATH = 107;
+    private const LONGEST_OPEN = 3_600.0;
 
     /**
      * @param bool $isPermanent whether waiting does not cure it that nothing was opened
      * @throws HeadgateException
      */
-    public static function open(string $path, string $identity, bool $isPersistent, float $timeout, ?bool &$isPermanent): self
+    public static function open(string $path, string $identity, bool $isPersistent, ?float $timeout, ?bool &$isPermanent): self
     {
         $isPermanent = strlen($path) > self::LONGEST_PATH || str_contains($path, "\0");
         if ($isPermanent) {
@@ -899,6 +900,8 @@ final class Link
         if ($isPersistent) {
             $key = self::firstFree($identity);
         }
+        // PHP does not take any number; connecting to a Unix socket never takes long.
+        $timeout = max(0.0, min($timeout ?? INF, self::LONGEST_OPEN));
         $open = $isPersistent ? pfsockopen(...) : fsockopen(...);
         $stream = quietly(function () use ($open, $path, $key, $timeout, &$errno, &$text) {
             return $open("unix://$path", $key === 0 ? -1 : $key, $errno, $text, $timeout);
@@ -1294,7 +1297,7 @@ final class Connection
             $this->read(); // what was said since: `closing`, perhaps
             return;
         }
-        [$this->phase, $this->until] = ['greeting', now() + $this->options->greetingTimeout];
+        [$this->phase, $this->until] = ['greeting', self::later($this->options->greetingTimeout)];
         $this->output = $this->identity;
     }
 

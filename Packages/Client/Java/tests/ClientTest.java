@@ -193,6 +193,20 @@ final class ClientTest {
 
     private enum Plan { FREE }
 
+    private static void waitsOfAnyLengthEndNothing(FakeDaemon daemon) throws Exception {
+        Duration longest = Duration.ofSeconds(Long.MAX_VALUE);
+        for (Duration wait : new Duration[] {longest, null}) {
+            Options options = daemon.options().connectTimeout(wait).reconnectTimeout(wait).greetingTimeout(wait).closeTimeout(wait)
+                .backoff(wait, wait);
+            Client client = new Client("test", "1", options);
+            CompletableFuture<Receipt> future = client.tryTrack(Event.of("x"));
+            daemon.greet();
+            daemon.event();
+            expect(1L, future.join().seq());
+            client.close();
+        }
+    }
+
     private static void valuesBecomeJson(FakeDaemon daemon) {
         Map<String, Object> data = new LinkedHashMap<>();
         data.put("record", new Point(1, List.of("a")));
@@ -301,6 +315,7 @@ final class ClientTest {
         tests.put("memoryIsBounded", ClientTest::memoryIsBounded);
         tests.put("closeSaysHowManyEventsAreLeft", ClientTest::closeSaysHowManyEventsAreLeft);
         tests.put("aHookMayCallTheClient", ClientTest::aHookMayCallTheClient);
+        tests.put("waitsOfAnyLengthEndNothing", ClientTest::waitsOfAnyLengthEndNothing);
         tests.put("valuesBecomeJson", ClientTest::valuesBecomeJson);
         tests.put("idsAscend", ClientTest::idsAscend);
         tests.put("theUsualSocket", ClientTest::theUsualSocket);

@@ -288,6 +288,16 @@ $tests = [
     'a timeout must be a number' => function (): void {
         expect('misuse', reasonOf(fn () => (new Client('test', socketPath: '/nowhere/d.sock'))->status(NAN)));
     },
+    'times of any length end nothing' => function (): void {
+        foreach ([null, INF, 1e300] as $time) {
+            $daemon = new Daemon(1);
+            $times = ['timeout' => $time, 'connectTimeout' => $time, 'reconnectTimeout' => $time, 'greetingTimeout' => $time];
+            $client = new Client('test', socketPath: $daemon->path, options: new Options(...$times, backoffBase: INF, backoffCap: INF));
+            expect(1, $client->track('x')->seq);
+            $client->close();
+            $daemon->stop();
+        }
+    },
     'onState may use the client' => function (): void {
         $daemon = new Daemon(3);
         $states = [];

@@ -120,10 +120,10 @@ class Options:
     found stopping counts as a lost connection."""
     reconnect_timeout: Optional[float] = None
     """The longest wait of calls after a lost connection; 0 does not wait."""
-    close_timeout: float = 5.0
+    close_timeout: Optional[float] = 5.0
     """The longest wait of `close`, and of the end of a program that did not close its client: for acknowledgements of what was
     tracked, and for handlers that run."""
-    greeting_timeout: float = 10.0
+    greeting_timeout: Optional[float] = 10.0
     """The longest wait for the answer to `hello`."""
     max_unanswered: int = 16_384
     """The greatest number of unanswered calls."""
@@ -736,8 +736,7 @@ class _Connection:
     def _wait_at_the_end(self, call: _Call) -> None:
         """Waits for an event that is tracked when `_at_exit` has run already: nothing else waits for it."""
         if _exit_began is not None and call.events:
-            end = _exit_began + self.options.close_timeout
-            self.tell_what_is_left(self.settle(max(0.0, end - time.monotonic())))
+            self.settle_at_the_end(_exit_began)
 
     def _check_room(self) -> None:
         if not self.has_room and self._phase != "closed":
@@ -778,7 +777,13 @@ class _Connection:
                 raise late or HeadgateError.local("timed_out", "no answer came in time")
             self.lock.wait(left)
 
-    def settle(self, within: float, own: int = 0) -> int:
+    def settle_at_the_end(self, began: float) -> None:
+        """Waits at the end of the program, whose waits began at that time, and logs the number of events that are left."""
+        within = self.options.close_timeout
+        left = None if within is None else max(0.0, began + within - time.monotonic())
+        self.tell_what_is_left(self.settle(left))
+
+    def settle(self, within: Optional[float], own: int = 0) -> int:
         """Waits for acknowledgements and for handlers that run, except `own` ones. Takes no more work from the daemon. Returns the
         number of events that are left."""
         with self.lock:
@@ -1153,7 +1158,7 @@ class _Connection:
                 return self._give_up_connecting(failure)
             return self._could_not_connect(failure)
         self._generation += 1
-        self._phase, self._until = "greeting", time.monotonic() + self.options.greeting_timeout
+        self._phase, self._until = "greeting", self._end(self.options.greeting_timeout)
         self._output += self._hello
 
     def _cannot_connect(self, cause: str) -> HeadgateError:
@@ -1432,12 +1437,10 @@ _exit_began: Optional[float] = None
 def _at_exit() -> None:
     """Waits for the events of clients that the program did not close: their threads end with the program."""
     global _exit_began
-    begin = _exit_began = time.monotonic()
+    _exit_began = time.monotonic()
     for connection in list(_connections):
         if not connection.is_closed:
-            # The times of all begin together.
-            within = connection.options.close_timeout - (time.monotonic() - begin)
-            connection.tell_what_is_left(connection.settle(max(0.0, within)))
+            connection.settle_at_the_end(_exit_began)  # the times of all begin together
 
 
 atexit.register(_at_exit)

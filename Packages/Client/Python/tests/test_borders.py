@@ -200,6 +200,15 @@ class ValueTests(DaemonTests):
         with self.assertRaises(ValueError):
             client.ping(deadline=float("nan"))
 
+    def test_timeouts_without_an_end(self):
+        client = self.client(connect_timeout=None, greeting_timeout=None, close_timeout=None)
+        receipt = client.track_soon({"event": "x"})
+        connection = self.daemon.greet()
+        end = self.in_background(client.close)
+        connection.acknowledge(connection.request("track"))
+        self.assertIsNone(end())
+        self.assertEqual(receipt.result().seq, 1)
+
 
 class SystemTests(DaemonTests):
     """A refusal of the system ends no thread, and no caller waits in vain."""

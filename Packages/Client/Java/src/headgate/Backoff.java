@@ -11,8 +11,12 @@ final class Backoff {
     int failures;
 
     Backoff(Duration base, Duration cap) {
-        this.base = base.toNanos();
-        this.cap = cap.toNanos();
+        this.base = nanoseconds(base);
+        this.cap = nanoseconds(cap);
+    }
+
+    private static long nanoseconds(Duration wait) {
+        return wait == null || wait.compareTo(Moment.LONGEST) > 0 ? Long.MAX_VALUE : wait.toNanos();
     }
 
     /** Begins to be patient for so long, unless it is so already. */

@@ -5,7 +5,7 @@ import java.time.Duration;
 /** A moment of the monotonic clock, or never. */
 final class Moment {
     static final Moment NEVER = new Moment(0, true);
-    private static final Duration LONGEST = Duration.ofDays(36_500);
+    static final Duration LONGEST = Duration.ofDays(36_500);
     private final long at;
     private final boolean isNever;
 
