@@ -117,7 +117,7 @@ def is_refused(command, daemon):
         expect("an event", False, caller.result("track", event="fine")["duplicate"])
 
 
-def tells_duplicates(command, daemon):
+def reports_duplicates(command, daemon):
     """Q7: an id is stored once in its namespace."""
     for namespace, is_duplicate in (("one", False), ("one", True), ("two", False)):
         with Program(command, daemon.socket_path, "--namespace", namespace, "calls") as program:
@@ -147,7 +147,7 @@ def holds_events(command, daemon):
         expect("what is gone", (-32000, "not_found", None), caller.refusal("barrier.set", id="guard", state="open"))
 
 
-def tells_how_things_stand(command, daemon):
+def reports_its_status(command, daemon):
     """Status and settings."""
     with Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
@@ -344,7 +344,7 @@ def works(command, daemon):
 
 @needs(WORKERS)
 @with_settings({**WORK, "shutdown_timeout_ms": 60_000})
-def stops_with_work_in_hand(command, daemon):
+def stops_during_a_batch(command, daemon):
     """D11: a batch that a worker handles when the daemon stops is settled, and not sent again."""
     with Program(command, daemon.socket_path, "handle", "worker:jobs") as worker, Program(
         command, daemon.socket_path, "calls"
@@ -410,9 +410,9 @@ def announces_its_status(command, daemon):
 
 
 SCENES = [
-    survives_a_kill, survives_a_restart, survives_a_lost_answer, is_refused, tells_duplicates, holds_events,
-    tells_how_things_stand, sees_states_change, watches_over_a_kill, sets_its_barrier_again, keeps_a_barrier_closed, serves_boards, works,
-    stops_with_work_in_hand, learns_lower_limits, looks_into_queues, announces_its_status,
+    survives_a_kill, survives_a_restart, survives_a_lost_answer, is_refused, reports_duplicates, holds_events,
+    reports_its_status, sees_states_change, watches_over_a_kill, sets_its_barrier_again, keeps_a_barrier_closed, serves_boards, works,
+    stops_during_a_batch, learns_lower_limits, looks_into_queues, announces_its_status,
 ]  # fmt: skip
 
 

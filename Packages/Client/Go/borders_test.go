@@ -56,7 +56,7 @@ func TestPermanentFaults(t *testing.T) {
 	}
 }
 
-func TestStatesAreTold(t *testing.T) {
+func TestStatesAreReported(t *testing.T) {
 	options := Options{}
 	logged, told := lines(&options), states(&options)
 	daemon, client := pair(t, options)
@@ -88,7 +88,7 @@ func TestStatesAreTold(t *testing.T) {
 	expect(t, 0, len(logged))
 }
 
-func TestFirstConnectionHasAnEndToItsPatience(t *testing.T) {
+func TestWaitForTheFirstConnectionIsLimited(t *testing.T) {
 	expect(t, 10*time.Second, Options{}.filled().ConnectTimeout)
 	options := Options{SocketPath: filepath.Join(t.TempDir(), "d.sock"), ConnectTimeout: time.Millisecond}
 	lines(&options)
@@ -98,7 +98,7 @@ func TestFirstConnectionHasAnEndToItsPatience(t *testing.T) {
 	succeed(t, client.Close())
 }
 
-func TestRoomIsToldFromAnswers(t *testing.T) {
+func TestMissingRoomDiffersFromMissingAnswers(t *testing.T) {
 	options := Options{SocketPath: filepath.Join(t.TempDir(), "d.sock"), MaxUnanswered: 1, CloseTimeout: time.Millisecond}
 	logged := lines(&options)
 	client := New("test", "", options)
@@ -287,7 +287,7 @@ func TestEveryEndOfAHandlerIsAnAnswer(t *testing.T) {
 	expect(t, true, strings.Contains(<-logged, "longer than the 2000 bytes"))
 }
 
-func TestSettlementsOfIdsThatAreNoText(t *testing.T) {
+func TestSettlementsOfIdsWithHalfAPair(t *testing.T) {
 	daemon, client := pair(t, Options{})
 	_, connection := serve(t, daemon, client, func(_ context.Context, batch Batch) (map[string]Settlement, error) {
 		return map[string]Settlement{batch.Events[0].ID: Dead, batch.Events[1].ID: Retry, "else": Dead}, nil
@@ -300,7 +300,7 @@ func TestSettlementsOfIdsThatAreNoText(t *testing.T) {
 	expect(t, true, strings.Contains(line, `{"i\ud800":"dead","2":"retry","else":"dead"}`))
 }
 
-func TestLimitsThatWereLoweredAreLearnt(t *testing.T) {
+func TestLoweredLimitsAreReadAgain(t *testing.T) {
 	daemon, client := pair(t, Options{})
 	small, err := client.TryTrack(Event{Event: "small"})
 	succeed(t, err)
@@ -330,7 +330,7 @@ func TestLimitsThatWereLoweredAreLearnt(t *testing.T) {
 	second.expectSilence()
 }
 
-func TestLimitsThatBringTheSameAgain(t *testing.T) {
+func TestRepeatedLimitErrorFailsTheCalls(t *testing.T) {
 	daemon, client := pair(t, Options{})
 	pending, err := client.TryTrack(Event{Event: "x"})
 	succeed(t, err)
@@ -346,7 +346,7 @@ func TestLimitsThatBringTheSameAgain(t *testing.T) {
 }
 
 // D11: a handler's answer goes out before the connection of a daemon that stops is left.
-func TestWorkInHandAtAnOrderlyStop(t *testing.T) {
+func TestHandlersFinishAtAnOrderlyStop(t *testing.T) {
 	daemon, client := pair(t, Options{})
 	finish := make(chan struct{})
 	_, first := serve(t, daemon, client, func(context.Context, Batch) (map[string]Settlement, error) {

@@ -108,7 +108,7 @@ func TestRoom(t *testing.T) {
 	expect(t, 0, client.Unanswered())
 }
 
-func TestCancelTakesBackWhatIsNotWritten(t *testing.T) {
+func TestCancelledCallIsNotWritten(t *testing.T) {
 	daemon, client := pair(t, Options{})
 	ctx, cancel := context.WithCancel(background)
 	taken := inBackground(func() (Receipt, error) { return client.Track(ctx, Event{Event: "taken back"}) })
@@ -144,7 +144,7 @@ func TestDeadline(t *testing.T) {
 	expect(t, true, errors.Is(err, context.DeadlineExceeded))
 }
 
-func TestNobodyThere(t *testing.T) {
+func TestMissingDaemon(t *testing.T) {
 	client := New("test", "", Options{SocketPath: filepath.Join(t.TempDir(), "d.sock"), ConnectTimeout: -1})
 	_, err := client.ping(background)
 	expect(t, CannotConnect, ReasonOf(err))
@@ -170,7 +170,7 @@ func TestCloseWaitsForAnswers(t *testing.T) {
 	succeed(t, client.Close())
 }
 
-func TestCloseTellsWhatIsNotAnswered(t *testing.T) {
+func TestCloseReportsUnansweredCalls(t *testing.T) {
 	daemon, client := pair(t, Options{CloseTimeout: time.Millisecond})
 	pending, err := client.TrackSoon(background, Event{Event: "x"})
 	succeed(t, err)
@@ -321,7 +321,7 @@ func TestWorkerThatIsClosedWhileItBeginsAgain(t *testing.T) {
 }
 
 // It is given back at once, so that it takes nothing from what is begun after it.
-func TestWorkerThatIsGivenUp(t *testing.T) {
+func TestWorkerThatIsCancelled(t *testing.T) {
 	daemon, client := pair(t, Options{})
 	ctx, giveUp := context.WithCancel(background)
 	subscribe := func(ctx context.Context) func() (*Subscription, error) {
@@ -345,7 +345,7 @@ func TestWorkerThatIsGivenUp(t *testing.T) {
 	connection.expectSilence()
 }
 
-func TestEndOfAWorkerIsNotToldToAnotherConnection(t *testing.T) {
+func TestEndOfAWorkerIsNotSentOnAnotherConnection(t *testing.T) {
 	daemon, client := pair(t, Options{CloseTimeout: Forever})
 	subscription, first := serve(t, daemon, client, nil)
 	ping := inBackground(func() (any, error) { return nil, client.Call(background, "ping", nil, nil) })
@@ -383,7 +383,7 @@ func TestWorkerThatHasNotBegunWhenTheClientIsClosed(t *testing.T) {
 	succeed(t, err)
 }
 
-func TestSettlementThatThereIsNot(t *testing.T) {
+func TestUnknownSettlement(t *testing.T) {
 	daemon, client := pair(t, Options{})
 	_, connection := serve(t, daemon, client, func(context.Context, Batch) (map[string]Settlement, error) {
 		return map[string]Settlement{"1": "eaten"}, nil

@@ -63,7 +63,7 @@ def waits_for_an_answer(command):
         expect_equal(fault(program.line()), (0, "timed_out"))
 
 
-def given_up_calls_make_room(command):
+def cancelled_calls_make_room(command):
     """A call that ended with its deadline is not written later, and takes no room."""
     with FakeDaemon() as daemon, Program(
         command, daemon.path, "--deadline-ms", 20, "--max-unanswered", 2, "calls"
@@ -76,5 +76,5 @@ def given_up_calls_make_room(command):
 
 
 SCENES = [
-    tries_without_waiting, keeps_so_many_bytes, waits_for_room, waits_for_an_answer, given_up_calls_make_room,
+    tries_without_waiting, keeps_so_many_bytes, waits_for_room, waits_for_an_answer, cancelled_calls_make_room,
 ]  # fmt: skip

@@ -54,7 +54,7 @@ WITHOUT_PRIVILEGES = (
 )  # fmt: skip
 
 
-def is_told_once(command):
+def is_reported_once(command):
     """While it waits for the daemon, the client logs one warning with the path, and reports the state of the connection."""
     with FakeDaemon() as daemon, Program(command, daemon.path, *PATIENT, "--tell", "yes", "track", 1, "x") as program:
         for _ in range(4):
@@ -69,7 +69,7 @@ def is_told_once(command):
             raise Broken(f"expected one warning that names {daemon.path}, got {warnings}")
 
 
-def tells_of_a_loss(command):
+def reports_a_loss(command):
     """A lost and a restored connection are reported as changes of the state."""
     with FakeDaemon() as daemon, Program(command, daemon.path, *PATIENT, "--tell", "yes", "track", 1, "x") as program:
         first = daemon.greet()
@@ -81,7 +81,7 @@ def tells_of_a_loss(command):
         expect_equal(states, ["connected", "disconnected", "connected", "closed"])
 
 
-def gives_up_the_first_connect(command):
+def limits_the_first_wait(command):
     """By default a program does not wait forever for a daemon that was never running."""
     with FakeDaemon() as daemon:
         daemon.stop_listening()
@@ -90,5 +90,5 @@ def gives_up_the_first_connect(command):
 
 
 SCENES = [
-    has_too_long_a_path, lies_below_a_file, must_not_connect, is_told_once, tells_of_a_loss, gives_up_the_first_connect,
+    has_too_long_a_path, lies_below_a_file, must_not_connect, is_reported_once, reports_a_loss, limits_the_first_wait,
 ]  # fmt: skip

@@ -88,7 +88,7 @@ def a_change_is_not_answered(command):
     and is never removed."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 500, "calls") as program:
         first = begin_in_time(daemon, program)
-        is_written_and_given_up(first, program, "barrier.set", {"id": "consent", "state": "open"})
+        is_written_and_cancelled(first, program, "barrier.set", {"id": "consent", "state": "open"})
         first.close()
         second = daemon.greet()
         expect_equal(second.request("barrier.register")["params"], CLOSED)
@@ -99,13 +99,13 @@ def a_second_registration_is_not_answered(command):
     """If the deadline has passed, the first registration stays in force."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 500, "calls") as program:
         first = begin_in_time(daemon, program)
-        is_written_and_given_up(first, program, "barrier.register", {"id": "consent", "state": "open", "scopes": ["a"]})
+        is_written_and_cancelled(first, program, "barrier.register", {"id": "consent", "state": "open", "scopes": ["a"]})
         first.close()
         second = daemon.greet()
         expect_equal(second.request("barrier.register")["params"], CLOSED)
 
 
-def is_written_and_given_up(connection, program, method, arguments):
+def is_written_and_cancelled(connection, program, method, arguments):
     """Lets the program call until a call reaches the daemon before its deadline, even on a busy machine."""
     while True:
         program.call(method, arguments)

@@ -46,7 +46,7 @@ def stops_under_a_board(command):
 
 
 @needs(WORKERS, SERIAL)
-def is_gone_with_work_in_hand(command):
+def loses_its_connection_during_a_batch(command):
     """Batches that wait for a handler when their connection breaks are not started: the daemon sends them again, and the
     batches of the new connection come first."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "worker:jobs") as program:
@@ -66,4 +66,4 @@ def is_gone_with_work_in_hand(command):
         program.expect({"batch": ["6-0"], "attempt": 1})
 
 
-SCENES = [stops_under_a_worker, stops_under_a_board, is_gone_with_work_in_hand]
+SCENES = [stops_under_a_worker, stops_under_a_board, loses_its_connection_during_a_batch]

@@ -103,7 +103,7 @@ static void test_permanent_faults(void) {
     clear(&of);
 }
 
-static void test_states_are_told(void) {
+static void test_states_are_reported(void) {
     heard by = {0};
     headgate_error error;
     scene of = begin_with(hearing(&by), ping, "ping", "{}");
@@ -117,7 +117,7 @@ static void test_states_are_told(void) {
     expect(strcmp(by.states, "connected disconnected closed ") == 0, by.states);
 }
 
-static void test_first_connection_has_an_end(void) {
+static void test_wait_for_the_first_connection_is_limited(void) {
     heard by = {0};
     headgate_error error;
     headgate_options options = hearing(&by);
@@ -129,7 +129,7 @@ static void test_first_connection_has_an_end(void) {
     end(&of);
 }
 
-static void test_room_is_told_from_answers(void) {
+static void test_missing_room_differs_from_missing_answers(void) {
     heard by = {0};
     headgate_error error;
     headgate_options options = hearing(&by);
@@ -185,7 +185,7 @@ static void *wait_for_room(void *context) {
     return is_begun ? of : NULL;
 }
 
-static void test_what_waits_for_room_is_told_of_the_end(void) {
+static void test_calls_that_wait_for_room_get_the_end(void) {
     for (int round = 0; round < 5; round++) {
         heard by = {0};
         headgate_options options = hearing(&by);
@@ -249,7 +249,7 @@ static void test_close_waits_for_answers(void) {
     clear(&of);
 }
 
-static void test_close_says_what_was_left(void) {
+static void test_close_reports_events_that_are_left(void) {
     heard by = {0};
     headgate_options options = hearing(&by);
     options.close_timeout_ms = 1;
@@ -340,7 +340,7 @@ static void test_refused_status_leaves_the_first(void) {
     end(&of);
 }
 
-static void test_what_is_refused_later_is_told_and_asked_for_again(void) {
+static void test_later_refusals_are_reported_and_requested_again(void) {
     heard by = {0};
     scene of = begin_with(hearing(&by), register_barrier, "barrier.register", "{}");
     greet(&of);
@@ -426,7 +426,7 @@ static void test_batches_of_a_lost_connection_are_dropped(void) {
     end(&of);
 }
 
-static void test_work_in_hand_at_an_orderly_stop(void) {
+static void test_handlers_finish_at_an_orderly_stop(void) {
     heard by = {0};
     scene of = begin_working(work, &by, "{}");
     pthread_t pinging = start(ping, of.client);
@@ -444,7 +444,7 @@ static void test_work_in_hand_at_an_orderly_stop(void) {
     end(&of);
 }
 
-static void test_answer_that_is_too_long_is_refused_here(void) {
+static void test_answer_that_is_too_long_becomes_an_error(void) {
     heard by = {0};
     scene of = begin_working(work_too_much, &by, "{\"limits\":{\"max_line_bytes\":250}}");
     dispatch(&of, "b");
@@ -549,7 +549,7 @@ static void test_thread_that_is_cancelled(void) {
 static const char too_long[] =
     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"no\",\"data\":{\"reason\":\"line_too_long\"}}}";
 
-static void test_lowered_limits_are_learnt(void) {
+static void test_lowered_limits_are_read_again(void) {
     static const char data[] = "{\"text\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}";
     heard small = {0}, large = {0};
     scene of = begin_with((headgate_options){0}, ping, "ping", "{}");
@@ -567,7 +567,7 @@ static void test_lowered_limits_are_learnt(void) {
     end(&of);
 }
 
-static void test_limits_that_bring_the_same_again(void) {
+static void test_repeated_limit_error_fails_the_calls(void) {
     heard by = {0};
     scene of = begin_with((headgate_options){0}, ping, "ping", "{}");
     expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event");
@@ -587,7 +587,7 @@ static void is_misuse(bool is_ok, headgate_error *error, const char *what) {
 }
 
 /* Nothing is requested, and nothing connects: no daemon listens. */
-static void test_what_is_needed_is_missing(void) {
+static void test_required_arguments_are_missing(void) {
     headgate_error e = {0};
     headgate_event event = {.event = "x"};
     is_misuse(headgate_open(NULL, &e), &e, "no options");
@@ -619,31 +619,31 @@ static void test_what_is_needed_is_missing(void) {
 
 int main(void) {
     static const named_test tests[] = {
-        {"what is needed is missing", test_what_is_needed_is_missing},
+        {"what is needed is missing", test_required_arguments_are_missing},
         {"permanent faults", test_permanent_faults},
-        {"states are told", test_states_are_told},
-        {"first connection has an end", test_first_connection_has_an_end},
-        {"room is told from answers", test_room_is_told_from_answers},
+        {"states are told", test_states_are_reported},
+        {"first connection has an end", test_wait_for_the_first_connection_is_limited},
+        {"room is told from answers", test_missing_room_differs_from_missing_answers},
         {"try in a callback is bounded", test_try_in_a_callback_is_bounded},
-        {"what waits for room is told of the end", test_what_waits_for_room_is_told_of_the_end},
+        {"what waits for room is told of the end", test_calls_that_wait_for_room_get_the_end},
         {"process that is forked off", test_process_that_is_forked_off},
         {"close waits for answers", test_close_waits_for_answers},
-        {"close says what was left", test_close_says_what_was_left},
+        {"close says what was left", test_close_reports_events_that_are_left},
         {"refused change leaves a barrier as it was", test_refused_change_leaves_a_barrier_as_it_was},
         {"change is not lost with a connection", test_change_is_not_lost_with_a_connection},
         {"late changes", test_late_changes},
         {"refused registration leaves the first", test_refused_registration_leaves_the_first},
         {"refused status leaves the first", test_refused_status_leaves_the_first},
-        {"what is refused later is told and asked for again", test_what_is_refused_later_is_told_and_asked_for_again},
+        {"what is refused later is told and asked for again", test_later_refusals_are_reported_and_requested_again},
         {"batches of a lost connection are dropped", test_batches_of_a_lost_connection_are_dropped},
-        {"D11: work in hand at an orderly stop", test_work_in_hand_at_an_orderly_stop},
-        {"answer that is too long is refused here", test_answer_that_is_too_long_is_refused_here},
+        {"D11: work in hand at an orderly stop", test_handlers_finish_at_an_orderly_stop},
+        {"answer that is too long is refused here", test_answer_that_is_too_long_becomes_an_error},
         {"A2: board that chooses its barrier", test_board_that_chooses_its_barrier},
         {"handler that ends its thread", test_handler_that_ends_its_thread},
         {"callback that ends its thread", test_callback_that_ends_its_thread},
         {"thread that is cancelled", test_thread_that_is_cancelled},
-        {"lowered limits are learnt", test_lowered_limits_are_learnt},
-        {"limits that bring the same again", test_limits_that_bring_the_same_again},
+        {"lowered limits are learnt", test_lowered_limits_are_read_again},
+        {"limits that bring the same again", test_repeated_limit_error_fails_the_calls},
     };
     return play_all("border_test", tests, sizeof tests / sizeof *tests);
 }

@@ -37,7 +37,7 @@ static bool watch_until(scene *of, long deadline, headgate_error *error) {
     return headgate_watch(of->client, NULL, 0, ignore, NULL, deadline, NULL, error);
 }
 
-static void test_watch_given_up_at_its_deadline(void) {
+static void test_watch_cancelled_at_its_deadline(void) {
     scene of = begin_with((headgate_options){0}, ping, "ping", "{}");
     answer(&of, give_up(&of, watch_until), "{\"watch\":\"late\"}");
     answer(&of, request(&of, "unwatch", "{\"watch\":\"late\"}"), "{}");
@@ -45,7 +45,7 @@ static void test_watch_given_up_at_its_deadline(void) {
     end(&of);
 }
 
-static void test_watch_given_up_while_it_begins_again(void) {
+static void test_watch_cancelled_while_it_begins_again(void) {
     scene of = begin_watching(0);
     greet(&of);
     int64_t again = request(&of, "watch", NULL);
@@ -55,7 +55,7 @@ static void test_watch_given_up_while_it_begins_again(void) {
     end(&of);
 }
 
-static void test_watch_that_is_refused_after_it_was_given_up(void) {
+static void test_watch_refused_after_it_was_cancelled(void) {
     scene of = begin_watching(0);
     greet(&of);
     int64_t again = request(&of, "watch", NULL);
@@ -65,7 +65,7 @@ static void test_watch_that_is_refused_after_it_was_given_up(void) {
     end(&of);
 }
 
-static void test_end_of_a_watch_is_not_told_to_another_connection(void) {
+static void test_end_of_a_watch_is_not_sent_on_another_connection(void) {
     scene of = begin_watching(1);
     pthread_t pinging = start(ping, of.client);
     request(&of, "ping", NULL);
@@ -77,7 +77,7 @@ static void test_end_of_a_watch_is_not_told_to_another_connection(void) {
     end(&of);
 }
 
-static void test_watch_given_up_is_not_waited_for_on_another_connection(void) {
+static void test_cancelled_watch_is_not_awaited_on_another_connection(void) {
     scene of = begin_watching(0);
     greet(&of);
     request(&of, "watch", NULL);
@@ -91,7 +91,7 @@ static void test_watch_given_up_is_not_waited_for_on_another_connection(void) {
     end(&of);
 }
 
-static void test_end_of_a_board_is_not_told_to_another_connection(void) {
+static void test_end_of_a_board_is_not_sent_on_another_connection(void) {
     char line[1024];
     scene of = begin_with((headgate_options){.max_unanswered = 1}, serve, "board.serve", "{}");
     pthread_t pinging = start(ping, of.client);
@@ -125,7 +125,7 @@ static void play_second_thoughts(void *(*begin_it)(void *), const char *method, 
     end(&of);
 }
 
-static void test_what_is_given_back_while_it_begins_again(void) {
+static void test_service_ended_while_it_begins_again(void) {
     for (int is_refused = 0; is_refused <= 1; is_refused++) {
         play_second_thoughts(serve, "board.serve", unserve, "board.unserve", is_refused);
         play_second_thoughts(subscribe, "dispatcher.subscribe", unsubscribe, "dispatcher.unsubscribe", is_refused);
@@ -149,7 +149,7 @@ static scene begin_without_daemon(void) {
     return of;
 }
 
-static void test_staying_barrier_is_taken_away_on_the_next_connection(void) {
+static void test_staying_barrier_is_removed_on_the_next_connection(void) {
     scene of = begin_without_daemon();
     headgate_error error;
     expect(!headgate_barrier_unregister(of.client, "c", false, 10, &error), "there is no daemon");
@@ -166,7 +166,7 @@ static void test_staying_barrier_is_taken_away_on_the_next_connection(void) {
     end(&of);
 }
 
-static void test_staying_barrier_is_taken_away_where_the_connection_breaks_under_it(void) {
+static void test_staying_barrier_is_removed_after_a_lost_connection(void) {
     scene of = begin_with((headgate_options){0}, register_staying, "barrier.register", "{}");
     pthread_t ending = start(unregister, of.client);
     request(&of, "barrier.unregister", "{\"id\":\"c\"}");
@@ -181,7 +181,7 @@ static void test_staying_barrier_is_taken_away_where_the_connection_breaks_under
     end(&of);
 }
 
-static void test_staying_barrier_that_is_registered_again_is_not_taken_away(void) {
+static void test_staying_barrier_that_is_registered_again_is_not_removed(void) {
     scene of = begin_without_daemon();
     expect(!headgate_barrier_unregister(of.client, "c", false, 10, NULL), "there is no daemon");
     expect(!headgate_barrier_register(of.client, &barrier, 10, NULL), "there is none yet");
@@ -216,12 +216,12 @@ static void play_deadline(bool (*begin_until)(scene *, long, headgate_error *), 
     end(&of);
 }
 
-static void test_what_is_given_up_at_its_deadline(void) {
+static void test_service_cancelled_at_its_deadline(void) {
     play_deadline(serve_until, serve, "board.serve", "board.unserve");
     play_deadline(subscribe_until, subscribe, "dispatcher.subscribe", "dispatcher.unsubscribe");
 }
 
-static void test_what_is_being_given_back_is_not_given_back_twice(void) {
+static void test_service_is_not_ended_twice(void) {
     scene of = begin_with((headgate_options){0}, serve, "board.serve", "{}");
     pthread_t ending = start(unserve, of.client);
     int64_t given_back = request(&of, "board.unserve", NULL);
@@ -260,22 +260,22 @@ static void test_drain_ends_while_another_thread_polls(void) {
 
 int main(void) {
     static const named_test tests[] = {
-        {"watch given up at its deadline", test_watch_given_up_at_its_deadline},
-        {"watch given up while it begins again", test_watch_given_up_while_it_begins_again},
-        {"watch that is refused after it was given up", test_watch_that_is_refused_after_it_was_given_up},
-        {"end of a watch is not told to another connection", test_end_of_a_watch_is_not_told_to_another_connection},
+        {"watch given up at its deadline", test_watch_cancelled_at_its_deadline},
+        {"watch given up while it begins again", test_watch_cancelled_while_it_begins_again},
+        {"watch that is refused after it was given up", test_watch_refused_after_it_was_cancelled},
+        {"end of a watch is not told to another connection", test_end_of_a_watch_is_not_sent_on_another_connection},
         {"watch given up is not waited for on another connection",
-         test_watch_given_up_is_not_waited_for_on_another_connection},
-        {"end of a board is not told to another connection", test_end_of_a_board_is_not_told_to_another_connection},
-        {"what is given back while it begins again", test_what_is_given_back_while_it_begins_again},
+         test_cancelled_watch_is_not_awaited_on_another_connection},
+        {"end of a board is not told to another connection", test_end_of_a_board_is_not_sent_on_another_connection},
+        {"what is given back while it begins again", test_service_ended_while_it_begins_again},
         {"staying barrier is taken away on the next connection",
-         test_staying_barrier_is_taken_away_on_the_next_connection},
+         test_staying_barrier_is_removed_on_the_next_connection},
         {"staying barrier is taken away where the connection breaks under it",
-         test_staying_barrier_is_taken_away_where_the_connection_breaks_under_it},
+         test_staying_barrier_is_removed_after_a_lost_connection},
         {"staying barrier that is registered again is not taken away",
-         test_staying_barrier_that_is_registered_again_is_not_taken_away},
-        {"what is given up at its deadline", test_what_is_given_up_at_its_deadline},
-        {"what is being given back is not given back twice", test_what_is_being_given_back_is_not_given_back_twice},
+         test_staying_barrier_that_is_registered_again_is_not_removed},
+        {"what is given up at its deadline", test_service_cancelled_at_its_deadline},
+        {"what is being given back is not given back twice", test_service_is_not_ended_twice},
         {"drain ends while another thread polls", test_drain_ends_while_another_thread_polls},
     };
     return play_all("loss_test", tests, sizeof tests / sizeof *tests);

@@ -62,7 +62,7 @@ function runProgram(path, text, exitTimeout) {
     return promisify(execFile)(process.execPath, ["-e", program], {timeout: 60_000});
 }
 
-test("a permanent fault is at once an error, and said", async (t) => {
+test("a permanent fault is an error at once, with one warning", async (t) => {
     const path = await folder(t);
     await writeFile(join(path, "file"), "");
     for (const socketPath of [join(path, "long".repeat(40)), join(path, "file", "d.sock"), join(path, "a\0b")]) {
@@ -78,7 +78,7 @@ test("a permanent fault is at once an error, and said", async (t) => {
     }
 });
 
-test("a daemon that is not there is said once, and its states are told", async (t) => {
+test("a missing daemon causes one warning, and states are reported", async (t) => {
     const heard = warnings(t);
     const states = [];
     const [daemon, client] = await pair(t, {onState: (state) => states.push(state)});
@@ -99,13 +99,13 @@ test("a daemon that is not there is said once, and its states are told", async (
     assert.deepEqual(heard.map(({code}) => code), ["HEADGATE_UNREACHABLE"]);
 });
 
-test("the first connection has an end to its patience", async (t) => {
+test("the wait for the first connection is limited", async (t) => {
     const socketPath = join(await folder(t), "d.sock");
     const client = new Client("test", "", {socketPath, connectTimeout: 50, backoffBase: 10});
     await assert.rejects(client.track("x"), reason("cannot_connect"));
 });
 
-test("a wait for room that is over says so, and why there is no connection", async (t) => {
+test("the error of a wait for room says why there is no connection", async (t) => {
     const socketPath = join(await folder(t), "d.sock");
     let lost;
     const disconnected = new Promise((resolve) => (lost = resolve));
@@ -117,7 +117,7 @@ test("a wait for room that is over says so, and why there is no connection", asy
     await assert.rejects(client.drain({timeout: 1}), reason("timed_out"));
 });
 
-test("times that timers do not take are no bound, and null is none", async (t) => {
+test("times that timers cannot represent are no limit, and neither is null", async (t) => {
     const [daemon, client] = await pair(t, {greetingTimeout: Infinity, connectTimeout: null, backoffCap: 2 ** 40});
     const calls = [null, Infinity, 2 ** 40, undefined].map((timeout) => client.call("ping", {}, {timeout, signal: null}));
     const connection = await daemon.accept();
@@ -137,7 +137,7 @@ test("times that timers do not take are no bound, and null is none", async (t) =
     }
 });
 
-test("many calls with one signal warn of nothing", async (t) => {
+test("many calls with one signal cause no warning", async (t) => {
     const heard = [];
     const hear = (warning) => heard.push(warning.name);
     process.on("warning", hear);
@@ -182,7 +182,7 @@ test("a client that is destroyed in a callback does not come back", async (t) =>
     assert.equal(returned, false);
 });
 
-test("what is odd in an event is told to its caller", async (t) => {
+test("an unusual value in an event is an error of its caller", async (t) => {
     const [daemon, client] = await pair(t);
     await assert.rejects(client.track("x", {}, {time: new Date(NaN)}), TypeError);
     await assert.rejects(client.track("x", {toJSON() { throw new TypeError("no"); }}), TypeError);
@@ -208,13 +208,13 @@ for (const [name, result] of [
     });
 }
 
-test("a worker that throws what has no text is answered for", async (t) => {
+test("a worker that throws a value without text has its batch retried", async (t) => {
     const [, , connection] = await working(t, () => { throw Object.create(null); });
     dispatch(connection);
     assert.equal((await connection.read()).error.code, -32603);
 });
 
-test("an answer that the daemon does not take is refused here", async (t) => {
+test("an answer beyond the daemon's limits is replaced by an error", async (t) => {
     warnings(t);
     const [daemon, client] = await pair(t);
     const works = [() => { throw new Error("x".repeat(5_000)); }, () => ({["i".repeat(3_000)]: "dead"})];
@@ -231,7 +231,7 @@ test("an answer that the daemon does not take is refused here", async (t) => {
     }
 });
 
-test("limits that were lowered are learnt, and what may be repeated is", async (t) => {
+test("lowered limits are read again, and calls that may be repeated are repeated", async (t) => {
     const [daemon, client] = await pair(t);
     const small = client.track("small");
     const first = await daemon.greet();
@@ -254,7 +254,7 @@ test("limits that were lowered are learnt, and what may be repeated is", async (
     assert.equal(await second.isSilent(), true);
 });
 
-test("limits that bring the same again are nonsense", async (t) => {
+test("a limit error that comes again without an answer in between fails the calls", async (t) => {
     const [daemon, client] = await pair(t);
     const tracked = client.track("x");
     tracked.catch(() => {});
@@ -284,7 +284,7 @@ test("D11: a handler's answer goes out before the connection of a daemon that st
     await ping;
 });
 
-test("a worker that is refused on a later connection is told once, and asks again", async (t) => {
+test("a worker that is refused on a later connection warns once, and subscribes again", async (t) => {
     const heard = warnings(t);
     const refusals = [];
     const [daemon, client, first] = await working(t, () => {}, {onRefused: ({reason}) => refusals.push(reason)});
@@ -302,7 +302,7 @@ test("a worker that is refused on a later connection is told once, and asks agai
     await client.unsubscribe("jobs", {signal: AbortSignal.abort()}).catch(() => {});
 });
 
-test("an event for which nobody waits keeps the program for a bounded time only", async (t) => {
+test("an event of trackSoon keeps the program for a limited time only", async (t) => {
     const path = join(await folder(t), "d.sock");
     const {stdout, stderr} = await runProgram(path, `client.trackSoon("kept");`, 20);
     assert.equal(stdout, "dropped kept closed\n");
@@ -356,7 +356,7 @@ for (const [name, text] of [
     });
 }
 
-test("what onDropped tracks when the program ends has no end, and is said", async (t) => {
+test("events that onDropped tracks when the program ends are reported as dropped", async (t) => {
     const path = join(await folder(t), "d.sock");
     const again = `const again = new Client("b", "", {socketPath: client.socketPath, onDropped: () => again.trackSoon("again")});`;
     const {stderr} = await runProgram(path, `${again} again.trackSoon("first"); process.exit(0);`, 60_000);
@@ -387,7 +387,7 @@ test("onDropped may track each event again, and the program ends all the same", 
     assert.match(stderr, /headgate: 1 events were dropped: onDropped tracked them/);
 });
 
-test("data may close the client while they are read", async (t) => {
+test("data may close the client while it is encoded", async (t) => {
     const daemon = await Daemon.start(t);
     const client = new Client("a", "", {socketPath: daemon.path});
     const closing = {toJSON: () => client.destroy()};
@@ -432,14 +432,14 @@ test("each batch has a signal of its own", async (t) => {
     assert.notEqual(signals[0], signals[1]);
 });
 
-test("process.exit says what it loses", async (t) => {
+test("process.exit reports lost events", async (t) => {
     const path = join(await folder(t), "d.sock");
     const {stdout, stderr} = await runProgram(path, `client.trackSoon("lost"); process.exit(0);`, 60_000);
     assert.equal(stdout, "dropped lost closed\n");
     assert.match(stderr, /headgate: 1 events were not acknowledged/);
 });
 
-test("a wait for room is waited for, also where nobody waits for the events", async (t) => {
+test("a wait for room keeps the program, also if its events are unattended", async (t) => {
     const daemon = await Daemon.start(t);
     const text = `(async () => { for (let n = 0; n < 3; n++) { await small.room(); small.trackSoon("e" + n); } console.log("all"); })();`;
     const ended = runProgram(daemon.path, `const small = new Client("b", "", {socketPath: client.socketPath, maxUnanswered: 1}); ${text}`, 60_000);

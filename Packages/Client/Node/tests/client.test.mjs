@@ -27,7 +27,7 @@ test("require and import give the same", () => {
     assert.equal(headgate.Client, Client);
 });
 
-test("one more than there is room for fails at once, and is told", async (t) => {
+test("a call without room fails at once, and is reported", async (t) => {
     const dropped = [];
     const [daemon, client] = await pair(t, {maxUnanswered: 2, onDropped: (error, event) => dropped.push([error, event])});
     const first = client.track("x");
@@ -58,7 +58,7 @@ test("trackEach waits for room", async (t) => {
     assert.equal((await end).length, 3);
 });
 
-test("a signal takes back what is not written, and ends the wait for what is", async (t) => {
+test("a signal cancels a call that is not written, and ends the wait for one that is", async (t) => {
     const [daemon, client] = await pair(t);
     const controller = new AbortController();
     const taken = client.track("taken back", undefined, {signal: controller.signal});
@@ -90,7 +90,7 @@ test("a call ends with its time", async (t) => {
         new Client("test", "", {socketPath: "/nowhere/d.sock", connectTimeout: 0}).track("x"), reason("cannot_connect"));
 });
 
-test("what was given may change once the call is made", async (t) => {
+test("arguments may change after the call", async (t) => {
     const [daemon, client] = await pair(t);
     const data = {n: 1};
     const tracked = client.track("x", data);
@@ -114,7 +114,7 @@ test("close waits for the answers", async (t) => {
     assert.equal(await connection.read(), undefined);
 });
 
-test("close says what was not answered", async (t) => {
+test("close returns the number of unanswered calls", async (t) => {
     const [daemon, client] = await pair(t);
     const calls = [client.track("x"), client.track("y")];
     const ended = Promise.allSettled(calls);
@@ -172,7 +172,7 @@ for (const isRefused of [false, true]) {
     });
 }
 
-test("a worker that is given up is given back before another begins", async (t) => {
+test("a worker that is cancelled is ended before another begins", async (t) => {
     const [daemon, client] = await pair(t, {maxUnanswered: 1});
     const control = new AbortController();
     const late = client.subscribe("jobs", () => {}, {signal: control.signal});
@@ -190,7 +190,7 @@ test("a worker that is given up is given back before another begins", async (t) 
     assert.equal(await connection.isSilent(), true);
 });
 
-test("the end of a worker is not told to another connection", async (t) => {
+test("the end of a worker is not sent on another connection", async (t) => {
     const [daemon, client, first] = await working(t);
     const ping = client.call("ping");
     await first.request("ping");
@@ -205,7 +205,7 @@ test("the end of a worker is not told to another connection", async (t) => {
     assert.equal(await second.isSilent(), true);
 });
 
-test("a worker that has not begun when it is ended is told", async (t) => {
+test("a worker that has not begun when it is ended gets an error", async (t) => {
     const [daemon, client] = await pair(t);
     const late = client.subscribe("jobs", () => {});
     const connection = await daemon.greet();
@@ -220,7 +220,7 @@ test("a worker that has not begun when it is ended is told", async (t) => {
     assert.equal(await connection.isSilent(), true);
 });
 
-test("an outcome that there is not is an error", async (t) => {
+test("an unknown outcome is an error", async (t) => {
     const [daemon, client] = await pair(t);
     const granted = client.subscribe("jobs", async () => ({"1": "eaten"}));
     const connection = await daemon.greet();
@@ -230,7 +230,7 @@ test("an outcome that there is not is an error", async (t) => {
     assert.equal((await connection.read()).error.code, -32603);
 });
 
-test("a worker is told that its connection is lost, and its answer is dropped", async (t) => {
+test("a worker's signal is aborted when its connection is lost, and its answer is dropped", async (t) => {
     const [daemon, client] = await pair(t);
     let finish, signal;
     const granted = client.subscribe("jobs", (_, given) => new Promise((resolve) => ([finish, signal] = [resolve, given])));
@@ -248,7 +248,7 @@ test("a worker is told that its connection is lost, and its answer is dropped", 
     assert.equal(await second.isSilent(), true);
 });
 
-test("arguments that are no JSON are the caller's fault", async (t) => {
+test("arguments that are no JSON are an error of the caller", async (t) => {
     const [, client] = await pair(t);
     const circle = {};
     circle.circle = circle;

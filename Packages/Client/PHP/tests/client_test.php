@@ -150,7 +150,7 @@ $tests = [
         };
         expect("{\"at\":$text}", Json::encode($object));
     },
-    'what there is no room for is dropped, and told' => function (): void {
+    'events without room are dropped, and reported' => function (): void {
         $dropped = [];
         $options = new Options(maxUnanswered: 2, onDropped: function ($error, $event) use (&$dropped) {
             $dropped[] = [$error->reason, $event['event']];
@@ -167,7 +167,7 @@ $tests = [
         expect([['a', 'b', 'd']], $daemon->stop());
         expect('closed', reasonOf(fn () => $client->track('x')));
     },
-    'what is no JSON is dropped, or thrown' => function (): void {
+    'data that are no JSON are dropped, or an exception' => function (): void {
         $client = new Client('test', socketPath: '/nowhere', options: new Options(onDropped: fn () => null));
         expect(false, $client->trackSoon('x', ['n' => NAN]));
         expect(false, $client->trackSoon('x', ['n' => fopen('/dev/null', 'r')]));
@@ -180,7 +180,7 @@ $tests = [
         }
         $daemon->stop();
     },
-    'what is kept is what it was' => function (): void {
+    'later changes of data do not change kept events' => function (): void {
         $daemon = new Daemon(3);
         $client = new Client('test', socketPath: $daemon->path);
         $cart = new stdClass();
@@ -219,7 +219,7 @@ $tests = [
         expect(false, $away->isFresh(filemtime(__FILE__)));
         unlink($away->path);
     },
-    'what contains itself is no JSON, and told at once' => function (): void {
+    'data that contain themselves are no JSON, and reported at once' => function (): void {
         [$parent, $dropped] = [new stdClass(), []];
         $parent->children = array_map(fn () => (object) ['parent' => $parent], range(1, 50));
         $options = new Options(onDropped: function ($error) use (&$dropped) {
@@ -238,7 +238,7 @@ $tests = [
         $client->trackSoon('x');
         expect(1, $client->close(0.0));
     },
-    'what cannot be sent goes to the spool, under its id' => function (): void {
+    'events that cannot be sent go to the spool, with their ids' => function (): void {
         $spool = sys_get_temp_dir() . '/headgate-' . bin2hex(random_bytes(6));
         $options = new Options(maxUnanswered: 2, spool: $spool, onDropped: fn () => throw new LogicException('dropped'));
         $client = new Client('test', socketPath: '/nowhere/d.sock', options: $options);

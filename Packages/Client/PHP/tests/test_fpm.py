@@ -58,7 +58,7 @@ class PageTests(unittest.TestCase):
         self.assertEqual(request["params"]["data"], {"n": 2})
         connection.acknowledge(request)
 
-    def test_daemon_that_is_away_is_told_once(self):
+    def test_missing_daemon_is_logged_once(self):
         self.daemon.stop_listening()
         script = self.page("away.php", """
             for ($n = 0; $n < 3; $n++) { $client->trackSoon('viewed', ['n' => $n]); }
@@ -129,7 +129,7 @@ class PageTests(unittest.TestCase):
         self.assertEqual(connection.hello()["client"]["name"], name)
         return connection
 
-    def test_limits_are_learnt_anew(self):
+    def test_limits_are_read_again(self):
         script = self.page("long.php", """
             try {
                 echo $client->track('viewed', ['text' => str_repeat('x', (int) $_GET['n'])])->seq;

@@ -25,7 +25,7 @@ class AioTests(DaemonTests):
 
         return self.in_background(lambda: asyncio.run(main()))
 
-    def test_cancelled_call_is_taken_back(self):
+    def test_cancelled_call_is_not_written(self):
         """A cancelled call that is not written never goes out."""
 
         async def work(client):
@@ -289,7 +289,7 @@ class AioTests(DaemonTests):
             connection.answer(request, {})
         self.assertEqual(end(), (True, "misuse"))
 
-    def test_what_is_given_back_while_it_begins_again(self):
+    def test_service_ended_while_it_begins_again(self):
         """The daemon does one after the other, so it has it no more in the end."""
 
         async def run(activation):
@@ -327,7 +327,7 @@ class AioTests(DaemonTests):
         second.answer(second.request("ping"), {})
         self.assertIsNone(end())
 
-    def test_barrier_that_stays_is_taken_away_on_the_next_connection(self):
+    def test_barrier_that_stays_is_removed_on_the_next_connection(self):
         """Also behind the deadline."""
         is_gone, is_back = threading.Event(), threading.Event()
 
@@ -355,7 +355,7 @@ class AioTests(DaemonTests):
         second.answer(registration, {})
         self.assertEqual(end(), "timed_out")
 
-    def test_board_given_up_at_its_deadline(self):
+    def test_board_cancelled_at_its_deadline(self):
         is_asked = threading.Event()
 
         async def work(client):
@@ -402,7 +402,7 @@ class AioTests(DaemonTests):
         connection.answer(connection.request("ping"), {})
         self.assertEqual(end(), (["began", "changed"], None))
 
-    def test_watch_given_up_before_it_began(self):
+    def test_watch_cancelled_before_it_began(self):
         """It is there all the same once the daemon answers, and is ended then."""
 
         async def work(client):

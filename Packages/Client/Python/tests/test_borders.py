@@ -49,7 +49,7 @@ class ValueTests(DaemonTests):
         line = headgate._line({"n": status["n"], "text": "headgate-0"})
         self.assertEqual(line.decode(), f'{{"n":{DIGITS},"text":"headgate-0"}}\n')
 
-    def test_what_python_cannot_read_ends_alone(self):
+    def test_an_unreadable_answer_affects_one_call(self):
         client = self.client()
         work = lambda batch: None
         connection, _ = self.begin(lambda: client.subscribe("jobs", work), "dispatcher.subscribe")
@@ -164,7 +164,7 @@ class ValueTests(DaemonTests):
         connection.acknowledge(connection.request("track"))
         self.assertEqual(connection.read()["error"]["code"], -32603)
 
-    def test_what_is_asked_for_again_is_what_it_was(self):
+    def test_renewals_have_the_original_params(self):
         client = self.client()
         scopes, barrier, topics = ["a"], {"board": "login"}, ["dispatchers"]
         first, _ = self.begin(lambda: client.register_barrier("consent", "closed", scopes=scopes), "barrier.register")
@@ -249,7 +249,7 @@ class SystemTests(DaemonTests):
         self.assertEqual(request["params"]["event"], "kept")
         connection.acknowledge(request)
 
-    def test_a_fault_of_the_client_fails_those_who_wait(self):
+    def test_a_fault_of_the_client_fails_waiting_calls(self):
         client = self.client()
         connection, _ = self.begin(client.ping, "ping")
         with unittest.mock.patch.object(headgate._Connection, "_answered", side_effect=ZeroDivisionError("a bug")):
@@ -326,7 +326,7 @@ class ProgramTests(DaemonTests):
             connection.acknowledge(connection.request("track"))
         self.assertEqual(program.wait(PATIENCE), 0)
 
-    def test_a_client_that_nobody_has_any_more_ends(self):
+    def test_a_client_without_references_ends(self):
         def leave():
             client = headgate.Client("test", socket_path=self.daemon.path, options=self.options())
             client.track_soon({"event": "x"})
@@ -404,7 +404,7 @@ class ProgramTests(DaemonTests):
         connection.tell({"id": 1, "method": "dispatch", "params": {"dispatcher": "jobs", "batch": "b", "events": []}})
         connection.expect_end()
 
-    def test_close_tells_what_it_left(self):
+    def test_close_reports_events_that_are_left(self):
         client = self.client()
         receipts = [client.track_soon({"event": "x"}) for _ in range(3)]
         self.daemon.greet().requests("track", 3)
@@ -462,7 +462,7 @@ class GivenUpTests(DaemonTests):
             self.assertEqual(second.request("barrier.register")["params"], {"id": "c", "state": state})
             client.close()
 
-    def test_a_second_registration_that_is_given_up_is_taken_back(self):
+    def test_a_cancelled_second_registration_is_undone(self):
         client = self.client()
         first = self.begin_barrier(client)
         request = self.give_up(client, first, client._registration({"id": "c", "state": "open"}, None))
@@ -475,13 +475,13 @@ class GivenUpTests(DaemonTests):
         second = self.daemon.greet()
         self.assertEqual(second.request("barrier.register")["params"], {"id": "c", "state": "closed"})
 
-    def test_a_first_registration_that_is_given_up_is_taken_away(self):
+    def test_a_cancelled_first_registration_is_removed(self):
         client = self.client()
         first, _ = self.begin(client.ping, "ping")
         self.give_up(client, first, client._registration({"id": "c", "state": "closed"}, None))
         self.assertEqual(first.request("barrier.unregister")["params"], {"id": "c"})
 
-    def test_one_that_stays_is_taken_away_on_the_next_connection(self):
+    def test_one_that_stays_is_removed_on_the_next_connection(self):
         client = self.client()
         first, _ = self.begin(client.ping, "ping")
         registration = {"id": "c", "state": "closed", "on_disconnect": "keep"}

@@ -179,7 +179,7 @@ class ClientTests(DaemonTests):
         end()
         self.assertIsNone(watch.next())
 
-    def test_end_of_a_watch_is_not_told_to_another_connection(self):
+    def test_end_of_a_watch_is_not_sent_on_another_connection(self):
         client = self.client(max_unanswered=1)
         first, watch = self.begin(client.watch, "watch", {"watch": "w1"})
         end_ping = self.in_background(client.ping)
@@ -193,7 +193,7 @@ class ClientTests(DaemonTests):
         second.answer(second.request("rpc.discover"), {})
         self.assertEqual(end(), {})
 
-    def test_end_of_a_board_is_not_told_to_another_connection(self):
+    def test_end_of_a_board_is_not_sent_on_another_connection(self):
         client = self.client(max_unanswered=1)
         first, _ = self.begin(lambda: client.serve_board("b", lambda activation: None), "board.serve")
         end_ping = self.in_background(client.ping)
@@ -207,7 +207,7 @@ class ClientTests(DaemonTests):
         self.assertIsNone(end())
         second.expect_silence()
 
-    def test_what_is_given_back_while_it_begins_again(self):
+    def test_service_ended_while_it_begins_again(self):
         """The daemon does one after the other, so it has it no more in the end."""
         for begin, end_it in SERVICES:
             for is_refused in (False, True):
@@ -227,7 +227,7 @@ class ClientTests(DaemonTests):
         second.expect_silence()
         client.close()
 
-    def test_what_is_given_up_at_its_deadline_is_given_back(self):
+    def test_service_cancelled_at_its_deadline_is_ended(self):
         """At once, so that it takes nothing from what is begun after it."""
         for begin, end_it in (("board.serve", "board.unserve"), ("dispatcher.subscribe", "dispatcher.unsubscribe")):
             with self.subTest(method=begin):
@@ -249,7 +249,7 @@ class ClientTests(DaemonTests):
                 connection.expect_silence()
                 client.close()
 
-    def test_first_serving_that_is_taken_back(self):
+    def test_first_service_that_is_withdrawn(self):
         client = self.client()
         serving = self.in_background(lambda: client.serve_board("b", lambda activation: None))
         connection = self.daemon.greet()
@@ -281,7 +281,7 @@ class ClientTests(DaemonTests):
         register = lambda: client.register_barrier("b", "closed", on_disconnect="keep")
         return client, self.begin(register, "barrier.register")[0]
 
-    def test_barrier_that_stays_is_taken_away_on_the_next_connection(self):
+    def test_barrier_that_stays_is_removed_on_the_next_connection(self):
         """Also behind the deadline. It is taken over first, and holds nothing from then on."""
         client, first = self.register_staying_barrier()
         self.daemon.stop_listening()
@@ -300,7 +300,7 @@ class ClientTests(DaemonTests):
         second.close()
         self.begin(client.ping, "ping")
 
-    def test_barrier_that_stays_is_taken_away_where_the_connection_breaks_under_it(self):
+    def test_barrier_that_stays_is_removed_after_a_lost_connection(self):
         client, first = self.register_staying_barrier()
         end = self.in_background(lambda: client.unregister_barrier("b"))
         self.assertEqual(first.request("barrier.unregister")["params"], {"id": "b"})
@@ -314,7 +314,7 @@ class ClientTests(DaemonTests):
         self.assertIsNone(end())
         second.expect_silence()
 
-    def test_barrier_that_is_registered_again_is_not_taken_away(self):
+    def test_barrier_that_is_registered_again_is_not_removed(self):
         client, first = self.register_staying_barrier()
         self.daemon.stop_listening()
         first.close()

@@ -82,7 +82,7 @@ class LogTests(DaemonTests):
         self.assertRegex(told["data"]["since"], "Z$")
         self.assertEqual(connection.request("track")["params"]["data"]["message"], "later")
 
-    def test_refusals_are_told(self):
+    def test_refusals_are_reported(self):
         handler, logger = self.handler()
         logger.info("a")
         connection = self.daemon.greet()
@@ -106,7 +106,7 @@ class LogTests(DaemonTests):
         logger.info("fine", extra={"odd": Awkward()})
         self.assertEqual(handler.dropped, {"bad_record": 3})
 
-    def test_what_is_left_is_told_at_the_end(self):
+    def test_records_that_are_left_are_reported_at_the_end(self):
         handler, logger = self.handler()
         logger.info("%d", "x")
         logger.info("never acknowledged")

@@ -56,7 +56,7 @@ class ProcessorTests(DaemonTests):
             process(None, "exception", {"event": "failed", "exc_info": True})
         self.assertIn("KeyError: 'drawer'", self.data(self.daemon.greet())["exception"])
 
-    def test_what_cannot_be_shown_is_dropped(self):
+    def test_values_that_cannot_be_shown_are_dropped(self):
         class Awkward:
             def __str__(self):
                 raise RuntimeError("no")

@@ -257,7 +257,13 @@ module Headgate
     NEVER = Float::INFINITY
 
     def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    def self.after(seconds) = seconds.nil? ? NEVER : now + seconds
+
+    def self.after(seconds)
+      return NEVER if seconds.nil?
+      raise Error.local("misuse", "a timeout that is not a number") if seconds.to_f.nan?
+
+      now + seconds
+    end
 
     # Returns the seconds until a moment, as the system takes them; nil is without an end.
     def self.until(moment) = moment == NEVER ? nil : (moment - now).clamp(0, 86_400)

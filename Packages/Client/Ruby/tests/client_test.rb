@@ -20,7 +20,7 @@ class ClientTest < DaemonTest
     work.value
   end
 
-  def test_an_interrupted_call_is_given_up_and_the_client_goes_on
+  def test_an_interrupted_call_is_cancelled_and_the_client_goes_on
     one = client
     work = in_background { Timeout.timeout(0.1) { one.track("interrupted") } }
     peer = @daemon.greet
@@ -55,7 +55,7 @@ class ClientTest < DaemonTest
     assert_equal 100, one.unanswered
   end
 
-  def test_given_up_calls_are_not_remembered
+  def test_cancelled_calls_are_not_remembered
     @daemon.stop_listening
     one = client(connect_timeout: nil)
     one.try_track("kept")
@@ -172,13 +172,19 @@ class ValueTest < DaemonTest
     assert_equal wanted, sent(given)
   end
 
-  def test_what_json_cannot_have_is_an_error_of_the_call
+  def test_a_value_that_json_cannot_have_is_an_error_of_the_call
     loop = []
     loop << loop
     [Float::NAN, Float::INFINITY, Object.new, loop].each do |value|
       assert_equal "misuse", reason_of { client.track("x", {value: value}) }
     end
     assert_equal "misuse", reason_of { client.track("x", nil, unknown: 1) }
+  end
+
+  def test_a_timeout_must_be_a_number
+    one = client
+    assert_equal "misuse", reason_of { one.track("x", timeout: Float::NAN) }
+    assert_equal 0, one.unanswered
   end
 
   def test_an_event_is_kept_as_it_was

@@ -90,7 +90,7 @@ class LoggerTest < DaemonTest
     assert_equal({"bad_record" => 1}, one.dropped)
   end
 
-  def test_what_is_left_is_told_at_the_end
+  def test_records_that_are_left_are_reported_at_the_end
     @daemon.stop_listening
     one = logger(max_unanswered: 1)
     3.times { one.info("x") }
