@@ -2,7 +2,7 @@
 
   manifests.py FOLDER
 
-With kubernetes-validate (PyPI) it also compares Kubernetes' objects with their schema, and with docker-compose the compose file.
+With kubernetes-validate (PyPI) it also compares Kubernetes' objects with their schema, with docker-compose the compose file, and with nginx its configuration.
 """
 import json
 import pathlib
@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 try:
     import yaml
@@ -55,11 +56,26 @@ def faults_of_mounts(where, pod, claims):
                 yield f"{where}: {container['name']} mounts {mount['name']}, which is no volume"
 
 
+def faults_of_proxy(name, text):
+    """What nginx finds wrong with a server's configuration."""
+    nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin")
+    if not nginx:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        whole = pathlib.Path(folder, "nginx.conf")
+        whole.write_text(f"pid {folder}/pid; events {{}} http {{ access_log off; {text} }}", encoding="utf-8")
+        run = subprocess.run([nginx, "-t", "-q", "-e", "stderr", "-c", whole], capture_output=True, text=True)
+        if run.returncode:
+            yield f"{name}: {run.stderr}"
+
+
 def faults_of_objects(name, objects):
     config_maps = {value["metadata"]["name"]: value["data"] for value in objects if value["kind"] == "ConfigMap"}
     for data in config_maps.values():
         if "headgate.json" in data:
             json.loads(data["headgate.json"])
+        if "default.conf" in data:
+            yield from faults_of_proxy(name, data["default.conf"])
     for value in objects:
         where = f"{name}: {value['kind']} {value['metadata']['name']}"
         if kubernetes_validate:
