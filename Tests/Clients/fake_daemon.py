@@ -15,6 +15,14 @@ class Broken(AssertionError):
     """A client did not behave as required."""
 
 
+def is_ready_before(stream, other):
+    """Waits until one of two streams has input. Returns true if the first one has some."""
+    ready = select.select([stream, other], [], [], PATIENCE)[0]
+    if not ready:
+        raise Broken(f"nothing came in {PATIENCE} s")
+    return stream in ready
+
+
 class Connection:
     """The connection of one client, read and written as messages."""
 
@@ -46,12 +54,7 @@ class Connection:
 
     def speaks_before(self, stream):
         """Waits for a message or for input of a stream. Returns true if it was a message."""
-        if self.input:
-            return True
-        ready = select.select([self.stream, stream], [], [], PATIENCE)[0]
-        if not ready:
-            raise Broken(f"nothing came in {PATIENCE} s")
-        return self.stream in ready
+        return bool(self.input) or is_ready_before(self.stream, stream)
 
     def request(self, method):
         """Returns the next message, which must be this request."""
@@ -138,10 +141,7 @@ class FakeDaemon:
 
     def is_called_before(self, stream):
         """Waits for a connection or for input of a stream. Returns true if it was a connection."""
-        ready = select.select([self.listener, stream], [], [], PATIENCE)[0]
-        if not ready:
-            raise Broken(f"nothing came in {PATIENCE} s")
-        return self.listener in ready
+        return is_ready_before(self.listener, stream)
 
     def greet(self, **result):
         """Returns the next connection after the greeting."""

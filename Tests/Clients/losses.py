@@ -8,15 +8,7 @@ import signal
 from fake_daemon import Broken, FakeDaemon
 from profiles import BOARDS, STANDING, WATCHES, WORKERS, needs
 from program import Program
-
-
-def ids(requests):
-    return [request["params"]["id"] for request in requests]
-
-
-def expect_equal(got, wanted):
-    if got != wanted:
-        raise Broken(f"expected {wanted}, got {got}")
+from scenes.playing import expect_equal, ids, play_all
 
 
 def expect_receipts(program, wanted):
@@ -416,13 +408,4 @@ SCENES = [
 
 def check_all(command, profile):
     """Runs all scenes of a profile with a program, and returns their number."""
-
-    def play(scene):
-        try:
-            scene(command)
-        except Broken as error:
-            raise Broken(f"{scene.__name__}: {error}") from error
-
-    # Most of the time is spent starting programs, so run several at once.
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        return len(list(pool.map(play, profile.scenes(SCENES))))
+    return play_all(SCENES, command, profile)

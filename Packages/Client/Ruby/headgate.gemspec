@@ -9,5 +9,5 @@ Gem::Specification.new do |spec|
   spec.authors = ["Headgate"]
   spec.license = "Nonstandard"
   spec.required_ruby_version = ">= 3.1"
-  spec.files = Dir.chdir(__dir__) { Dir["lib/**/*.rb"] }
+  spec.files = Dir.chdir(__dir__) { Dir["lib/**/*.rb", "README.md"] }
 end
