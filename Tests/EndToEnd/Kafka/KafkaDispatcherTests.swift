@@ -151,6 +151,27 @@ import Testing
         }
     }
 
+    @Test(
+        "K6: the error of a topic that cannot be used is reported, and pending events are delivered when it is gone",
+        arguments: [
+            (29, "Kafka: not allowed to write to the topic"), (31, "Kafka: not allowed to write to the topic"),
+            (7, "Kafka: the brokers are not ready"),
+        ])
+    func topicError(code: Int, words: String) async throws {
+        try await withScene(waitsLong: true) { scene in
+            let cluster = try await scene.kafkaCluster()
+            try await cluster.order("topic-error shop \(code)")
+            let settings = cluster.dispatcher(["max_attempts": 1, "timeout_ms": 3000])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            try await track(1...3, keys: 1, on: daemon)
+            let waiting = try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
+            #expect(waiting["last_error"].string == words)
+            #expect(waiting["dead"] == 0)
+            try await cluster.order("topic-error shop 0")
+            #expect(firsts(try await cluster.messages(atLeast: 3)) == ["k0": [1, 2, 3]])
+        }
+    }
+
     @Test("K6: a missing topic is reported, and pending events are delivered when it exists")
     func missingTopic() async throws {
         try await withScene(waitsLong: true) { scene in

@@ -15,6 +15,8 @@ final class KafkaLink: FlightAccount {
         var ended: [MessageFlights.Ended] = []
         /// The last problem that was reported since a message was stored, or nil.
         var trouble: KafkaTrouble?
+        /// True if the topic's state is to be requested: the producer is new, or a flight has ended without an answer.
+        var doubtsTopic = false
         /// True if a flight timed out while brokers refused this producer. A new producer then reads its files again.
         var isStuck = false
         /// Produces the events that may be produced by now.
@@ -66,6 +68,7 @@ final class KafkaLink: FlightAccount {
     func end(_ flight: Int, cause: String) {
         change { state in
             if let trouble = state.trouble, trouble.isTelling, trouble.isFinal { state.isStuck = true }
+            state.doubtsTopic = true
             return state.flights.end(flight, cause: state.trouble?.cause ?? cause)
         }
     }
@@ -102,7 +105,15 @@ final class KafkaLink: FlightAccount {
         state.withLock { state in
             state.flights.producerMade()
             state.present = ObjectIdentifier(reports)
-            (state.trouble, state.isStuck) = (nil, false)
+            (state.trouble, state.isStuck, state.doubtsTopic) = (nil, false, true)
+        }
+    }
+
+    /// Returns true if the topic's state is to be requested now. The next call returns false.
+    func takeDoubtOfTopic() -> Bool {
+        state.withLock { state in
+            defer { state.doubtsTopic = false }
+            return state.doubtsTopic
         }
     }
 

@@ -48,7 +48,26 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
             link.failWaiting(error.cause)
         }
         if let producer { reports?.handedOver(to: producer) }
+        if link.takeDoubtOfTopic() { examineTopic() }
     }
+
+    /// Requests the topic's state, and notes its error. librdkafka reports such an error of no message: it waits until the
+    /// topic is there and may be described.
+    private func examineTopic() {
+        guard let producer, let topic, let reports else { return }
+        let patience = min(settings.timeout.wholeMilliseconds / 2, Self.mostPatience)
+        var answer: UnsafePointer<rd_kafka_metadata>?
+        let outcome = rd_kafka_metadata(producer, 0, topic, &answer, Int32(patience))
+        guard outcome == RD_KAFKA_RESP_ERR_NO_ERROR, let answer else { return }
+        defer { rd_kafka_metadata_destroy(answer) }
+        guard answer.pointee.topic_cnt > 0, let error = answer.pointee.topics?.pointee.err,
+            error != RD_KAFKA_RESP_ERR_NO_ERROR
+        else { return }
+        link.note(KafkaTrouble(error, ""), of: reports)
+    }
+
+    /// The longest wait for the topic's state, in milliseconds.
+    private static let mostPatience: Int64 = 1_000
 
     /// The most events that are taken at once. Each take costs a lock.
     private static let mostTaken = 256
