@@ -13,9 +13,16 @@ extension Command {
         var params = DataObject()
         params["layer"] = invocation.arguments.value(layer).map { .string($0) }
         let answer = try invocation.ask([Question(method: "config.get", params: params)])[0]
+        if params.isEmpty, !invocation.arguments.has(.json) { try tellWaiting(invocation) }
         let text = IndentedJSON.text(.object(answer))
         try invocation.show(answer, else: invocation.terminal.showsOutput ? PlainText.json(text) : text)
         return .success
+    }
+
+    /// Prints the settings that take effect at the next start on standard error. The answer has the values in force.
+    private static func tellWaiting(_ invocation: Invocation) throws {
+        let status = try invocation.ask([Question(method: "status")])[0]
+        for warning in SettingsWarnings.ofWaiting(in: status) { invocation.terminal.complain(warning) }
     }
 
     private static let persist = Option("--persist", "keep it over a restart of the daemon")
@@ -30,15 +37,26 @@ extension Command {
 
             All are changed together, or none. A key with dots in it stands in quotes: network.interface_kinds."a.b".
             PATH=null takes back what was set so; what the configuration file says there counts again.
+            Settings that take effect only at a start, like durability, need --persist.
             """
     ) { invocation in
         let patch = try SettingsPatch.parse(invocation.arguments.operands)
         let persists = invocation.arguments.has(persist)
         let question = Question(method: "config.set", params: ["patch": .object(patch), "persist": .bool(persists)])
         let answer = try invocation.ask([question])[0]
-        let until = persists ? "also after a restart" : "until the daemon restarts; --persist keeps it longer"
-        try invocation.show(answer, else: "It is in force, \(until).\n")
+        try invocation.show(answer, else: confirmation(of: patch, persists: persists, invocation))
         return .success
+    }
+
+    /// Returns the text about a change, with the daemon's warnings about the changed settings. A user who may not ask
+    /// for the status gets no warnings.
+    private static func confirmation(of patch: DataObject, persists: Bool, _ invocation: Invocation) -> String {
+        let until = persists ? "also after a restart" : "until the daemon restarts; --persist keeps it longer"
+        let status = try? invocation.ask([Question(method: "status")])[0]
+        let warnings = SettingsWarnings.about(patch, in: status ?? [:])
+        guard !warnings.isEmpty else { return "It is in force, \(until).\n" }
+        return "It is set, \(until). The daemon warns:\n"
+            + warnings.map { "  \(PlainText.line($0))\n" }.joined()
     }
 
     /// The command `headgate config reload`.

@@ -21,7 +21,11 @@ extension Command {
         let words = DispatcherText(
             barriers: ListedBarrier.list(in: answers[1]) ?? [], clock: invocation.clock,
             style: invocation.terminal.style)
-        try invocation.show(answers[0], else: words.list(ListedDispatcher.list(in: answers[0]) ?? []))
+        let orphans = OrphanText(clock: invocation.clock, style: invocation.terminal.style)
+        try invocation.show(
+            answers[0],
+            else: words.list(ListedDispatcher.list(in: answers[0]) ?? [])
+                + orphans.list(ListedOrphan.list(in: answers[0])))
         return .success
     }
 
@@ -97,7 +101,7 @@ extension Command {
     static let flush = Command(
         name: "flush", summary: "Send what is queued now, through barriers that are flushable.",
         operands: [Operand("ID", .any)], options: [wait, timeout, .json],
-        notes: "Without dispatchers' ids all are flushed."
+        notes: "Without dispatchers' ids all are flushed. `headgate flushes` shows the flushes under way."
     ) { invocation in
         let params = try flushParams(invocation.arguments)
         let answer = try invocation.ask([Question(method: "flush", params: params)])[0]

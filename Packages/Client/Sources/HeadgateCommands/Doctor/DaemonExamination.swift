@@ -52,7 +52,8 @@ enum DaemonExamination {
     }
 
     private static func finding(_ dispatcher: ListedDispatcher, _ clock: WallClock) -> Finding {
-        let waiting = "\(Quantity.counted(dispatcher.pending, "event")) waiting"
+        let flying = dispatcher.inFlight > 0 ? ", \(Quantity.grouped(dispatcher.inFlight)) in flight" : ""
+        let waiting = "\(Quantity.counted(dispatcher.pending, "event")) waiting\(flying)"
         let age = dispatcher.oldest.map { ", the oldest \(Quantity.time($0)) old" } ?? ""
         if dispatcher.blockedBy.contains("DeadLettersBarrier:\(dispatcher.id)") {
             return .wrong(

@@ -11,6 +11,8 @@ struct Destination: Equatable, Sendable {
     var keyFile: String?
     /// An empty batch in the destination's format, or nil if the format has none.
     var emptyBatch: EmptyBatch?
+    /// True if the destination does not speak HTTP. The URL then only tells libcurl where to connect.
+    var isAddress = false
 
     struct EmptyBatch: Equatable, Sendable {
         var body: String
@@ -82,7 +84,8 @@ extension Destination {
             let host = address.split(separator: "@").last.map(String.init) ?? address
             // The colons of an IPv6 address are in brackets.
             let hasPort = host[(host.lastIndex(of: "]") ?? host.startIndex)...].contains(":")
-            return Destination(dispatcher: id, url: "http://" + host + (hasPort ? "" : ":\(usualPort)"))
+            return Destination(
+                dispatcher: id, url: "http://" + host + (hasPort ? "" : ":\(usualPort)"), isAddress: true)
         }
     }
 
@@ -105,8 +108,9 @@ extension Destination {
         }
     }
 
-    /// The URL without user info, which may be a secret.
+    /// The URL without user info, which may be a secret, or the address of a destination without HTTP.
     private var shownURL: String {
+        if isAddress { return String(url.trimmingPrefix("http://")) }
         guard let start = url.firstRange(of: "://")?.upperBound else { return url }
         let rest = url[start...]
         let authority = rest.prefix { !"/?#".contains($0) }

@@ -107,6 +107,8 @@ import Testing
         let brokers = ["http://k1:9093", "http://k2:9092", "http://[::1]:9092"]
         let others = ["https://collector.example/e", "http://one:4333", "http://two:4222", "http://h"]
         #expect(all.map(\.url) == others + brokers)
+        let shown = all.map { $0.finding(.reached(status: nil)).words }
+        #expect(shown.suffix(3) == ["k1:9093", "k2:9092", "[::1]:9092"].map { "\($0) can be reached" })
         #expect(all[0].caFile == "/ca")
         #expect(all[0].emptyBatch?.body == #"{"schema":"","data":[]}"#)
         #expect(all[3].emptyBatch == nil)

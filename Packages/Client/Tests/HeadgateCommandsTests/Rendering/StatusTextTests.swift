@@ -25,6 +25,33 @@ import Testing
         #expect(words.list([]) == "There are no dispatchers.\n")
     }
 
+    @Test("Q3: queues without a dispatcher are shown below the dispatchers, with what gets their events sent")
+    func orphans() {
+        let words = OrphanText(clock: Fixed.clock, style: Fixed.style)
+        let until = Fixed.clock.now
+        let old: DataObject = ["id": "old", "events": 3, "oldest_ms": 120_000, "until": .string(until.text)]
+        let text = words.list([ListedOrphan(old)])
+        #expect(text.contains("NOT CONFIGURED  EVENTS  OLDEST  KEPT UNTIL"))
+        #expect(text.contains("old                  3  2 min"))
+        #expect(text.contains(#"take its events over with "formerly": "old"; `headgate export old` prints them"#))
+        #expect(words.list([]) == "")
+    }
+
+    @Test("F2: flushes under way are shown with their user, and those without a timeout as such")
+    func flushes() {
+        let words = RunningFlushText(clock: Fixed.clock, style: Fixed.style)
+        let since = Fixed.clock.now.text
+        let flushes: [DataObject] = [
+            ["flush": "f1", "uid": 1_000, "dispatchers": ["a", "b"], "since": .string(since), "timeout_ms": nil],
+            ["flush": "f2", "uid": nil, "dispatchers": ["a"], "since": .string(since), "timeout_ms": 30_000],
+        ]
+        let lines = words.list(flushes.map(RunningFlush.init)).split(separator: "\n").map(String.init)
+        #expect(lines[0].hasPrefix("FLUSH     UID  FOR"))
+        #expect(lines[1].contains("1000") && lines[1].contains("none") && lines[1].hasSuffix("a, b"))
+        #expect(lines[2].contains("daemon") && lines[2].contains("30 s"))
+        #expect(words.list([]) == "No flush is under way.\n")
+    }
+
     @Test("O3: clients are shown in a table, and below it why one is not read")
     func clients() {
         let words = ClientText(style: Fixed.style)

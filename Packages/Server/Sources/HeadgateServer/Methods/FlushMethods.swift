@@ -130,7 +130,8 @@ final class ClientFlushes {
         guard users.values.count(where: { $0 == uid }) >= Limits.mostFlushesPerUser else { return }
         throw RPCError(
             .limit,
-            "a user may have no more than \(Limits.mostFlushesPerUser) flushes under way; flush.list tells them, flush.cancel ends one"
+            "a user may have no more than \(Limits.mostFlushesPerUser) flushes under way: `headgate flushes` shows them, "
+                + "`headgate flushes cancel` ends some"
         )
     }
 
