@@ -154,10 +154,23 @@ public struct ActivationFault: Error, Sendable, Equatable {
     public var message: String
     /// The error as received: `code`, `message`, `data`.
     public var error: DataObject?
+    /// The JSON texts of the message and of the error as received; nil if `message` and `error` say all of them.
+    public var spelling: Spelling?
 
-    public init(message: String, error: DataObject? = nil) {
-        self.message = message
-        self.error = error
+    /// The JSON texts of a fault.
+    public struct Spelling: Sendable, Equatable {
+        /// The message, a JSON string.
+        public var message: [UInt8]
+        /// The error, an object.
+        public var error: [UInt8]
+
+        public init(message: [UInt8], error: [UInt8]) {
+            (self.message, self.error) = (message, error)
+        }
+    }
+
+    public init(message: String, error: DataObject? = nil, spelling: Spelling? = nil) {
+        (self.message, self.error, self.spelling) = (message, error, spelling)
     }
 }
 

@@ -20,11 +20,11 @@ public struct CloudEventForm: Sendable, Equatable {
         var json = JSONWriter()
         json.beginObject()
         json.member("specversion", "1.0")
-        json.member("id", CloudEventForm.attribute(event.id))
+        json.member("id", CloudEventForm.attribute(.id, of: event) ?? "")
         json.member("source", source)
-        json.member("type", typePrefix + CloudEventForm.attribute(event.event))
+        json.member("type", typePrefix + (CloudEventForm.attribute(.event, of: event) ?? ""))
         if let time = event.time { json.member("time", time) }
-        if let key = event.key { json.member("partitionkey", CloudEventForm.attribute(key)) }
+        if let key = CloudEventForm.attribute(.key, of: event) { json.member("partitionkey", key) }
         if let number = event.sequenceNumber { json.member("sequence", CloudEventForm.sequence(number)) }
         json.member("datacontenttype", "application/json")
         json.member("data")
@@ -40,9 +40,28 @@ public struct CloudEventForm: Sendable, Equatable {
         return String(repeating: "0", count: SequenceNumber.max.digitCount - digits.utf8.count) + digits
     }
 
-    /// Returns a text in which `%` and characters that an attribute must not contain are percent-encoded. A destination
-    /// that refuses an attribute would refuse the whole batch.
-    private static func attribute(_ text: String) -> String {
+    /// Returns the text of a member in which `%` and characters that an attribute must not contain are percent-encoded. A
+    /// destination that refuses an attribute would refuse the whole batch. Half of a surrogate pair is encoded as the
+    /// three bytes of its code point, so that different ids stay different (Behaviour P6).
+    private static func attribute(_ member: EventMember, of event: EventDocument) -> String? {
+        guard let text = event.text(member) else { return nil }
+        guard let json = event.json(of: member), json.contains(UInt8(ascii: "\\")) else { return encoded(text) }
+        var (result, plain) = ("", [UInt8]())
+        var rest = String(decoding: json, as: UTF8.self).exactText[...]
+        while let byte = rest.first {
+            let isHalf = byte == 0xED && (rest.dropFirst().first ?? 0) >= 0xA0
+            guard isHalf else {
+                plain.append(rest.removeFirst())
+                continue
+            }
+            result += encoded(String(decoding: plain, as: UTF8.self)) + encoded(rest.prefix(3))
+            plain = []
+            rest = rest.dropFirst(3)
+        }
+        return result + encoded(String(decoding: plain, as: UTF8.self))
+    }
+
+    private static func encoded(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: mustBeEncoded) else { return text }
         return text.unicodeScalars.map { mustBeEncoded($0) ? encoded($0) : String($0) }.joined()
     }
@@ -55,6 +74,10 @@ public struct CloudEventForm: Sendable, Equatable {
     }
 
     private static func encoded(_ scalar: Unicode.Scalar) -> String {
-        String(scalar).utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+        encoded(String(scalar).utf8)
+    }
+
+    private static func encoded(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
     }
 }

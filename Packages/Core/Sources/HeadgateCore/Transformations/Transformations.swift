@@ -10,11 +10,11 @@ final class Transformations {
     let failures = PulseSubject<TransformationFailure>()
     /// Resolves the rules in `when`.
     private var resolver = RuleResolver()
-    private var transformers: [String: any Transformer] = [:]
+    private var transformers = NameTable<any Transformer>()
     /// The transformations in the order in which they were set.
     private var settings: [TransformationSettings] = []
     /// The chains in use since the last change, by dispatcher.
-    private var chains: [String: TransformationChain] = [:]
+    private var chains = NameTable<TransformationChain>()
     @exclusivity(unchecked) private var knownAfterCollectors: TransformationChain?
 
     /// Applies other rules.
@@ -39,7 +39,7 @@ final class Transformations {
             throw .unknownTransformer(transformation.transformerId)
         }
         try check(transformation.when)
-        if let place = settings.firstIndex(where: { $0.id == transformation.id }) {
+        if let place = settings.firstIndex(where: { ExactName($0.id) == ExactName(transformation.id) }) {
             settings[place] = transformation
         } else {
             settings.append(transformation)
@@ -55,7 +55,7 @@ final class Transformations {
     }
 
     func remove(_ id: String) {
-        settings.removeAll { $0.id == id }
+        settings.removeAll { ExactName($0.id) == ExactName(id) }
         startOver()
     }
 
@@ -86,7 +86,7 @@ final class Transformations {
     }
 
     private func startOver() {
-        chains = [:]
+        chains = NameTable()
         knownAfterCollectors = nil
     }
 

@@ -53,6 +53,22 @@ struct CloudEventTests {
         #expect(event.get(key: "data", as: DataObject.self)?.get(key: "text") == "\u{1} %")
     }
 
+    @Test(
+        "P6, K1: half of a surrogate pair in an attribute is percent-encoded, so that different ids stay different",
+        arguments: [
+            (#"i\ud83d"#, "i%ED%A0%BD"), (#"i\ud83e\u0041"#, "i%ED%A0%BEA"), (#"\ude00%\ud83d\ude00"#, "%ED%B8%80%25😀"),
+        ])
+    func halves(spelling: String, attribute: String) throws {
+        let text =
+            #"{"id":"\#(spelling)","seq":1,"event":"\#(spelling)","key":"\#(spelling)","data":{"x":"\#(spelling)"}}"#
+        let document = try #require(EventDocument(json: Array(text.utf8)))
+        let json = String(decoding: CloudEventForm(source: "s").json(of: document), as: UTF8.self)
+        for member in [#""id":"\#(attribute)""#, #""type":"\#(attribute)""#, #""partitionkey":"\#(attribute)""#] {
+            #expect(json.contains(member), "\(json)")
+        }
+        #expect(json.contains(#""data":{"x":"\#(spelling)"}"#))
+    }
+
     @Test("D1, K1: a batch of CloudEvents is an array, and byte_limit is its exact size")
     func batch() throws {
         let alone = bench(.singleCloudEvent(Self.form))

@@ -92,7 +92,24 @@ extension RPCError {
     private static func failed(board: String, _ fault: ActivationFault) -> RPCError {
         var data: DataObject = ["board": .string(board), "cause": .string(BarrierCause.refused.rawValue)]
         if let error = fault.error { data["error"] = .object(error) }
-        return RPCError(.cancelled, "board \(board): \(fault.message)", data: data)
+        var error = RPCError(.cancelled, "board \(board): \(fault.message)", data: data)
+        error.spelling = fault.spelling.map { spelled(error, board: board, $0) }
+        return error
+    }
+
+    /// Returns the error's texts with those of the fault in them, as the board's process sent them (Behaviour P6).
+    private static func spelled(_ error: RPCError, board: String, _ fault: ActivationFault.Spelling) -> Spelling {
+        let start = Array(DataItem.string("board \(board): ").json.utf8)
+        var data = JSONWriter()
+        data.beginObject()
+        for (name, value) in error.data where name != "error" {
+            data.member(key: name)
+            data.item(value)
+        }
+        data.member("error")
+        data.raw(fault.error)
+        data.endObject()
+        return Spelling(message: start.dropLast() + fault.message.dropFirst(), data: data.bytes)
     }
 }
 
@@ -122,6 +139,23 @@ extension ActivationFault {
     init(_ error: RPCError) {
         var told: DataObject = ["code": .number(DataNumber(error.code)), "message": .string(error.message)]
         if !error.data.isEmpty { told["data"] = .object(error.data) }
-        self.init(message: error.message, error: told)
+        self.init(message: error.message, error: told, spelling: error.spelling.map { Spelling($0, code: error.code) })
+    }
+}
+
+extension ActivationFault.Spelling {
+    /// Creates the texts of a fault from those of a process's error.
+    fileprivate init(_ error: RPCError.Spelling, code: Int) {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("code", code)
+        writer.member("message")
+        writer.raw(error.message)
+        if let data = error.data {
+            writer.member("data")
+            writer.raw(data)
+        }
+        writer.endObject()
+        self.init(message: error.message, error: writer.bytes)
     }
 }

@@ -17,9 +17,9 @@ struct SettingsInstaller {
     /// The new parts that settings need.
     struct Preparation {
         /// The senders of dispatchers that are new, or whose kind or destination has changed.
-        fileprivate var senders: [String: any Sender] = [:]
+        fileprivate var senders = NameTable<any Sender>()
         /// The transformers of transformations that are new, or whose work has changed.
-        fileprivate var transformers: [String: any Transformer] = [:]
+        fileprivate var transformers = NameTable<any Transformer>()
     }
 
     /// Makes the new parts for settings, and changes nothing.
@@ -31,7 +31,7 @@ struct SettingsInstaller {
             try makeTransformers(new, insteadOf: old, into: &made)
             try makeSenders(new, insteadOf: old, into: &made)
         } catch {
-            for sender in made.senders.values { sender.close() }
+            for (_, sender) in made.senders { sender.close() }
             throw error
         }
         return made
@@ -79,7 +79,8 @@ struct SettingsInstaller {
 
     /// Adds the program's barriers that the settings do not name, with an empty configuration and the factory's scopes.
     private func addUnnamedBarriers(_ settings: Settings) throws(StartFault) {
-        for factory in configuration.factories where !settings.barriers.contains(where: { $0.id == factory.kind }) {
+        for factory in configuration.factories
+        where !settings.barriers.contains(where: { ExactName($0.id) == ExactName(factory.kind) }) {
             do {
                 try gate.addBarrier(id: factory.kind, kind: factory.kind, scopes: nil, configuration: [:])
             } catch {
@@ -141,7 +142,7 @@ struct SettingsInstaller {
     /// Applies the barriers of the settings.
     /// - Returns: the faults of refused configurations.
     private func putBarriersInForce(_ new: Settings, insteadOf old: Settings) -> [StartFault] {
-        for barrier in old.barriers where !new.barriers.contains(where: { $0.id == barrier.id }) {
+        for barrier in old.barriers where !new.barriers.contains(where: { ExactName($0.id) == ExactName(barrier.id) }) {
             // The barrier logs its own failure. Its settings are gone, so there is no other place for a report.
             try? gate.resetBarrier(id: barrier.id)
         }
@@ -217,10 +218,10 @@ struct SettingsInstaller {
 
 extension Settings {
     fileprivate func dispatcher(_ id: String) -> ConfiguredDispatcher? {
-        dispatchers.first { $0.id == id }
+        dispatchers.first { ExactName($0.id) == ExactName(id) }
     }
 
     fileprivate func transformation(_ id: String) -> ConfiguredTransformation? {
-        transformations.first { $0.id == id }
+        transformations.first { ExactName($0.id) == ExactName(id) }
     }
 }

@@ -39,6 +39,27 @@ struct BoardTextTests {
         }
     }
 
+    @Test(
+        "A1, P6: whoever activates a board gets the error of its process as the process sent it",
+        arguments: ["i\\ud83d", "\\ude00 \\u0041", "plain \\ud83d\\ude00"])
+    func error(text: String) async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (
+                try RawClient(connectingTo: stage.socket), try RawClient(connectingTo: stage.socket)
+            )
+            server.send(call(1, "board.serve", #"{"board":"b"}"#))
+            _ = try await line(server)
+            client.send(call(2, "board.activate", #"{"board":"b"}"#))
+            let id = try DataItem(parsing: Array(try await line(server).utf8))["id"].json
+            let error = #"{"code":7,"message":"\#(text)","data":{"x":"\#(text)"}}"#
+            server.send(#"{"jsonrpc":"2.0","id":\#(id),"error":\#(error)}"# + "\n")
+            let answer = try await line(client)
+            #expect(answer.contains(#""message":"board b: \#(text)""#), "\(answer)")
+            #expect(answer.contains(#""error":\#(error)}"#), "\(answer)")
+            #expect(answer.contains(#""reason":"cancelled""#), "\(answer)")
+        }
+    }
+
     @Test("A4: so does a barrier that runs with the input of the first who waits")
     func barrier() async throws {
         try await ServiceStage.run { stage in

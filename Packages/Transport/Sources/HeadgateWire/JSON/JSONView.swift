@@ -183,6 +183,21 @@ extension JSONView {
         JSONUnescaper(spelling).append(to: &bytes, keepingHalves: true)
     }
 
+    /// True if a string in the value may contain half of a surrogate pair. It is also true for a whole pair of escapes.
+    var hasHalves: Bool {
+        let bytes = raw
+        return bytes.indices.dropLast(3).contains { place in
+            bytes[place] == UInt8(ascii: "\\") && bytes[place + 1] == UInt8(ascii: "u")
+                && bytes[place + 2] | 0x20 == UInt8(ascii: "d") && bytes[place + 3] >= UInt8(ascii: "8")
+        }
+    }
+
+    /// The value's JSON text without line ends and tabs between its tokens.
+    var plainText: [UInt8] {
+        // No string has such bytes, so that they are white space.
+        raw.map { max($0, UInt8(ascii: " ")) }
+    }
+
     @usableFromInline
     func equalsUnescaped(_ text: StaticString) -> Bool {
         var bytes: [UInt8] = []

@@ -47,8 +47,17 @@ extension JSONWriter {
     public mutating func error(_ error: RPCError) {
         beginObject()
         member("code", error.code)
-        member("message", error.message)
-        if !error.data.isEmpty { member("data", item: .object(error.data)) }
+        if let spelling = error.spelling {
+            member("message")
+            raw(spelling.message)
+            if let data = spelling.data {
+                member("data")
+                raw(data)
+            }
+        } else {
+            member("message", error.message)
+            if !error.data.isEmpty { member("data", item: .object(error.data)) }
+        }
         endObject()
     }
 

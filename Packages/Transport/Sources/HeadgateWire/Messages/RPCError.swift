@@ -8,6 +8,21 @@ public struct RPCError: Error, Sendable, Equatable {
     public var message: String
     /// Data for programs: `reason` for the service's own errors, `path` for wrong params, and more.
     public var data: DataObject
+    /// The JSON text of the message and the data, if they contain what `message` and `data` cannot hold, like half a
+    /// surrogate pair (Behaviour P6). Nil if those two say all of it.
+    public var spelling: Spelling?
+
+    /// The JSON text of an error's members.
+    public struct Spelling: Sendable, Equatable {
+        /// The message, a JSON string.
+        public var message: [UInt8]
+        /// The data, an object; nil if there is none.
+        public var data: [UInt8]?
+
+        public init(message: [UInt8], data: [UInt8]?) {
+            (self.message, self.data) = (message, data)
+        }
+    }
 
     /// Creates an error with the given members; `data` includes the `reason` if there is one.
     public init(code: Int, message: String, data: DataObject = [:]) {
@@ -102,6 +117,14 @@ extension RPCError {
         code = view.member("code")?.int.flatMap(Int.init(exactly:)) ?? RPCError.internalErrorCode
         message = view.member("message")?.string ?? "unknown error"
         data = view.member("data").map(DataObject.init(_:)) ?? [:]
+        spelling = RPCError.spelling(view)
+    }
+
+    /// Returns the spelling of an error with half a surrogate pair in its message or data, or nil.
+    private static func spelling(_ view: JSONView) -> Spelling? {
+        guard let message = view.member("message"), message.kind == .string, view.hasHalves else { return nil }
+        let data = view.member("data").flatMap { $0.kind == .object ? $0.plainText : nil }
+        return Spelling(message: message.plainText, data: data)
     }
 }
 
