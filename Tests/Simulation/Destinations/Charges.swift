@@ -46,6 +46,12 @@ struct Charges {
         }
     }
 
+    /// Records a lost worker: the last allowed attempt is only charged to an event that was alone (Behaviour K3).
+    mutating func lost(_ number: SequenceNumber, inBatchOf count: Int, at now: Instant) {
+        let isLast = attempts[number, default: 0] + 1 >= patience.mostAttempts
+        if isLast && count > 1 { record.count(.lastSpared) } else { charge(number, at: now) }
+    }
+
     mutating func charge(_ number: SequenceNumber, at now: Instant) {
         attempts[number, default: 0] += 1
         if attempts[number] == patience.mostAttempts {

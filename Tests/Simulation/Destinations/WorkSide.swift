@@ -121,7 +121,7 @@ final class WorkSide: SenderWitness {
                 record.count(.workHalved)
                 shares[event.sequenceNumber] = (job.batch.events.count + 1) / 2
             }
-            charges.charge(event.sequenceNumber, at: scheduler.now)
+            charges.lost(event.sequenceNumber, inBatchOf: job.batch.events.count, at: scheduler.now)
         }
     }
 

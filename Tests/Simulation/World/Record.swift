@@ -11,7 +11,7 @@ enum Situation: String, CaseIterable {
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
-    case workerLost, workerLate, workTakenOver, workHalved, workerLeft, workRefused
+    case workerLost, workerLate, workTakenOver, workHalved, lastSpared, workerLeft, workRefused
     case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut, barrierChosen,
         activatedWithinRun
     case barrierRefused, barrierTimedOut, barrierLost

@@ -319,8 +319,7 @@ struct DeliveryMachine {
         return orders + carryOut(verdict, of: judged, whole: batch, result, moment)
     }
 
-    /// Returns the orders that follow from a verdict.
-    /// - Parameter judged: the part of the batch that the verdict applies to.
+    /// Returns the orders that follow from a verdict about the part `judged` of a batch.
     private mutating func carryOut(
         _ verdict: Verdict, of judged: Batch, whole batch: Batch, _ result: SendResult, _ moment: DeliveryMoment
     ) -> [Order] {
@@ -345,12 +344,13 @@ struct DeliveryMachine {
 
     /// Gives the events of a lost worker to another one: the first time at once, then after a short wait, which limits
     /// the damage of a worker that crashes at every start. A lost worker is not a failure of the destination, so the
-    /// number of consecutive failures is unchanged (Behaviour K3, decision 62).
+    /// number of consecutive failures is unchanged. The last allowed attempt is only charged to an event that was alone,
+    /// because another event of the batch may have killed the worker (Behaviour K3, decision 62).
     private mutating func reassign(
         _ batch: Batch, _ cause: String, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
         queue.takeBack(batch.sequenceNumbers) { $0.lost(inBatchOf: batch.events.count) }
-        let orders = sendAgain(batch, charged: true, answer, moment)
+        let orders = sendAgain(batch, charged: true, keepsLast: batch.events.count > 1, answer, moment)
         guard queue.entries(of: batch.sequenceNumbers).contains(where: { $0.progress.losses > 1 }) else {
             return orders
         }
@@ -413,8 +413,7 @@ struct DeliveryMachine {
     }
 
     /// Marks the events of a failed batch as pending again. After a 401 the board is run again, and the events are sent
-    /// another time before the 401 is treated as a refusal. Any other answer in between allows that again (Behaviour
-    /// A9).
+    /// once more before the 401 is a refusal. Any other answer in between allows that again (Behaviour A9).
     /// - Returns: the part of the batch to which the verdict applies.
     private mutating func takeBack(_ flight: Flights.Flight, after result: SendResult) -> (Batch, [Order]) {
         let (batch, sequenceNumbers) = (flight.batch, flight.batch.sequenceNumbers)
@@ -435,13 +434,15 @@ struct DeliveryMachine {
     }
 
     /// Sends events again, and dead-letters those that have reached the limit of attempts or of time (Behaviour D9).
+    /// - Parameter keepsLast: true if the last allowed attempt is not charged.
     private mutating func sendAgain(
-        _ batch: Batch, charged: Bool, _ answer: LastAnswer, _ moment: DeliveryMoment
+        _ batch: Batch, charged: Bool, keepsLast: Bool = false, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
+        let most = keepsLast ? settings.maxAttempts - 1 : .max
         let heard = answerClock.time(at: moment.now)
         queue.takeBack(batch.sequenceNumbers) { progress in
             progress.firstFailure = progress.firstFailure ?? moment.wall
-            guard charged else { return }
+            guard charged, progress.attempts < most else { return }
             progress.attempts += 1
             progress.firstCharge = progress.firstCharge ?? heard
         }
@@ -454,8 +455,7 @@ struct DeliveryMachine {
             + [.countRetried(retried)]
     }
 
-    /// Begins a wait after a failure (Behaviour D4, D5, D8).
-    /// - Parameter isAnswered: true if an answer of the destination causes the wait.
+    /// Begins a wait after a failure (Behaviour D4, D5, D8), which an answer of the destination caused if `isAnswered`.
     private mutating func backOff(
         cause: String, retryAfter: Duration? = nil, isAnswered: Bool = false, at moment: DeliveryMoment
     ) -> Order {
@@ -468,8 +468,7 @@ struct DeliveryMachine {
 
     // MARK: Dead letters
 
-    /// Dead-letters events before they are sent, because a transformation with `on_error: "drop"` failed (Behaviour
-    /// P4).
+    /// Dead-letters events unsent, because a transformation with `on_error: "drop"` failed (Behaviour P4).
     mutating func transformationFailed(
         _ failed: SequenceSet, of transformations: [String], at moment: DeliveryMoment
     ) -> [Order] {

@@ -160,8 +160,12 @@ struct DeliveryRun {
 
     /// Applies the charging rules (Behaviour D9), to check that the machine dead-letters no event too early.
     private mutating func charge(_ batch: Batch, _ result: SendResult) {
+        let isShared = if case .lost = result { batch.events.count > 1 } else { false }
+        let most = isShared ? machine.settings.maxAttempts - 1 : .max
         for (index, event) in batch.events.enumerated() where Self.isCharged(result, index, of: batch) {
-            charged[event.sequenceNumber, default: 0] += 1
+            let count = charged[event.sequenceNumber, default: 0]
+            // The last allowed attempt is not charged to an event that was lost with others (Behaviour K3).
+            if count < most { charged[event.sequenceNumber] = count + 1 }
         }
     }
 

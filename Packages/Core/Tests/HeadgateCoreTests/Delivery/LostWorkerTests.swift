@@ -84,6 +84,17 @@ struct LostWorkerTests {
         #expect(bench.counters[.delivered] == 59)
     }
 
+    @Test(
+        "K3: with any limit of attempts a deadly event causes no other dead letter", arguments: [1, 2, 4, 7])
+    func onlyOneOfFewAttempts(most: Int) {
+        let bench = GateBench { $0.maxAttempts = most }
+        bench.track(30)
+        work(bench, poison: [8])
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [8])
+        #expect(bench.store.memory.deadLetters.map(\.attempts) == [most])
+        #expect(bench.counters[.delivered] == 29)
+    }
+
     @Test("K3: batches of other workers that succeed meanwhile do not make the halves larger")
     func besideOthers() {
         let bench = GateBench {

@@ -67,8 +67,8 @@ struct ModelDispatcher {
         }
     }
 
-    /// Behaviour K3: each loss is charged. From the second loss in a row the dispatcher waits, and from the third the
-    /// batch is halved.
+    /// Behaviour K3: each loss is charged, but the last allowed attempt only to an event that was alone. From the second
+    /// loss in a row the dispatcher waits, and from the third the batch is halved.
     private mutating func lost(_ sequenceNumbers: [SequenceNumber], at now: Instant, _ chance: Double) {
         for number in sequenceNumbers {
             losses[number, default: 0] += 1
@@ -76,7 +76,8 @@ struct ModelDispatcher {
         }
         let isAgain = sequenceNumbers.contains { losses[$0, default: 0] > 1 }
         if isAgain { waitsUntil = max(waitsUntil, now + .milliseconds(500) * chance) }
-        charge(sequenceNumbers)
+        let isShared = sequenceNumbers.count > 1
+        charge(sequenceNumbers.filter { !isShared || attempts[$0, default: 0] + 1 < settings.maxAttempts })
     }
 
     private mutating func judged(_ sequenceNumbers: [SequenceNumber]) {
