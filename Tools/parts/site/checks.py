@@ -179,7 +179,7 @@ def members_are_on_the_page_of_their_type(browser, folder):
     browser.press(ENTER)
     eventually("the method", lambda: browser.url.endswith("/HeadgateClient/HeadgateClient.html#track-_-deadline"))
     method = browser.run("return document.querySelector(':target').parentElement.innerText")
-    for words in ("func track(_ event: OutgoingEvent, deadline: Duration? = nil) async", "Tracks an event", "nil is for ever"):
+    for words in ("func track(_ event: OutgoingEvent, deadline: Duration? = nil) async", "Tracks an event", "nil waits for ever"):
         assert words in method, method
     browser.run("[...document.querySelectorAll(':target ~ pre a')].find((a) => a.innerText === 'OutgoingEvent').click()")
     eventually("its parameter's type", lambda: browser.text("h1") == "OutgoingEvent")
