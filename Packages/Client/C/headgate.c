@@ -531,7 +531,7 @@ struct service {
     headgate_run choose; /* chooses the barrier of each activation of a board; NULL if the board has none or a fixed one */
     void *context;
     bool was_asked; /* whether the daemon may have had it, on whichever connection */
-    bool is_ending; /* a barrier that is to be taken away, although it may be that of a connection before */
+    bool is_ending; /* a barrier that is to be removed, although it may be that of an earlier connection */
     int conflicts;  /* so often the daemon took it for somebody else's */
     bool is_refused; /* true if the daemon refused the service after it was granted, and has not granted it since */
     /* The barrier as the daemon granted it last, and the changes that are not granted yet. */
@@ -1429,8 +1429,8 @@ static const struct {
     const char *method, *member;
 } leaves[] = {[WORKER] = {"dispatcher.unsubscribe", "id"}, [BOARD] = {"board.unserve", "board"}};
 
-/* What was asked for and is given up now may be granted yet. It is given back at once, which takes nothing from what is asked
- * for later: the daemon does one after the other. */
+/* A cancelled request may still be granted. The service is ended at once, which does not affect later requests: the daemon
+ * handles one after the other. */
 static void give_back_late(headgate *client, int64_t moment) {
     for (service *one = client->services; one; one = one->next) {
         bool is_served = one->kind == WORKER || one->kind == BOARD;
@@ -1487,7 +1487,7 @@ static void note_progress(headgate *client) {
     if (!client->is_relearning) client->has_relearned = false;
 }
 
-/* The daemon may not have noticed yet that the connection before is gone. What is to be taken away may be somebody else's by now. */
+/* The daemon may not have noticed yet that the connection before is gone. A barrier to be removed may belong to another client by now. */
 static bool outlasts_conflict(service *some) {
     return some && (some->was_granted || (some->is_ending && ++some->conflicts < MOST_CONFLICTS));
 }
@@ -2011,7 +2011,7 @@ static bool finish_call(call *done, headgate_answer *answer, headgate_error *err
     return is_ok;
 }
 
-/* Begins a call, and waits for its answer. If it gives back a service, runs its handlers meanwhile. Frees params. */
+/* Begins a call, and waits for its answer. If it ends a service, runs its handlers meanwhile. Frees params. */
 static bool perform(headgate *client, const char *method, bytes *params, bool is_repeated, service *handled,
                     long deadline_ms, headgate_answer *answer, headgate_error *error);
 
@@ -2108,7 +2108,7 @@ static bool run_board(service *whose, headgate_json params, headgate_reply *repl
     return true;
 }
 
-/* Without the lock. Gives the line that answers. */
+/* Without the lock. Returns the line of the answer. */
 static bytes run_asked(const job *asked) {
     headgate_json params = {asked->params, asked->params_length}, id = {asked->id, strlen(asked->id)};
     headgate_reply reply = {{0}, {0}};
@@ -2174,7 +2174,7 @@ static void run_handler(running *of) {
     pthread_cleanup_pop(0);
 }
 
-/* Runs the first job that is due, with the lock given back meanwhile. */
+/* Runs the first job that is due, with the lock released meanwhile. */
 static void run_job(headgate *client, const service *only) {
     job **at = next_job(client, only);
     running of = {client, *at, {0}};
@@ -2798,7 +2798,7 @@ static bool serve(headgate *client, service *added, const char *method, bytes *p
     return is_ok;
 }
 
-/* Gives a service back, also one that the daemon is about to grant: it does one after the other. If the connection is gone
+/* Ends a service at the daemon, also one that it is about to grant: it handles one after the other. If the connection is gone
  * meanwhile, so is what was granted on it. With the lock. */
 static bool give_back(headgate *client, service *gone, const char *method, bytes *params, long deadline_ms,
                       headgate_error *error) {
@@ -2826,7 +2826,7 @@ static bool stop_serving(headgate *client, service_kind kind, const char *name, 
     if (!enter(client, &cancelling, error)) return discard(&params), false;
     service *found = named_service(client, kind, name);
     bool is_ok = false;
-    if (found && found->call) { /* else it is being given back already */
+    if (found && found->call) { /* else it is being ended already */
         is_ok = give_back(client, found, leaves[kind].method, &params, deadline_ms, error);
     } else {
         discard(&params);
@@ -3124,8 +3124,8 @@ bool headgate_barrier_set(headgate *client, const headgate_barrier_change *chang
     return is_ok;
 }
 
-/* What takes away a barrier on another connection than its own: it is taken over first, since only its owner may, as one that
- * holds nothing and goes with that connection. */
+/* The service that removes a barrier on another connection than its own. It takes the barrier over first, because only the owner may
+ * remove it: as one that holds nothing and ends with that connection. */
 static service *make_ending(const char *id) {
     service *made = make_service(BARRIER, id, NULL);
     if (!made) return NULL;
@@ -3168,7 +3168,7 @@ static bool end_staying(headgate *client, service *own, bytes *params, long dead
     return is_ok;
 }
 
-/* While a new registration of a barrier is not granted there are two. Keeps the one that the daemon was asked for last, which
+/* While a new registration of a barrier is not granted there are two. Keeps the one that was requested last, which
  * stands for both. */
 static service *one_of_two(headgate *client, service *kept) {
     for (service *one = kept ? kept->next : NULL, *next; one; one = next) {

@@ -18,10 +18,10 @@
  * A client belongs to the process that has opened it. In one that was forked off every function fails with `misuse`:
  * open another client there. headgate_close frees the copy there, and calls nothing back.
  *
- * Texts are UTF-8 and end in NUL. What is called JSON is one whole JSON text. Functions that give bool give false when
- * they fail, and tell why in *error, unless that is NULL. Deadlines are milliseconds from now; HEADGATE_FOREVER is
- * none. After a deadline what was asked for may be done all the same. What a function is about (its client, an event, a
- * method, the id or name of a thing, a handler) is needed: a function without it fails with `misuse`. Other pointers may be NULL.
+ * Texts are UTF-8 and end in NUL. JSON is one whole JSON text. Functions that return bool return false when
+ * they fail, and write the reason to *error, unless that is NULL. Deadlines are milliseconds from now; HEADGATE_FOREVER is
+ * none. After a deadline the request may be done all the same. The arguments that a function is about (its client, an event, a
+ * method, an id or a name, a handler) are required: a function without it fails with `misuse`. Other pointers may be NULL.
  */
 #ifndef HEADGATE_H
 #define HEADGATE_H
@@ -125,7 +125,7 @@ typedef struct headgate_options {
 
 /* A client, which connects when it is first called; NULL if it cannot be made. */
 headgate *headgate_open(const headgate_options *options, headgate_error *error);
-/* Ends everything at once: calls under way in other threads, and later ones, fail with `closed`. */
+/* Ends everything at once: running calls of other threads, and later ones, fail with `closed`. */
 void headgate_stop(headgate *client);
 /* Waits until all calls are answered, but no longer than close_timeout_ms, and logs how many were not; then stops and frees the
  * client. A program that ends without it loses what is not acknowledged. After headgate_stop it waits for nothing. No other
@@ -134,7 +134,7 @@ void headgate_close(headgate *client);
 /* The path of its socket. */
 const char *headgate_socket_path(const headgate *client);
 
-/* Runs the handlers that are due, or waits until there is one to be run. Gives how many ran, 0 when the time was over,
+/* Runs the handlers that are due, or waits until there is one to be run. Returns how many ran, 0 when the time was over,
  * -1 when the client failed or is closed. Several threads may poll: then handlers run at the same time, but never two
  * of one watch. */
 int headgate_poll(headgate *client, long deadline_ms, headgate_error *error);
@@ -174,7 +174,7 @@ void headgate_receipt_free(headgate_receipt *receipt);
 /* Tracks an event, and waits until it is acknowledged. */
 bool headgate_track(headgate *client, const headgate_event *event, long deadline_ms, headgate_receipt *receipt,
                     headgate_error *error);
-/* Told once what came of an event: either `receipt` or `error` is NULL. Runs in whatever thread is in one of the
+/* Called once with the outcome of an event: either `receipt` or `error` is NULL. Runs in whatever thread is in one of the
  * client's functions, one after the other; it may begin further events, and must not wait for the client. */
 typedef void (*headgate_tracked)(void *context, const headgate_receipt *receipt, const headgate_error *error);
 /* Tracks an event without waiting for its acknowledgement, which `tracked` is told. Events keep the order of these
@@ -280,7 +280,7 @@ bool headgate_barriers(headgate *client, long deadline_ms, headgate_answer *answ
 bool headgate_barrier_register(headgate *client, const headgate_barrier *barrier, long deadline_ms, headgate_error *error);
 bool headgate_barrier_set(headgate *client, const headgate_barrier_change *change, long deadline_ms,
                           headgate_error *error);
-/* Takes a barrier away; with `force` that of another owner as well. One that stays when its connection is gone is taken away as
+/* Removes a barrier; with `force` that of another owner as well. One that stays when its connection is gone is removed as
  * soon as there is a connection again, also behind the deadline. */
 bool headgate_barrier_unregister(headgate *client, const char *id, bool force, long deadline_ms, headgate_error *error);
 

@@ -30,7 +30,7 @@ type standing struct {
 	wasGranted bool // ever: its caller has been told
 	isRefused  bool // the daemon refused it after it was granted, and has not granted it since
 	interrupt  func()
-	refused    func(*Error) // on a later connection; it is asked for again
+	refused    func(*Error) // on a later connection; it is requested again
 	ended      func(*Error)
 	leave      func() *call // makes the call that gives it back
 }

@@ -91,7 +91,7 @@ func (c *Client) TryTrack(event Event) (*Pending, error) {
 	return &Pending{made}, nil
 }
 
-// TrackEach tracks events each on its own, in their order, many in flight at once. It gives what came of each, in the
+// TrackEach tracks events each on its own, in their order, many in flight at once. It returns the outcome of each, in the
 // same order; one that is refused does not hinder the others. Those that the context ends may be stored or not.
 func (c *Client) TrackEach(ctx context.Context, events []Event) []Outcome {
 	made := make([]*call, len(events))

@@ -279,7 +279,7 @@ func TestWorkerThatIsClosed(t *testing.T) {
 	end := inBackground(func() (any, error) { return nil, client.Close() })
 	leave := connection.request("dispatcher.unsubscribe")
 	again := inBackground(func() (any, error) { return nil, subscription.Close() })
-	connection.expectSilence() // it is given back once
+	connection.expectSilence() // it is ended once
 	close(finish)
 	message, _ := connection.read()
 	expect(t, map[string]any{"outcomes": map[string]any{"1": "retry"}}, message.Result)
@@ -320,7 +320,7 @@ func TestWorkerThatIsClosedWhileItBeginsAgain(t *testing.T) {
 	}
 }
 
-// It is given back at once, so that it takes nothing from what is begun after it.
+// It is ended at once, so that it does not affect a worker that begins after it.
 func TestWorkerThatIsCancelled(t *testing.T) {
 	daemon, client := pair(t, Options{})
 	ctx, giveUp := context.WithCancel(background)

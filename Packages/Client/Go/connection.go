@@ -123,7 +123,7 @@ func (c *connection) insert(made *call) error {
 	return nil
 }
 
-// until waits for a condition, which is asked whenever a call has ended; with the mutex, which is given back meanwhile.
+// until waits for a condition, which is checked whenever a call has ended; with the mutex, which is unlocked meanwhile.
 func (c *connection) until(condition func() bool, stop <-chan struct{}) bool {
 	for !condition() {
 		if c.changed == nil {
@@ -142,8 +142,8 @@ func (c *connection) until(condition func() bool, stop <-chan struct{}) bool {
 	return true
 }
 
-// abandon waits no longer for a call, unless it was answered at the last moment. What it may be granted yet is given back at
-// once, which takes nothing from what is asked for later: the daemon does one after the other.
+// abandon waits no longer for a call, unless it was answered at the last moment. What the daemon may still grant is ended at
+// once, which does not affect later requests: the daemon handles one after the other.
 func (c *connection) abandon(made *call) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -159,8 +159,8 @@ func (c *connection) abandon(made *call) {
 	c.proceed()
 }
 
-// withdraw asks for it no more; who waits for it is told. It gives whether it is asked for on the present connection, and
-// whether it was granted there.
+// withdraw no longer requests it, and fails the call that waits for it. It returns whether it is requested on the present
+// connection, and whether it was granted there.
 func (c *connection) withdraw(made *call) (isAsked, isGranted bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

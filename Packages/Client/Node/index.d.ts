@@ -227,12 +227,12 @@ export class Client {
      * Tracks an event without a promise. False if the event is not taken, since there is no room for it, it is no JSON, or
      * the client is closed. `onDropped` is called with every event that is dropped, now or later. At its end the program is
      * kept for such events for `exitTimeout`. Where it ends at once, by `process.exit` or an uncaught error, a
-     * process that is started then sends them within that time, if the daemon is there. What is left is said on standard error.
+     * process that is started then sends them within that time, if the daemon is there. The number of events that are left is written to standard error.
      */
     trackSoon(event: string, data?: object | null, options?: EventOptions): boolean;
 
     /**
-     * Tracks events each on its own, in their order, many in flight at once. Gives what came of each, in the same
+     * Tracks events each on its own, in their order, many in flight at once. Returns the outcome of each, in the same
      * order; one that is refused does not hinder the others. Waits for room.
      */
     trackEach(events: Iterable<Event> | AsyncIterable<Event>, patience?: Patience): Promise<(Receipt | Error)[]>;
@@ -279,12 +279,12 @@ export class Client {
 
     /**
      * Takes no more calls, waits until all are answered and the workers have answered their batches, then closes the
-     * connection. Gives how many calls were not answered in time (5 000 unless given): their promises fail with `closed`.
+     * connection. Returns the number of calls that were not answered in time (5 000 unless given): their promises fail with `closed`.
      * Their events may be stored or not. A handler must not wait for it, since it waits for the handler.
      */
     close(patience?: Patience): Promise<number>;
 
-    /** Closes the connection at once. Calls under way, and later ones, fail with `closed`. */
+    /** Closes the connection at once. Running calls, and later ones, fail with `closed`. */
     destroy(): void;
 
     /** `close`, for `await using`. */

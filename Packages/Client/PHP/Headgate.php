@@ -388,7 +388,7 @@ final class Client
      *
      * @param iterable<array<string, mixed>> $events
      * @param float|false|null $timeout of all of them; false: that of the options
-     * @return list<Receipt|HeadgateException> what came of each, in the same order
+     * @return list<Receipt|HeadgateException> the outcome of each, in the same order
      */
     public function trackEach(iterable $events, float|false|null $timeout = false): array
     {

@@ -115,7 +115,7 @@ final class Certified {
         put(line);
     }
 
-    /** Tracks as many events without waiting in between; tells what came of each, in order. */
+    /** Tracks as many events without waiting in between; writes the outcome of each, in order. */
     static void track(Client client, String count, String name) {
         int n = 0;
         for (CompletableFuture<Receipt> future : client.trackEach(events(count, name, 0))) {
@@ -123,7 +123,7 @@ final class Certified {
         }
     }
 
-    /** Tracks events by calls that never wait; tells at once which are refused, later what came of the others. */
+    /** Tracks events by calls that never wait; writes at once which are refused, and later the outcomes of the others. */
     static void tryAll(Client client, String count, String name, int size) {
         Map<Integer, CompletableFuture<Receipt>> taken = new TreeMap<>();
         int n = 0;

@@ -58,14 +58,14 @@ def events(count, name, size = "0")
   Array.new(count.to_i) { |n| {event: name, data: {n: n, **more}} }
 end
 
-# Tracks as many events without waiting in between; tells what came of each, in order.
+# Tracks as many events without waiting in between; writes the outcome of each, in order.
 def track(client, count, name)
   client.track_each(events(count, name)).each_with_index do |one, n|
     put({n: n, **outcome { one.is_a?(Headgate::Error) ? raise(one) : one.to_h }})
   end
 end
 
-# Tracks events by calls that never wait; tells at once which are refused, later what came of the others.
+# Tracks events by calls that never wait; writes at once which are refused, and later the outcomes of the others.
 def try(client, count, name, size = "0")
   taken = {}
   events(count, name, size).each_with_index do |one, n|

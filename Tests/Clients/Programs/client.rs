@@ -83,7 +83,7 @@ fn put_outcome(n: usize, result: Result<Value, Error>) {
     put(&Value::Object(line));
 }
 
-/// Tracks events by calls that never wait; tells at once which are refused, later what came of the others.
+/// Tracks events by calls that never wait; writes at once which are refused, and later the outcomes of the others.
 fn try_all(client: &Client, count: &str, name: &str, size: usize) {
     let mut taken = Vec::new();
     for (n, event) in events(count, name, size).into_iter().enumerate() {

@@ -118,7 +118,7 @@ class Connection {
             call.reject(error);
             return false;
         }
-        // The end of the program has been told of already: nothing else sends it. What onDropped tracks there has no end.
+        // The end of the program was reported already: nothing else sends the event. Events that onDropped tracks there would have no end.
         if (endedFor() !== null && !this.#isEnding) this.endWithProcess();
         return true;
     }
@@ -170,8 +170,8 @@ class Connection {
     }
 
     /**
-     * Asks for it no more; who waits for it is told. Gives whether it was "granted" on the present connection, or is "asked"
-     * for there, or "nothing" of the kind.
+     * No longer requests it, and fails the call that waits for it. Returns "granted" if it was granted on the present
+     * connection, "asked" if it was requested there, and "nothing" otherwise.
      */
     withdraw(standing) {
         const held = standing.granted ? "granted" : standing.written ? "asked" : "nothing";
@@ -244,7 +244,7 @@ class Connection {
         this.#isEnding = false;
     }
 
-    /** Gives the calls that were not acknowledged, each with its error. */
+    /** Returns the calls that were not acknowledged, each with its error. */
     #sendLast(calls) {
         const lines = [this.hello, ...calls.map(({line}) => line)];
         const within = this.options.exitTimeout - endedFor();
@@ -662,8 +662,8 @@ class Connection {
     }
 
     /**
-     * What was given up, and may be granted yet, is given back at once, which takes nothing from what is asked for later: the
-     * daemon does one after the other.
+     * Ends a cancelled service at the daemon, which may still grant it. That happens at once, so that it does not affect later
+     * requests: the daemon handles one after the other.
      */
     #giveBack(standing) {
         const call = standing.leaving();

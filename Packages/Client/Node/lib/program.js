@@ -52,7 +52,7 @@ function listenForEnd() {
     });
 }
 
-/** Gives how many milliseconds ago the program began to end; null if it does not end yet. */
+/** Returns the milliseconds since the program began to end, or null if it does not end yet. */
 function endedFor() {
     return endBegan === null ? null : performance.now() - endBegan;
 }
@@ -67,7 +67,7 @@ function unwatchEnd(connection) {
 }
 
 /**
- * Has a process of its own send lines to the daemon, the first of them `hello`, and waits for that process. Gives the answers that
+ * Has a process of its own send lines to the daemon, the first of them `hello`, and waits for that process. Returns the answers that
  * came in time, by their numbers.
  */
 function sendAtTheEnd(path, lines, timeout) {

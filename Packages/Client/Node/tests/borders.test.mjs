@@ -53,7 +53,7 @@ function warnings(t) {
     return heard;
 }
 
-/** Runs a program of its own: `client` is a client of the daemon of this path. Gives what it wrote and how it ended. */
+/** Runs a program of its own: `client` is a client of the daemon of this path. Returns its output and its exit code. */
 function runProgram(path, text, exitTimeout) {
     const program = `const {Client} = require(${JSON.stringify(INDEX)});
         const client = new Client("a", "", {socketPath: ${JSON.stringify(path)}, exitTimeout: ${exitTimeout},

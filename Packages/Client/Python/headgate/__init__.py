@@ -133,7 +133,7 @@ class Options:
     """The approximate first wait between two attempts to connect; each later one is twice as long."""
     backoff_cap: float = 5.0
     """The longest wait between two attempts to connect, and the wait before something that was refused on a later
-    connection is asked for again."""
+    connection is requested again."""
     on_state: Optional[Callable[[str, Optional[HeadgateError]], None]] = None
     """Is called when the connection's state changes, on the client's thread, so it must not wait for the client.
     `connected`; `disconnected`: there is no connection, for the reason in the error; `closed`."""
@@ -293,7 +293,7 @@ class News:
 
 
 Work = Callable[[Batch], Optional[Mapping[str, str]]]
-"""Delivers a batch. Gives the outcomes (`delivered`, `retry`, `dead`) by the events' ids; those not named, or all when
+"""Delivers a batch. Returns the outcomes (`delivered`, `retry`, `dead`) by the events' ids; those not named, or all when
 it gives None, are delivered. What it raises has all of them retried."""
 
 Choose = Callable[[Any], Optional[Mapping[str, Any]]]
@@ -396,7 +396,7 @@ class _Standing(_Call):
         on_late: Optional[Callable[[JSONObject], None]] = None, leave: Optional[Tuple[str, JSONObject]] = None,
         on_give_up: Optional[Callable[[], None]] = None,
     ) -> None:  # fmt: skip
-        # on_late: gives back what is granted then.
+        # on_late: ends at the daemon what is granted then.
         super().__init__(method, params, True, deadline, on_grant, on_late)
         # The call's name in log lines.
         self.about = about or method
@@ -409,13 +409,13 @@ class _Standing(_Call):
         self.on_interrupt = on_interrupt
         self.on_end = on_end
         self.was_granted = False
-        # True if the daemon refused it on this connection, and that was logged.
+        # True if the daemon refused it on this connection, which was logged.
         self.is_refused = False
         # True if the daemon may have had the call, on any connection.
         self.was_written = False
 
     def outlasts(self, error: HeadgateError) -> bool:
-        """Returns true if it is asked for again after this refusal. What was granted before is: the daemon may not have noticed
+        """Returns true if it is requested again after this refusal. A call that was granted before is: the daemon may not have noticed
         yet that the connection before is gone, or a dispatcher may not be there yet."""
         return self.was_granted
 
@@ -800,15 +800,15 @@ class _Connection:
         return bool(self._output) and self._phase in ("open", "draining")
 
     def abandon(self, call: _Call) -> None:
-        """Waits no longer for a call. What it was granted, or may yet be, is given back."""
+        """Cancels a call. What it was granted, or may still be granted, is ended at the daemon."""
         with self.lock:
             self._give_up(call)
             self._remove(call)
             self._wake()
 
     def withdraw(self, call: _Standing) -> str:
-        """Asks for it no more; who waits for it is told. Gives whether it was `granted` on the present connection, or is
-        `asked` for there, or `nothing` of the kind."""
+        """No longer requests it, and fails the call that waits for it. Returns `granted` if it was granted on the present
+        connection, `asked` if it was requested there, and `nothing` otherwise."""
         with self.lock:
             held = "granted" if call.granted else "asked" if call.written else "nothing"
             self._note_late(call)
@@ -819,7 +819,7 @@ class _Connection:
             return held
 
     def _give_up(self, call: _Call) -> None:
-        """At once, and before anything that is asked for later: the daemon does one after the other."""
+        """Ends a cancelled call at the daemon: at once, and so before later requests, since the daemon handles one after the other."""
         self._note_late(call)
         if not isinstance(call, _Standing) or not (call.written or call.granted):
             return
@@ -988,7 +988,7 @@ class _Connection:
             self._notify()
 
     def _tell(self) -> bool:
-        """Tells callers what came of their calls, outside the lock: they may call again in turn."""
+        """Gives callers the outcomes of their calls, outside the lock: they may call again in turn."""
         has_told = bool(self._told)
         while self._told:
             try:
@@ -1367,7 +1367,7 @@ class _Connection:
             self._unanswered_bytes -= len(call.line)
 
     def _remove(self, call: _Call) -> bool:
-        """Gives whether it was there."""
+        """Returns true if it was there."""
         if self._calls.pop(call.number, None) is None:
             return False
         self._unmark(call)
@@ -1816,7 +1816,7 @@ class Client:
 
     def close(self) -> None:
         """Takes no more work, waits for what was tracked and for handlers that run, but no longer than
-        `Options.close_timeout`, and closes the connection. Other calls under way, and later ones, end with `closed`."""
+        `Options.close_timeout`, and closes the connection. Other running calls, and later ones, end with `closed`."""
         self._close(getattr(_handling, "count", 0))
 
     def _close(self, own: int) -> None:
@@ -1879,7 +1879,7 @@ class Client:
     def track_each(
         self, events: Iterable[Event], deadline: Optional[float] = None
     ) -> List[Union[Receipt, HeadgateError]]:
-        """Tracks events each on its own, in their order, without waiting in between. Gives what came of each, in the
+        """Tracks events each on its own, in their order, without waiting in between. Returns the outcome of each, in the
         same order; one that is refused does not hinder the others."""
         return [_outcome(receipt) for receipt in [self.track_soon(event, deadline) for event in events]]
 
@@ -1930,7 +1930,7 @@ class Client:
         return page
 
     def purge(self, dispatcher: str, before_seq: Optional[int] = None, deadline: Optional[float] = None) -> int:
-        """Empties a dispatcher's queue, up to a sequence number. Gives how many events went."""
+        """Empties a dispatcher's queue, up to a sequence number. Returns the number of events."""
         params = _given(dispatcher=dispatcher, before_seq=before_seq)
         return int(_member(self.call("queue.purge", params, deadline), "purged", int))
 
@@ -1947,7 +1947,7 @@ class Client:
         self, dispatcher: Optional[str] = None, letters: Optional[Sequence[Any]] = None,
         deadline: Optional[float] = None,
     ) -> int:  # fmt: skip
-        """Queues dead letters again under their ids; gives how many."""
+        """Queues dead letters again under their ids. Returns their number."""
         params = _given(dispatcher=dispatcher, letters=letters)
         return int(_member(self.call("dead_letters.requeue", params, deadline), "count", int))
 
@@ -1955,7 +1955,7 @@ class Client:
         self, dispatcher: Optional[str] = None, letters: Optional[Sequence[Any]] = None,
         deadline: Optional[float] = None,
     ) -> int:  # fmt: skip
-        """Throws dead letters away; gives how many."""
+        """Deletes dead letters. Returns their number."""
         params = _given(dispatcher=dispatcher, letters=letters)
         return int(_member(self.call("dead_letters.purge", params, deadline), "count", int))
 
@@ -2129,8 +2129,8 @@ class Client:
             return _Call("barrier.set", change, is_own, deadline, on_grant=apply, on_late=apply)
 
     def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
-        """Takes a barrier away; with `force` that of another owner as well. One that stays when its connection is gone is
-        taken away as soon as there is a connection again, also behind the deadline."""
+        """Removes a barrier; with `force` that of another owner as well. One that stays when its connection is gone is
+        removed as soon as there is a connection again, also behind the deadline."""
         held, ending = self._let_go(id)
         if ending is None:
             return self._leave("barrier.unregister", _given(id=id, force=force or None), held, deadline)
@@ -2145,7 +2145,7 @@ class Client:
                 raise
 
     def _let_go(self, id: str) -> Tuple[str, Optional[_Ending]]:
-        """Registers a barrier no more; gives what the daemon has of it, and what takes away one that stays."""
+        """No longer registers a barrier. Returns its state at the daemon, and the call that removes one that stays."""
         with self._connection.lock:
             barrier = self._barriers.get(id)
             if barrier is None:
@@ -2253,7 +2253,7 @@ class Client:
             self._part(table, name, served)
 
     def _retire(self, table: Dict[str, _Served], name: str) -> Tuple[_Served, str]:
-        """It is asked for no more, and what is under way still handled; gives what the daemon has of it."""
+        """No longer requests it, and still handles what runs. Returns it, and its state at the daemon."""
         with self._connection.lock:
             served = table.get(name)
             if served is None or served.is_retired:
@@ -2327,7 +2327,7 @@ class Client:
 
 
 def _leaving(method: str, params: JSONObject, held: str, deadline: Optional[float]) -> Optional[_Call]:
-    """The call that gives back; None if there is nothing. What ended with its connection is not given back on another."""
+    """The call that ends it at the daemon; None if there is nothing to end. What ended with its connection is not ended on another."""
     call = _Call(method, params, False, deadline)
     call.bound = held != "another's"
     return None if held == "nothing" else call

@@ -58,7 +58,7 @@ class Client:
 
     async def close(self) -> None:
         """Takes no more work, waits for what was tracked and for handlers that run, but no longer than
-        `Options.close_timeout`, and closes the connection. Other calls under way, and later ones, end with `closed`; handlers
+        `Options.close_timeout`, and closes the connection. Other running calls, and later ones, end with `closed`; handlers
         that still run are cancelled."""
         served = [*self._core._workers.values(), *self._core._boards.values()]
         # A handler that closes its client must not wait for itself, nor be cancelled.
@@ -124,7 +124,7 @@ class Client:
     async def track_each(
         self, events: Union[Iterable[Event], AsyncIterable[Event]], deadline: Optional[float] = None
     ) -> List[Union[Receipt, HeadgateError]]:
-        """Tracks events each on its own, in their order, without waiting in between. Gives what came of each, in the
+        """Tracks events each on its own, in their order, without waiting in between. Returns the outcome of each, in the
         same order; one that is refused does not hinder the others."""
         receipts: List[asyncio.Future[Receipt]] = []
         try:
@@ -187,7 +187,7 @@ class Client:
         return page
 
     async def purge(self, dispatcher: str, before_seq: Optional[int] = None, deadline: Optional[float] = None) -> int:
-        """Empties a dispatcher's queue, up to a sequence number. Gives how many events went."""
+        """Empties a dispatcher's queue, up to a sequence number. Returns the number of events."""
         params = headgate._given(dispatcher=dispatcher, before_seq=before_seq)
         return int(headgate._member(await self.call("queue.purge", params, deadline), "purged", int))
 
@@ -204,7 +204,7 @@ class Client:
         self, dispatcher: Optional[str] = None, letters: Optional[Sequence[Any]] = None,
         deadline: Optional[float] = None,
     ) -> int:  # fmt: skip
-        """Queues dead letters again under their ids; gives how many."""
+        """Queues dead letters again under their ids. Returns their number."""
         params = headgate._given(dispatcher=dispatcher, letters=letters)
         return int(headgate._member(await self.call("dead_letters.requeue", params, deadline), "count", int))
 
@@ -212,7 +212,7 @@ class Client:
         self, dispatcher: Optional[str] = None, letters: Optional[Sequence[Any]] = None,
         deadline: Optional[float] = None,
     ) -> int:  # fmt: skip
-        """Throws dead letters away; gives how many."""
+        """Deletes dead letters. Returns their number."""
         params = headgate._given(dispatcher=dispatcher, letters=letters)
         return int(headgate._member(await self.call("dead_letters.purge", params, deadline), "count", int))
 
@@ -328,8 +328,8 @@ class Client:
         await self._wait_for(self._core._change(change, deadline))
 
     async def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
-        """Takes a barrier away; with `force` that of another owner as well. One that stays when its connection is gone is
-        taken away as soon as there is a connection again, also behind the deadline."""
+        """Removes a barrier; with `force` that of another owner as well. One that stays when its connection is gone is
+        removed as soon as there is a connection again, also behind the deadline."""
         held, ending = self._core._let_go(id)
         if ending is None:
             return await self._leave("barrier.unregister", headgate._given(id=id, force=force or None), held, deadline)

@@ -388,7 +388,7 @@ module Headgate
       end
     end
 
-    # Waits until a call is answered. Gives it up at the moment, and when the thread is interrupted.
+    # Waits until a call is answered. Cancels it at the moment, and when the thread is interrupted.
     def wait(call, moment)
       synchronized do
         until call.is_done

@@ -128,7 +128,7 @@ impl Client {
         self.begin(call, after(Some(Duration::ZERO)))
     }
 
-    /// Tracks events each on its own, in their order, without waiting in between. Returns what came of each, in the same order; one that
+    /// Tracks events each on its own, in their order, without waiting in between. Returns the outcome of each, in the same order; one that
     /// is refused does not hinder the others.
     pub fn track_each(&self, events: impl IntoIterator<Item = Event>) -> Vec<Result<Receipt, Error>> {
         let begun: Vec<_> = events.into_iter().map(|event| self.track_soon(event)).collect();
