@@ -181,6 +181,16 @@ class ValueTest < DaemonTest
     assert_equal "misuse", reason_of { client.track("x", nil, unknown: 1) }
   end
 
+  def test_a_pending_event_is_done_once_it_has_an_outcome
+    pending = client.try_track("x")
+    peer = @daemon.greet
+    request = peer.request("track")
+    refute_predicate pending, :done?
+    peer.acknowledge(request)
+    assert_equal 1, pending.receipt.seq
+    assert_predicate pending, :done?
+  end
+
   def test_a_timeout_must_be_a_number
     one = client
     assert_equal "misuse", reason_of { one.track("x", timeout: Float::NAN) }

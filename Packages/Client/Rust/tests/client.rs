@@ -128,6 +128,18 @@ fn close_says_how_many_events_are_left() {
 }
 
 #[test]
+fn a_dropped_client_waits_for_its_events() {
+    let daemon = FakeDaemon::new();
+    let listener = daemon.listen();
+    let client = daemon.client();
+    let pending = client.try_track(Event::new("x")).unwrap();
+    let dropped = std::thread::spawn(move || drop(client));
+    Peer::greet(&listener).event();
+    dropped.join().unwrap();
+    assert_eq!(pending.receipt().unwrap().seq, Some(1));
+}
+
+#[test]
 fn a_hook_may_call_the_client() {
     let daemon = FakeDaemon::new();
     let listener = daemon.listen();
