@@ -96,11 +96,10 @@ final class Ages {
         let wall = scheduler.wall.milliseconds
         let newest = pair.reference?.wall ?? SimulatedScheduler.builtAt
         if wall <= max(newest, SimulatedScheduler.builtAt).milliseconds { record.count(.clockUnset) }
-        guard wall >= SimulatedScheduler.builtAt.milliseconds, let reference = pair.reference else { return pair.stamp }
-        if Ages.isFar(wall, from: reference) { record.count(.clockAhead) }
-        guard let base = [reference, pair.doubt ?? reference].first(where: { follows(wall, $0) }) else {
-            return pair.stamp
-        }
+        guard wall >= SimulatedScheduler.builtAt.milliseconds else { return pair.stamp }
+        let known = [pair.reference, pair.doubt].compactMap { $0 }
+        if let first = known.first, Ages.isFar(wall, from: first) { record.count(.clockAhead) }
+        guard let base = known.first(where: { follows(wall, $0) }) else { return pair.stamp }
         return max(pair.stamp, base.stamp + wall - base.wall.milliseconds)
     }
 
