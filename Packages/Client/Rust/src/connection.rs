@@ -791,7 +791,7 @@ fn saying(error: &std::io::Error) -> String {
         ErrorKind::NotFound => "there is no such socket".to_string(),
         ErrorKind::InvalidInput if error.to_string().contains("null") => "the path has a NUL in it".to_string(),
         ErrorKind::InvalidInput => "the path is too long for a socket".to_string(),
-        _ => error.to_string(),
+        _ => error.to_string().split(" (os error").next().unwrap_or_default().to_string(),
     }
 }
 

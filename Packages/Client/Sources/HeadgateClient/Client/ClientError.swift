@@ -46,7 +46,7 @@ extension TransportError {
     var cause: String {
         switch code {
         case -ENOENT: "there is no such socket"
-        case -ECONNREFUSED: "nobody listens there"
+        case -ECONNREFUSED: "no daemon listens there"
         case -EACCES: "permission denied"
         case -EAGAIN: "the daemon is too busy to take the connection"
         default: description
