@@ -9,7 +9,8 @@ class ClientTest < DaemonTest
   def test_a_call_that_is_cancelled_is_not_written
     @daemon.stop_listening
     one = client
-    assert_equal "cannot_connect", reason_of { one.track("late", timeout: 0.05) }
+    reason = reason_of { one.track("late", timeout: 0.05) } # the first attempt may come later than that
+    assert_includes %w[cannot_connect timed_out], reason
     assert_equal 0, one.unanswered
     @daemon.listen
     work = in_background { one.track("next") }

@@ -94,7 +94,8 @@ fn reason<T>(result: Result<T, Error>) -> Option<String> {
 fn cancelled_calls_are_not_written() {
     let daemon = FakeDaemon::new();
     let client = daemon.client();
-    assert_eq!(reason(client.within(SHORT).track(Event::new("late"))).as_deref(), Some("cannot_connect"));
+    let reason = reason(client.within(SHORT).track(Event::new("late"))); // the first attempt may come later than that
+    assert!(["cannot_connect", "timed_out"].contains(&reason.unwrap().as_str()));
     assert_eq!(client.unanswered(), 0);
     let listener = daemon.listen();
     let next = client.try_track(Event::new("next")).unwrap();
