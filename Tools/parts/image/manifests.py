@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from oci import USER
+
 try:
     import yaml
 except ImportError:
@@ -43,6 +45,8 @@ def faults_of_pod(where, pod, config_maps):
         yield from faults_of_image(f"{where}: {container['name']}", container["image"])
         if not (context.get("runAsNonRoot") and context.get("readOnlyRootFilesystem") and context["capabilities"] == {"drop": ["ALL"]}):
             yield f"{where}: {container['name']} has rights that it does not need"
+        if (context["runAsUser"], context["runAsGroup"]) != (USER, USER):
+            yield f"{where}: {container['name']} does not run as the user of the image, {USER}"
     for volume in pod.get("volumes", []):
         if "configMap" in volume and volume["configMap"]["name"] not in config_maps:
             yield f"{where}: there is no ConfigMap {volume['configMap']['name']}"
@@ -97,6 +101,9 @@ def faults_of_compose(path, value):
         yield from faults_of_image(f"{path.name}: {name}", service["image"])
         if not service["read_only"] or service["cap_drop"] != ["ALL"]:
             yield f"{path.name}: {name} has rights that it does not need"
+    for name, service in value["services"].items():
+        if "user" in service and str(USER) not in service.get("group_add", []):
+            yield f"{path.name}: {name} does not have the group of the socket, {USER}"
     if shutil.which("docker-compose"):
         run = subprocess.run(["docker-compose", "-f", path, "config", "-q"], capture_output=True, text=True)
         if run.returncode:

@@ -75,6 +75,7 @@ QUESTIONS = {
     "why is nothing sent": "Guides/NothingSent.html",
     "how do I delete one person's events": "Guides/OnePerson.html",
     "how big should max_bytes be": "Guides/Sizing.html",
+    "dashboard for many machines": "Metrics.html",
 }
 
 
