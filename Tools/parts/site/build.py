@@ -16,7 +16,7 @@ MENU = {
                "Guides/Activation", "Guides/Containers", "Guides/Upgrade", "Guides/Sizing", "Guides/NothingSent", "Guides/DiskFull",
                "Guides/Replace", "Guides/OnePerson"],
     "Reference": ["Configuration", "Protocol", "openrpc.json", "Metrics", "Operations", "Console", "Sending", "Receiving", "Workers",
-                  "Boards", "Clients", "Swift", "Python", "C", "Node", "Go", "PHP", "Ruby", "Java", "Rust", "Logging", "Log", "Compatibility", "Changelog", "Security"],
+                  "Boards", "Clients", "Swift", "Python", "C", "Node", "Go", "PHP", "Ruby", "Java", "Rust", "Logging", "Log", "Glossary", "Compatibility", "Changelog", "Security"],
     "Explanation": ["Guarantees", "Barriers", "Behaviour", "Reliability", "Benchmarks", "Architecture", "Store", "Contributing"],
 }
 # The kind of pages that are not in `MENU`, by the prefix of their paths.
