@@ -230,11 +230,11 @@ bool headgate_application_status(headgate *client, const char *status, long dead
 bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error);
 /* The protocol as the daemon describes it: an OpenRPC document. */
 bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* Ends a flush; what it did not send waits again. */
+/* Ends a flush. Unsent events wait again. */
 bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error);
-/* Every flush under way, also of clients that are gone. */
+/* All running flushes, also of disconnected clients. */
 bool headgate_flushes(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* How things stand: what a person asks first. */
+/* The daemon's status, for a first look. */
 bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* Ends a dispatcher's backoff: its next attempt begins now. */
 bool headgate_retry(headgate *client, const char *id, long deadline_ms, headgate_error *error);
@@ -245,12 +245,12 @@ bool headgate_config(headgate *client, const char *layer, long deadline_ms, head
 bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error);
 /* Reads the configuration file again. */
 bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* All that is counted and measured, as monitoring systems read it. */
+/* All metrics, in the form that monitoring systems read. */
 bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* What has become of the event of an id, for each dispatcher that it is for. */
+/* The state or outcome of the event of an id, for each of its dispatchers. */
 bool headgate_event_trace(headgate *client, const char *id, const char *id_namespace, long deadline_ms,
                           headgate_answer *answer, headgate_error *error);
-/* Every connected client: what it sent, and why it is not read where it is not. */
+/* All connected clients: their counts, and why one is not read now. */
 bool headgate_clients(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* end of what Tools/protocol has written */
 

@@ -1969,16 +1969,16 @@ class Client:
         return self.call("rpc.discover", None, deadline)
 
     def cancel_flush(self, flush: str, deadline: Optional[float] = None) -> None:
-        """Ends a flush; what it did not send waits again. (`flush`: its id)"""
+        """Ends a flush. Unsent events wait again. (`flush`: its id)"""
         self.call("flush.cancel", {"flush": flush}, deadline)
 
     def flushes(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """Every flush under way, also of clients that are gone."""
+        """All running flushes, also of disconnected clients."""
         found: List[Mapping[str, Any]] = _member(self.call("flush.list", None, deadline), "flushes", list)
         return found
 
     def status(self, deadline: Optional[float] = None) -> JSONObject:
-        """How things stand: what a person asks first."""
+        """The daemon's status, for a first look."""
         return self.call("status", None, deadline)
 
     def retry(self, id: str, deadline: Optional[float] = None) -> None:
@@ -2000,20 +2000,20 @@ class Client:
         return found
 
     def metrics(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """All that is counted and measured, as monitoring systems read it."""
+        """All metrics, in the form that monitoring systems read."""
         found: List[Mapping[str, Any]] = _member(self.call("metrics", None, deadline), "metrics", list)
         return found
 
     def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first. (`id`: the
+        """The state or outcome of the event of an id, for each of its dispatchers. Gives the oldest first. (`id`: the
         id that was tracked; `namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
         found: List[Mapping[str, Any]] = _member(self.call("event.trace", _given(id=id, namespace=namespace), deadline), "events", list)
         return found
 
     def clients(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """Every connected client: what it sent, and why it is not read where it is not."""
+        """All connected clients: their counts, and why one is not read now."""
         found: List[Mapping[str, Any]] = _member(self.call("client.list", None, deadline), "clients", list)
         return found
     # end of what Tools/protocol has written

@@ -15,7 +15,7 @@ extension HeadgateClient {
         try await object("rpc.discover", [:], deadline)
     }
 
-    /// Ends a flush; what it did not send waits again.
+    /// Ends a flush. Unsent events wait again.
     /// - Parameters:
     ///   - flush: its id.
     ///   - deadline: how long to wait; nil is for ever.
@@ -24,13 +24,13 @@ extension HeadgateClient {
         _ = try await object("flush.cancel", ["flush": .string(flush)], deadline)
     }
 
-    /// Every flush under way, also of clients that are gone.
+    /// All running flushes, also of disconnected clients.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func flushes(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("flushes", of: "flush.list", [:], deadline)
     }
 
-    /// How things stand: what a person asks first.
+    /// The daemon's status, for a first look.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func status(deadline: Duration? = nil) async throws -> DataObject {
         try await object("status", [:], deadline)
@@ -77,13 +77,13 @@ extension HeadgateClient {
         try await member("changed", of: "config.reload", [:], deadline)
     }
 
-    /// All that is counted and measured, as monitoring systems read it.
+    /// All metrics, in the form that monitoring systems read.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func metrics(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("metrics", of: "metrics", [:], deadline)
     }
 
-    /// What has become of the event of an id, for each dispatcher that it is for.
+    /// The state or outcome of the event of an id, for each of its dispatchers.
     /// - Parameters:
     ///   - id: the id that was tracked.
     ///   - namespace: in which the id was given; the caller's when it is left out, any for `*`.
@@ -99,7 +99,7 @@ extension HeadgateClient {
         return try await member("events", of: "event.trace", params, deadline)
     }
 
-    /// Every connected client: what it sent, and why it is not read where it is not.
+    /// All connected clients: their counts, and why one is not read now.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func clients(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("clients", of: "client.list", [:], deadline)

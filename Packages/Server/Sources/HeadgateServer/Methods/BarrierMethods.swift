@@ -57,7 +57,7 @@ enum BarrierMethods {
     }
 
     private static let unregister = Method(
-        "barrier.unregister", .control, "Takes a barrier away.", Field("id", .string),
+        "barrier.unregister", .control, "Removes a barrier.", Field("id", .string),
         Field(optional: "force", usually: false, "another client's, too"),
         reasons: [.notFound, .conflict, .storage]
     ) { service, call, id, force throws(RPCError) in

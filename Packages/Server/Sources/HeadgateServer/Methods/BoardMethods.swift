@@ -69,7 +69,7 @@ enum BoardMethods {
     }
 
     private static let unserve = Method(
-        "board.unserve", .serve, "Serves a board no more.", Field("board", .string), reasons: [.notFound]
+        "board.unserve", .serve, "Stops serving a board.", Field("board", .string), reasons: [.notFound]
     ) { service, call, board throws(RPCError) in
         guard service.boards.unserve(board, by: call.session.number) else {
             throw RPCError(.notFound, "this connection does not serve board \(board)")

@@ -6,7 +6,7 @@ import HeadgateWire
 /// (Behaviour O3, X2).
 enum ClientMethods {
     private static let list = Method(
-        "client.list", .observe, "Every connected client: what it sent, and why it is not read where it is not.",
+        "client.list", .observe, "All connected clients: their counts, and why one is not read now.",
         changesNothing: true, result: .object([.required("clients", .array(client))])
     ) { service, call in
         call.reply.answer { writer in

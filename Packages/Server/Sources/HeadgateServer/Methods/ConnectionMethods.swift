@@ -77,7 +77,7 @@ enum ConnectionMethods {
     }
 
     private static let status = Method(
-        "application.status", .track, "Announces whether the client's application is in front of people.",
+        "application.status", .track, "Announces the state of the client's application.",
         Field("status", Shape<StatusWord>.word)
     ) { service, call, word in
         service.statuses.announce(word.status, by: call.session.number, flushingOn: service.settings.flushOn)

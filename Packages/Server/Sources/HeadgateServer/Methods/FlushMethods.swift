@@ -41,7 +41,7 @@ enum FlushMethods {
     ])
 
     private static let cancel = Method(
-        "flush.cancel", .control, "Ends a flush; what it did not send waits again.", Field("flush", .string, "its id"),
+        "flush.cancel", .control, "Ends a flush. Unsent events wait again.", Field("flush", .string, "its id"),
         reasons: [.notFound]
     ) { service, call, name throws(RPCError) in
         guard service.gate.cancelFlush(name) else { throw RPCError(.notFound, "there is no flush \(name)") }
@@ -49,7 +49,7 @@ enum FlushMethods {
     }
 
     private static let list = Method(
-        "flush.list", .observe, "Every flush under way, also of clients that are gone.", changesNothing: true,
+        "flush.list", .observe, "All running flushes, also of disconnected clients.", changesNothing: true,
         result: .object([.required("flushes", .array(summary))])
     ) { service, call in
         call.reply.answer { writer in

@@ -5,7 +5,7 @@ import HeadgateWire
 /// The method `metrics`.
 enum MetricsMethods {
     private static let metrics = Method(
-        "metrics", .observe, "All that is counted and measured, as monitoring systems read it.", changesNothing: true,
+        "metrics", .observe, "All metrics, in the form that monitoring systems read.", changesNothing: true,
         result: .object([
             .required(
                 "metrics",

@@ -27,7 +27,7 @@ enum QueueMethods {
     }
 
     private static let purge = Method(
-        "queue.purge", .control, "Drops what waits for a dispatcher; what is in flight stays.",
+        "queue.purge", .control, "Drops a dispatcher's pending events, not those in flight.",
         Field("dispatcher", .string), Field(optional: "before_seq", .integer(1...), "only what is older"),
         result: .object([.required("purged", .count)]),
         reasons: [.notFound, .storage, .cancelled]

@@ -5,7 +5,7 @@ import HeadgateWire
 /// The method `status`.
 enum StatusMethods {
     private static let status = Method(
-        "status", .observe, "How things stand: what a person asks first.", changesNothing: true,
+        "status", .observe, "The daemon's status, for a first look.", changesNothing: true,
         result: .object([
             .required("version", .name), .required("uptime_ms", .count), .required("ready", .bool),
             .required(

@@ -5,7 +5,7 @@ import HeadgateWire
 /// The method `event.trace`.
 enum TraceMethods {
     private static let trace = Method(
-        "event.trace", .observe, "What has become of the event of an id, for each dispatcher that it is for.",
+        "event.trace", .observe, "The state or outcome of the event of an id, for each of its dispatchers.",
         changesNothing: true, Field("id", .string(1...EventReader.longestWord), "the id that was tracked"),
         Field(
             optional: "namespace", .string(1...Limits.longestName),

@@ -4,7 +4,7 @@ import HeadgateWire
 /// The methods `watch` and `unwatch`, and the notification `changed` (Behaviour B10).
 enum WatchMethods {
     private static let watch = Method(
-        "watch", .observe, "Tells what changes from now on, by `changed`.",
+        "watch", .observe, "Reports changes by `changed` notifications.",
         Field(
             optional: "topics", .array(of: Shape<WatchTopic>.word, atLeast: 1), usually: WatchTopic.allCases,
             told: .array(WatchTopic.allCases.map { .string($0.rawValue) })),
@@ -24,7 +24,7 @@ enum WatchMethods {
     }
 
     static let changed = ServerMessage(
-        "changed", "Something that a watch is about has changed. The topic's member holds how it is now.",
+        "changed", "A change for a watch. The topic's member holds the new state.",
         params: [
             .required("watch", .name), .required("topic", .words(of: WatchTopic.self)),
             .optional("dispatchers", .array(DispatcherMethods.dispatcher)),

@@ -19,7 +19,7 @@ enum WorkerMethods {
     }
 
     private static let unsubscribe = Method(
-        "dispatcher.unsubscribe", .serve, "Takes no more batches; answered once those under way are settled.",
+        "dispatcher.unsubscribe", .serve, "Ends a subscription. Answered once its batches are finished.",
         Field("id", .string), reasons: [.notFound]
     ) { service, call, id throws(RPCError) in
         let reply = call.reply
@@ -30,7 +30,7 @@ enum WorkerMethods {
     }
 
     static let dispatch = ServerMessage(
-        "dispatch", "A batch for a worker. An error in answer, or none within the lease: all of it is tried again.",
+        "dispatch", "A batch for a worker. After an error, or no answer within the lease, it is sent again.",
         params: [
             .required("dispatcher", .name), .required("batch", .name), .required("attempt", .place),
             .required("events", .array(deliveredEvent)),
