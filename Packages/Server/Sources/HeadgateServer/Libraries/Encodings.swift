@@ -6,12 +6,20 @@ import CZstd
 enum PercentEncoding {
     /// Encodes a value for a URL's query. Only characters without a meaning in URLs remain.
     static func query(_ bytes: [UInt8]) -> String {
-        // libcurl reads a length of 0 as a text that ends with a NUL.
-        guard !bytes.isEmpty else { return "" }
+        stride(from: 0, to: bytes.count, by: mostAtOnce).map { start in
+            piece(bytes[start..<min(start + mostAtOnce, bytes.count)])
+        }.joined()
+    }
+
+    /// The most bytes that libcurl gets at once. It refuses a text of more than 8 MB, which an event may have.
+    private static let mostAtOnce = 1 << 20
+
+    /// Encodes some bytes, at least one: libcurl reads a length of 0 as a text that ends with a NUL.
+    private static func piece(_ bytes: ArraySlice<UInt8>) -> String {
         let encoded = bytes.withUnsafeBufferPointer { bytes in
             bytes.withMemoryRebound(to: CChar.self) { curl_easy_escape(nil, $0.baseAddress, Int32($0.count)) }
         }
-        // libcurl returns nil only if there is no memory, and then Swift could not go on either.
+        // libcurl returns nil for a short text only if there is no memory, and then Swift could not go on either.
         defer { curl_free(encoded) }
         return String(cString: encoded!)
     }
