@@ -15,6 +15,8 @@ enum QueueMethods {
         ]), reasons: [.notFound, .storage]
     ) { service, call, id, limit, after throws(RPCError) in
         let reply = call.reply
+        // The answer comes later. The session's share of this turn pays for reading the events now (Behaviour X3).
+        call.session.spend(answer: limit * TurnShare.answerBytes)
         let isKnown = service.gate.peek(
             at: id, after: SequenceNumber(after), limit: limit, isWanted: { reply.isWaiting }
         ) { result in

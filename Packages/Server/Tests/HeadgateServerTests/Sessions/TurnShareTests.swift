@@ -48,6 +48,9 @@ struct TurnShareTests {
             Garbage(#"{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}"#, cost: 15 + 28_000 / TurnShare.answerBytes),
             Garbage("x", cost: 1), Garbage("{}", cost: 1), Garbage(#"{"jsonrpc":"2.0","method":"nothing"}"#, cost: 15),
             Garbage(String(repeating: "x", count: 60_000), cost: 1),
+            Garbage(
+                #"{"jsonrpc":"2.0","id":1,"method":"queue.peek","params":{"dispatcher":"archive","limit":1000}}"#,
+                cost: 1_015),
             Garbage("1", batchOf: 7, cost: 14),
             Garbage(#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, batchOf: 200, cost: 3_200),
             Garbage(#"{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"x"}}"#, batchOf: 200, cost: 400),
