@@ -49,7 +49,24 @@ extension Command {
     ) { invocation in
         let answer = try ask(invocation, "dead_letters.requeue", "dead-letters requeue")
         try invocation.show(answer, else: "\(counted(answer)) in the queue again.\n")
-        return .success
+        guard isIncomplete(answer, invocation) else { return .success }
+        invocation.terminal.complain(
+            "some dead letters were not sent again: they are gone, or their dispatcher is not configured. `headgate dead-letters` "
+                + "shows the rest. Configure their dispatcher again, or let a new one take them over with \"formerly\"")
+        return .failure
+    }
+
+    /// Returns true if named letters were not requeued, or if none was although there are some. A user who may not read
+    /// events is not told of the latter.
+    private static func isIncomplete(_ answer: DataObject, _ invocation: Invocation) -> Bool {
+        let count: Int = answer.get(key: "count") ?? 0
+        let named = Set(invocation.arguments.operands).count
+        if named > 0 { return count < named }
+        guard count == 0 else { return false }
+        var params: DataObject = ["limit": 1]
+        params["dispatcher"] = invocation.arguments.value(dispatcher).map { .string($0) }
+        let rest = try? invocation.ask([Question(method: "dead_letters.list", params: params)])[0]
+        return !(rest?.get(key: "dead_letters", as: [DataObject].self) ?? []).isEmpty
     }
 
     /// The command `headgate dead-letters purge`.

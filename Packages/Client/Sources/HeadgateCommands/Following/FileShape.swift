@@ -13,8 +13,8 @@ struct FileShape: Equatable {
     }
 }
 
-/// Decides when a renamed file is complete: when it has not grown for a while. Its writer may keep it open after the
-/// rotation. A pure value.
+/// Decides when a renamed file is complete: when it has not grown for a while, or when the file that now has its name was
+/// written to for a while without it. Its writer may keep it open after the rotation. A pure value.
 struct RenamedFile {
     private var quiet: (since: Int64, size: Int)?
 
@@ -23,11 +23,13 @@ struct RenamedFile {
 
     /// Returns true if the file is complete.
     /// - Parameters:
-    ///   - size: the file's present length.
+    ///   - shape: the file's present length and its last write.
+    ///   - successor: the last write of the file that now has its name, or nil if it is not known.
     ///   - now: the present time of the monotonic clock, in nanoseconds.
-    mutating func isOver(size: Int, at now: Int64) -> Bool {
-        guard let quiet, quiet.size == size else {
-            quiet = (now, size)
+    mutating func isOver(_ shape: FileShape, successor: Int? = nil, at now: Int64) -> Bool {
+        if let successor, successor - shape.modified >= Int(RenamedFile.patience) { return true }
+        guard let quiet, quiet.size == shape.size else {
+            quiet = (now, shape.size)
             return false
         }
         return now - quiet.since >= RenamedFile.patience

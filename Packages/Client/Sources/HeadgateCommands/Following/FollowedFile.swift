@@ -101,6 +101,13 @@ final class FollowedFile {
         var status = stat()
         return stat(path, &status) == 0 ? FollowedPlace.File(status) : nil
     }
+
+    /// Returns the time of the last write to the file that has a name now, in nanoseconds since 1970, or nil if there is
+    /// none.
+    static func modified(_ path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.modified : nil
+    }
 }
 
 extension FollowedPlace.File {

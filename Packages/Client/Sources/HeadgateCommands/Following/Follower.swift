@@ -226,7 +226,9 @@ final class Follower {
             renamed = RenamedFile()
             return false
         }
-        return renamed.isOver(size: file.shape.size, at: loop.monotonicNow)
+        // Times of a network file system may come from different clocks.
+        let successor = file.hasLocalTimes ? FollowedFile.modified(path) : nil
+        return renamed.isOver(file.shape, successor: successor, at: loop.monotonicNow)
     }
 
     /// Leaves a renamed file whose lines are all settled, for the next file that was renamed since or for the file of

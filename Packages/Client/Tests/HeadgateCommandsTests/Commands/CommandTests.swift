@@ -43,6 +43,7 @@ import Testing
     func questions(words: [String], method: String, params: DataObject) async throws {
         try await withDaemon { daemon in
             await daemon.answer("queue.peek", with: ["events": []])
+            await daemon.answer("dead_letters.requeue", with: ["count": 2])
             let metric: DataItem = [
                 "name": "headgate_ready", "type": "gauge", "help": "", "samples": [["labels": [:], "value": 1]],
             ]
@@ -57,6 +58,20 @@ import Testing
             #expect(asked == [method] || words.first == "config" && asked == [method, "status"])
             #expect(record.requests.first?.params == params)
             #expect(record.greetings.first?["client"] == ["name": "headgate", "version": .string(Version.current)])
+        }
+    }
+
+    @Test(
+        "Q3: a requeue that leaves dead letters behind says so, and exits with 1",
+        arguments: [(["7", "9"], 1, 0, 1), (["7", "9"], 2, 0, 0), ([], 0, 1, 1), ([], 0, 0, 0), ([], 3, 1, 0)])
+    func incompleteRequeue(letters: [String], count: Int, left: Int, code: Int32) async throws {
+        try await withDaemon { daemon in
+            await daemon.answer("dead_letters.requeue", with: ["count": .number(DataNumber(count))])
+            let rest = (0..<left).map { DataItem.object(["letter": .number(DataNumber($0))]) }
+            await daemon.answer("dead_letters.list", with: ["dead_letters": .array(rest)])
+            let run = try await ToolRun.run(["dead-letters", "requeue"] + letters, on: daemon)
+            #expect(run.exitCode.rawValue == code, "\(run.errors)")
+            #expect(run.errors.contains("not sent again") == (code == 1))
         }
     }
 

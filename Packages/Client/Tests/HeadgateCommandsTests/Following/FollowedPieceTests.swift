@@ -139,7 +139,7 @@ import Testing
     func renamed() {
         var file = RenamedFile()
         let second: Int64 = 1_000_000_000
-        func isOver(size: Int, at now: Int64) -> Bool { file.isOver(size: size, at: now) }
+        func isOver(size: Int, at now: Int64) -> Bool { file.isOver(FileShape(size: size, modified: 7), at: now) }
         #expect(!isOver(size: 10, at: 0))
         #expect(!isOver(size: 10, at: 2 * second - 1))
         // Half a line came, and later its other half.
@@ -148,5 +148,14 @@ import Testing
         #expect(!isOver(size: 18, at: 4 * second - 2))
         #expect(!isOver(size: 18, at: 5 * second))
         #expect(isOver(size: 18, at: 6 * second))
+    }
+
+    @Test("A renamed file is over at once if the file of its name was written to two seconds later")
+    func renamedLongAgo() {
+        var file = RenamedFile()
+        let shape = FileShape(size: 10, modified: 1_000_000_000)
+        func isOver(_ successor: Int?) -> Bool { file.isOver(shape, successor: successor, at: 0) }
+        #expect(!isOver(2_999_999_999) && !isOver(nil))
+        #expect(isOver(3_000_000_000))
     }
 }
