@@ -224,7 +224,7 @@ final class Dispatchers {
 
     /// Returns a copy of a removed dispatcher's queue for reading, or nil if none is kept.
     func keptQueue(of id: String) -> DispatcherQueue? {
-        orphansWithEvents.first { $0.id == id }.map { orphan in
+        orphansWithEvents.first { ExactName($0.id) == ExactName(id) }.map { orphan in
             let count = surroundings.events.backlog.unsettled(of: orphan.number).events
             return DispatcherQueue(
                 number: orphan.number, settled: orphan.settled,

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Transforms events (Behaviour P4). A program may provide its own; ``EditingTransformer`` applies the configured
 /// edits. A transformer is called on the scheduler and must not block.
 public protocol Transformer {
@@ -46,6 +48,17 @@ public enum TransformationScope: Sendable, Hashable {
     case allDispatchers
     /// Just before the event is sent by this dispatcher.
     case dispatcher(id: String)
+}
+
+extension TransformationScope {
+    /// Scopes are equal if their names have the same bytes. Swift's strings are equal if they look the same.
+    public static func == (left: TransformationScope, right: TransformationScope) -> Bool {
+        ExactName(left.rawValue) == ExactName(right.rawValue)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ExactName(rawValue))
+    }
 }
 
 extension TransformationScope: RawRepresentable {

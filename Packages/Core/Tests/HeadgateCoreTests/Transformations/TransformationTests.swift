@@ -54,6 +54,19 @@ struct TransformationTests {
         try #require(sent(bench, id).first).get(key: "data", as: DataObject.self)?.get(key: "way")
     }
 
+    @Test(
+        "P4, S2: transformations and scopes whose names only look alike are different ones",
+        arguments: [(false, "12"), (true, "1")])
+    func namesThatLookAlike(isRemoved: Bool, way: String) throws {
+        let bench = bench("caf\u{E9}")
+        try add(adding("1"), "caf\u{E9}", to: bench, [.allDispatchers])
+        try add(adding("2"), "cafe\u{301}", to: bench, [.allDispatchers])
+        try add(adding("3"), "third", to: bench, [.dispatcher(id: "cafe\u{301}")])
+        if isRemoved { bench.gate.removeTransformation(id: "cafe\u{301}") }
+        bench.track(1)
+        #expect(try self.way(bench, "caf\u{E9}") == way)
+    }
+
     @Test("P4: a dispatcher's events pass its own transformations and those for all, in order")
     func scopesAndOrder() throws {
         let bench = bench("a", "b")

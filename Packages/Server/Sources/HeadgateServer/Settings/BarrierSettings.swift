@@ -47,7 +47,8 @@ public struct BarrierSettings: Equatable, Sendable {
             if dispatchers.contains(where: { kinds.stands(kind, before: $0) }) { return }
             return reader.warn("scopes", "", "are not given, and by default it stands before no dispatcher")
         }
-        for case .dispatcher(let scope) in scopes where !dispatchers.contains(where: { $0.id == scope }) {
+        for case .dispatcher(let scope) in scopes
+        where !dispatchers.contains(where: { ExactName($0.id) == ExactName(scope) }) {
             reader.warn("scopes", "", "there is no dispatcher `\(scope)`")
         }
         if scopes.contains(.all), dispatchers.isEmpty { reader.warn("scopes", "", "there is no dispatcher at all") }

@@ -96,7 +96,7 @@ extension RPCError {
     /// Returns the error for refused settings, with every fault and its path (Behaviour S2).
     public static func invalidSettings(faults: [(path: String, message: String)]) -> RPCError {
         let listed = faults.map { DataItem.object(["path": .string($0.path), "message": .string($0.message)]) }
-        let first = faults.first.map { ": \($0.path): \($0.message)" } ?? ""
+        let first = faults.first.map { $0.path.isEmpty ? ": \($0.message)" : ": \($0.path): \($0.message)" } ?? ""
         return RPCError(.invalidSettings, "invalid settings" + first, data: ["faults": .array(listed)])
     }
 
