@@ -12,7 +12,9 @@ import Testing
 
     @Test("O1: the page has a row for each metric, in order, and no other")
     func rows() {
-        let rows = (Self.page ?? "").split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
+        // Recording rules have a table of their own.
+        let rows = (Self.page ?? "").split(separator: "\n")
+            .filter { $0.hasPrefix("| `headgate_") || $0.hasPrefix("| `process_") }.map(String.init)
         let wanted = MetricTable.all.map(\.row)
         #expect(rows == wanted, "the table of Docs/Metrics.md has to be:\n\(wanted.joined(separator: "\n"))")
     }
