@@ -118,9 +118,9 @@ public struct ClockPair: Sendable, Equatable {
 
     private static let form: UInt8 = 2
 
-    /// The saved bytes: the version of the form (1 byte), the stamp and the time since the boot (8 bytes each,
-    /// little-endian), a byte that says what follows (1 for the reference, 2 for the doubt, 3 for both), the wall time and
-    /// stamp of each, and the id of the boot.
+    /// The saved bytes. The version of the form comes first (1 byte), then the stamp and the time since the boot (8 bytes
+    /// each, little-endian). The next byte says which references follow: 1 the set one, 2 the doubt, 3 both. Each has its
+    /// wall time and its stamp. The id of the boot comes last.
     var kept: [UInt8] {
         let parts = (reference == nil ? 0 : ClockPair.hasReference) | (doubt == nil ? 0 : ClockPair.hasDoubt)
         return [ClockPair.form] + LittleEndian.bytes(stamp) + LittleEndian.bytes(sinceBoot) + [parts]
