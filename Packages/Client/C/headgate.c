@@ -2682,6 +2682,14 @@ bool headgate_retry(headgate *client, const char *id, long deadline_ms, headgate
     return ask(client, "dispatcher.retry", &params, deadline_ms, NULL, error);
 }
 
+bool headgate_rewind(headgate *client, const char *id, const char *to, long deadline_ms, headgate_answer *answer,
+                     headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "id", id);
+    member_json(&params, "to", to, HEADGATE_NONE, "to that is not JSON");
+    return ask(client, "dispatcher.rewind", &params, deadline_ms, answer, error);
+}
+
 bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
                      headgate_error *error) {
     bytes params = params_begin();

@@ -238,6 +238,9 @@ bool headgate_flushes(headgate *client, long deadline_ms, headgate_answer *answe
 bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* Ends a dispatcher's backoff: its next attempt begins now. */
 bool headgate_retry(headgate *client, const char *id, long deadline_ms, headgate_error *error);
+/* Sends a dispatcher's events again, from a place on that the store still keeps. `to` is JSON. */
+bool headgate_rewind(headgate *client, const char *id, const char *to, long deadline_ms, headgate_answer *answer,
+                     headgate_error *error);
 /* The settings in force, or those of one layer; secrets are blanked. */
 bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
                      headgate_error *error);

@@ -53,6 +53,7 @@ CALLS = {
     "flush.list": lambda client, values: member("flushes", client.flushes(**values)),
     "status": lambda client, values: client.status(**values),
     "dispatcher.retry": lambda client, values: client.retry(**values),
+    "dispatcher.rewind": lambda client, values: client.rewind(**values),
     "config.get": lambda client, values: client.config(**values),
     "config.set": lambda client, values: client.set_config(**values),
     "config.reload": lambda client, values: member("changed", client.reload_config(**values)),

@@ -240,7 +240,10 @@ struct StoreQueue {
     private var trim: StoreChange { .trim(through: settled.values.map(\.position).min() ?? book.newest) }
 
     mutating func somethingElse(_ record: Record) -> StoreAsk? {
-        switch record.number(0...6) {
+        switch record.number(0...7) {
+        case 7:
+            let bytes = record.pick([2_000, 20_000, Int.max])
+            return .write([.retain(record.oneIn(3) ? nil : Retention(maxBytes: bytes))])
         case 0:
             return .write([
                 .keep("name\(record.number(1...3))", record.oneIn(3) ? nil : [UInt8(record.number(0...255))])

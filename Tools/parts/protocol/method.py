@@ -7,6 +7,7 @@ import re
 NAMES = {
     "rpc.discover": {"swift": "discover", "python": "discover", "c": "discover"},
     "client.list": {"swift": "clients", "python": "clients", "c": "clients"},
+    "dispatcher.rewind": {"swift": "rewind", "python": "rewind", "c": "rewind"},
     "dispatcher.retry": {"swift": "retry", "python": "retry", "c": "retry"},
     "flush.list": {"swift": "flushes", "python": "flushes", "c": "flushes"},
     "flush.cancel": {"swift": "cancelFlush", "python": "cancel_flush"},

@@ -1985,6 +1985,11 @@ class Client:
         """Ends a dispatcher's backoff: its next attempt begins now. (`id`: the dispatcher's id)"""
         self.call("dispatcher.retry", {"id": id}, deadline)
 
+    def rewind(self, id: str, to: Any, deadline: Optional[float] = None) -> JSONObject:
+        """Sends a dispatcher's events again, from a place on that the store still keeps. (`id`: the dispatcher's id;
+        `to`: a sequence number, a time, or a duration back like "-2h")"""
+        return self.call("dispatcher.rewind", {"id": id, "to": to}, deadline)
+
     def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
         """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
         return self.call("config.get", _given(layer=layer), deadline)

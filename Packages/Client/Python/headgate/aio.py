@@ -252,6 +252,11 @@ class Client:
         """Ends a dispatcher's backoff: its next attempt begins now. (`id`: the dispatcher's id)"""
         await self.call("dispatcher.retry", {"id": id}, deadline)
 
+    async def rewind(self, id: str, to: Any, deadline: Optional[float] = None) -> JSONObject:
+        """Sends a dispatcher's events again, from a place on that the store still keeps. (`id`: the dispatcher's id;
+        `to`: a sequence number, a time, or a duration back like "-2h")"""
+        return await self.call("dispatcher.rewind", {"id": id, "to": to}, deadline)
+
     async def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
         """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
         return await self.call("config.get", headgate._given(layer=layer), deadline)

@@ -119,6 +119,14 @@ public final class FaultyStore: EventStore {
         memory.purgeLetters(query, then: then)
     }
 
+    public var canRewind: Bool { memory.canRewind }
+    public var retained: RetainedEvents { memory.retained }
+
+    public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
+        guard !isSilent else { return }
+        memory.rewind(request, then: then)
+    }
+
     public func close(then: @escaping () -> Void) {
         guard !isSilent else { return }
         isClosed = true

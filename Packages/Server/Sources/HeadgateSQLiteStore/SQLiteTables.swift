@@ -160,6 +160,8 @@ final class SQLiteTables {
         case .trim: break
         case .keep(let name, let value?):
             try connection.run("INSERT OR REPLACE INTO kept VALUES (?, ?)", .text(name), .blob(value))
+        // This store cannot rewind, and keeps nothing that is settled.
+        case .retain: break
         case .keep(let name, nil): try connection.run("DELETE FROM kept WHERE name = ?", .text(name))
         }
     }

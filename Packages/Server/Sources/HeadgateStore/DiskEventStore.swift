@@ -44,6 +44,10 @@ public final class DiskEventStore: EventStore {
 
     /// Bytes of its files (`status.store.disk_bytes`, Behaviour Q10).
     @exclusivity(unchecked) public private(set) var diskBytes = 0
+    /// The log can keep settled events, and make them unsettled again (Behaviour R1, R2).
+    public let canRewind = true
+    /// The retained events.
+    @exclusivity(unchecked) public private(set) var retained = RetainedEvents.none
     /// The dead letters that it keeps, and the bytes of their events (Behaviour D10).
     @exclusivity(unchecked) public private(set) var letters = Tally.zero
     /// How long it took to bring what was written onto the disk (Behaviour O1).
@@ -135,6 +139,11 @@ public final class DiskEventStore: EventStore {
         ask(then, isAboutLetters: true) { $0.purgeLetters(query) }
     }
 
+    /// Later appends and changes wait for a rewind, as for a read of dead letters: it counts the events of its moment.
+    public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
+        ask(then, isAboutLetters: true) { $0.rewind(request) }
+    }
+
     public func close(then: @escaping () -> Void) {
         let job = StoreJob.close { [door] in
             door.store?.desk = nil
@@ -167,6 +176,7 @@ public final class DiskEventStore: EventStore {
     private func take(_ news: StoreNews) {
         if let kept = news.letters { letters = kept }
         if let bytes = news.diskBytes { diskBytes = bytes }
+        if let retained = news.retained { self.retained = retained }
         if news.quarantined > 0 { onQuarantine(news.quarantined) }
         if let lost = news.lost { onRenewal(lost) }
         if !news.droppedLetters.isEmpty { onLettersDropped(news.droppedLetters) }

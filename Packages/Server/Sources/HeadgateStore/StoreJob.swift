@@ -43,6 +43,8 @@ struct StoreNews: @unchecked Sendable {
     var letters: Tally?
     /// Bytes of the store's files; nil if that has not changed.
     var diskBytes: Int?
+    /// The retained events; nil if that has not changed.
+    var retained: RetainedEvents?
     /// The number of events that were found damaged and put aside (Behaviour Q8).
     var quarantined = 0
     /// The number of events that were lost, at most, with files that were taken away; nil if the store needed no new ones.
@@ -51,7 +53,7 @@ struct StoreNews: @unchecked Sendable {
     var droppedLetters: [DispatcherNumber: Int] = [:]
 
     var isEmpty: Bool {
-        answers.isEmpty && letters == nil && diskBytes == nil && quarantined == 0 && lost == nil
+        answers.isEmpty && letters == nil && diskBytes == nil && retained == nil && quarantined == 0 && lost == nil
             && droppedLetters.isEmpty
     }
 }

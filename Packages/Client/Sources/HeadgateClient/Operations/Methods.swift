@@ -45,6 +45,18 @@ extension HeadgateClient {
         _ = try await object("dispatcher.retry", ["id": .string(id)], deadline)
     }
 
+    /// Sends a dispatcher's events again, from a place on that the store still keeps.
+    /// - Parameters:
+    ///   - id: the dispatcher's id.
+    ///   - to: a sequence number, a time, or a duration back like "-2h".
+    ///   - deadline: how long to wait; nil is for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `storage` or `conflict` or `cancelled`
+    ///   when the daemon refuses it.
+    @discardableResult
+    public func rewind(_ id: String, to: DataItem, deadline: Duration? = nil) async throws -> DataObject {
+        try await object("dispatcher.rewind", ["id": .string(id), "to": to], deadline)
+    }
+
     /// The settings in force, or those of one layer; secrets are blanked.
     /// - Parameters:
     ///   - layer: only what it says.

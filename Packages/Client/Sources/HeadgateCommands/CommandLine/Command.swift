@@ -32,7 +32,7 @@ enum ExitCode: Int32, Sendable {
 enum CommandTable {
     static let all: [Command] = [
         .send, .status, .metrics, .watch, .flush, .flushesList, .flushesCancel, .barriers, .dispatchers, .clients,
-        .pause, .resume, .retry,
+        .pause, .resume, .retry, .rewind,
         .worker, .peek, .export, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate,
         .configGet,
         .configSet, .configReload, .configCheck, .doctor, .completions,

@@ -93,6 +93,31 @@ extension Command {
         return .success
     }
 
+    private static let to = Option(
+        "--to", value: "WHEN", "a sequence number, a time (RFC 3339), or a duration back like -2h or -1d (required)")
+
+    /// The command `headgate rewind`.
+    static let rewind = Command(
+        name: "rewind", summary: "Send a dispatcher's events again, from a place on that the store still keeps.",
+        operands: [Operand("ID")], options: [to, .json],
+        notes: "The daemon keeps delivered events only as long as `store.retain` says."
+    ) { invocation in
+        let id = invocation.arguments.operands[0]
+        guard let when = invocation.arguments.value(to) else {
+            throw UsageError(message: "rewind: --to WHEN is missing", command: "rewind")
+        }
+        let place: DataItem = Int(when).flatMap { $0 >= 0 ? .number(DataNumber($0)) : nil } ?? .string(when)
+        let params: DataObject = ["id": .string(id), "to": place]
+        let answer = try invocation.ask([Question(method: "dispatcher.rewind", params: params)])[0]
+        let count = answer.get(key: "events", as: Int.self) ?? 0
+        let first = answer.get(key: "first_seq", as: Int.self) ?? 0
+        let isComplete = answer.get(key: "complete", as: Bool.self) ?? true
+        let note = isComplete ? "" : "Nothing is retained (`store.retain`), so that some events may be missing.\n"
+        try invocation.show(
+            answer, else: "\(id) is rewound to \(first): \(Quantity.counted(count, "event")) pending again.\n\(note)")
+        return .success
+    }
+
     private static let wait = Option("--wait", "wait for the end and tell what was sent; exit 1 unless all is settled")
     private static let timeout = Option(
         "--timeout", value: "S", "give up after so many seconds; 0 is never (default: 30)")

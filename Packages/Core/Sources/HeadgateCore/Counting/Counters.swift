@@ -165,6 +165,8 @@ public enum DispatcherCounter: Int, CounterList {
     case transformedAway
     /// Events that the destination reported as duplicates at their first attempt (Behaviour K4).
     case duplicates
+    /// Rewinds (Behaviour R3).
+    case rewinds
 
     /// The description of the counter, for documents.
     public var meaning: String {
@@ -178,6 +180,7 @@ public enum DispatcherCounter: Int, CounterList {
         case .purged: "events that an operator purged"
         case .transformedAway: "events that a transformation dropped"
         case .duplicates: "events delivered that the destination reported as duplicates at their first attempt"
+        case .rewinds: "rewinds to an earlier event"
         }
     }
 
@@ -193,7 +196,7 @@ public enum DispatcherCounter: Int, CounterList {
     public var nameAsOutcome: String? {
         switch self {
         case .sent: "delivered"
-        case .failed, .purged, .transformedAway, .duplicates: nil
+        case .failed, .purged, .transformedAway, .duplicates, .rewinds: nil
         default: name
         }
     }

@@ -58,7 +58,7 @@ struct BatchBuilder {
     mutating func add(
         _ entry: consuming QueueEntry, annotation: QueuedAnnotation?, transformed: [UInt8]? = nil
     ) -> Bool {
-        let attempt = entry.progress.attempts + 1
+        let (attempt, isReplayed) = (entry.progress.attempts + 1, entry.progress.isReplayed)
         let share = entry.progress.mostInBatch
         guard hasRoom, mayTake(entry.progress) else { return false }
         let id = ids == nil ? nil : entry.event.id.exactText
@@ -69,7 +69,7 @@ struct BatchBuilder {
         if let transformed {
             body.raw(transformed)
         } else {
-            entry.event.write(into: &body, attempt: attempt, annotation: annotation)
+            entry.event.write(into: &body, attempt: attempt, isReplayed: isReplayed, annotation: annotation)
         }
         let count = body.bytes.count + format.suffix.count
         let isOver = count > byteLimit
@@ -171,7 +171,9 @@ struct BatchInMaking {
     /// Applies the transformations of this dispatcher, and converts the result to the destination's format.
     private func rendition(of entry: QueueEntry, _ annotation: QueuedAnnotation?) -> Rendition {
         var stored = JSONWriter()
-        entry.event.write(into: &stored, attempt: entry.progress.attempts + 1, annotation: annotation)
+        entry.event.write(
+            into: &stored, attempt: entry.progress.attempts + 1, isReplayed: entry.progress.isReplayed,
+            annotation: annotation)
         guard let document = EventDocument(json: stored.bytes) else {
             surroundings.counts.count(.transformationErrors)
             return .stored

@@ -33,6 +33,8 @@ struct DeliveryMachine {
     private var letterRoom = LetterRoom.unlimited
     /// True if an activation barrier is configured (Behaviour A9).
     private var hasBoard = false
+    /// True while the dispatcher is to become quiet for a rewind: it sends no batch (Behaviour R2).
+    private var isRewinding = false
 
     /// - Parameters:
     ///   - settings: the dispatcher's settings.
@@ -73,7 +75,27 @@ struct DeliveryMachine {
     /// Returns the time at which a buffered event becomes too old, on the age scale, or nil if none does.
     mutating func firstEnd(maxAge: Int64) -> Int64? { queue.firstEnd(maxAge: maxAge) }
 
-    var isStopping: Bool { state.isStopping }
+    var isStopping: Bool { state.isStopping || isRewinding }
+
+    // MARK: Rewinding
+
+    /// Sends no more batches, until ``rewound(to:origin:)`` or ``endRewind()``.
+    mutating func beginRewind() { isRewinding = true }
+
+    /// True if nothing is in flight, being purged or being read.
+    var isQuiet: Bool { flights.count == 0 && purges.isEmpty && !readAhead.isReading }
+
+    /// Continues with the queue as it is after a rewind. The caller has seen to it that the machine is quiet.
+    mutating func rewound(to queue: DispatcherQueue, origin: String) {
+        self.queue = queue
+        flights.setOrigin(origin)
+        readAhead = ReadAhead()
+        counters.count(.rewinds)
+        isRewinding = false
+    }
+
+    /// Continues as before, because the rewind was refused.
+    mutating func endRewind() { isRewinding = false }
 
     // MARK: Settings
 
@@ -246,7 +268,9 @@ struct DeliveryMachine {
     /// Settles the buffered events that are too old or that the sweeper considers settled, for a dispatcher that is
     /// being closed.
     func expireAll(_ isTooOld: (StoredEvent) -> Bool) -> [Order] {
-        let old = queue.entries.filter { !$0.progress.isInFlight && isTooOld($0.event) }
+        let old = queue.entries.filter {
+            !$0.progress.isInFlight && queue.isSwept($0.sequenceNumber) && isTooOld($0.event)
+        }
         return [.settle(SequenceSet(old.map(\.sequenceNumber)), as: .expired)]
     }
 

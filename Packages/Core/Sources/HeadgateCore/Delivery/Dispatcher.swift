@@ -30,9 +30,19 @@ final class Dispatcher {
     /// The activation barrier; nil if the settings name no board (Behaviour A9).
     @exclusivity(unchecked) private var activationGate: ActivationGate?
     @exclusivity(unchecked) private var linger = Linger()
+    /// The rewind under way; nil if there is none.
+    private var rewind: RewindState?
     private var purgeWaiters: [Purges.Number: (PurgeEnd) -> Void] = [:]
     private let surroundings: Surroundings
     @exclusivity(unchecked) private var seenWay: SeenWay?
+
+    /// The state of a rewind.
+    private enum RewindState {
+        /// Batches in flight, purges and reads are being finished. The closure gets false if the dispatcher is removed.
+        case waiting((Bool) -> Void)
+        /// The store is asked. The queue does not change meanwhile.
+        case asking
+    }
 
     /// A cached answer of the coordinator about this dispatcher's barriers.
     private final class SeenWay {
@@ -86,7 +96,7 @@ final class Dispatcher {
         backoff = BackoffBarrier(scheduler: surroundings.scheduler)
         machine = DeliveryMachine(
             settings: settings, mostEvents: min(settings.dispatchLimit, sender.format.mostEvents), queue: queue,
-            origin: surroundings.events.identity.origin(of: queue.number))
+            origin: surroundings.events.identity.origin(of: queue.number, queue.replay))
     }
 
     var settings: DispatcherSettings { machine.settings }
@@ -134,15 +144,22 @@ final class Dispatcher {
     /// Evaluates the dispatcher: sends the events that may be sent now, and publishes the queue depth.
     /// - Parameter stamp: the present time on the age scale.
     func look(at stamp: Int64) {
+        guard !isBeingRewound else { return }
         linger.end()
         openIfLettersFit()
         machine.beginLook()
         goThroughLook(at: stamp)
         nextExpiry = machine.firstEnd(maxAge: surroundings.events.maxAge).map(surroundings.events.ages.instant)
+        if machine.isQuiet, case .waiting(let tell) = rewind {
+            // Nothing expires until the store has answered.
+            (rewind, nextExpiry) = (.asking, nil)
+            tell(true)
+        }
     }
 
     /// Buffers the next event, removes events that are too old or purged, and publishes the queue depth.
     func freshen(at stamp: Int64) {
+        guard !isBeingRewound else { return }
         machine.beginFreshening()
         goThroughLook(at: stamp)
     }
@@ -232,6 +249,9 @@ final class Dispatcher {
     func leave() {
         machine.stop()
         perform(machine.abandonPurges())
+        guard case .waiting(let tell) = rewind else { return }
+        endRewind()
+        tell(false)
     }
 
     /// Releases the dispatcher after its removal, when no batch is in flight.
@@ -250,6 +270,37 @@ final class Dispatcher {
     /// - Parameter then: gets the number of dropped events when all are settled, or when the dispatcher is removed.
     func purge(through sequenceNumber: SequenceNumber, then: @escaping (PurgeEnd) -> Void) {
         purgeWaiters[machine.purge(through: sequenceNumber)] = then
+        surroundings.turn.look(id)
+    }
+
+    /// Finishes what is in flight, and then keeps the queue as it is until ``rewound(to:)`` or ``endRewind()`` (Behaviour
+    /// R2). Call it only if ``isRewinding`` is false.
+    /// - Parameter whenQuiet: is called with true when the queue does not change any more, or with false if the
+    ///   dispatcher was removed before.
+    func beginRewind(_ whenQuiet: @escaping (Bool) -> Void) {
+        rewind = .waiting(whenQuiet)
+        machine.beginRewind()
+        surroundings.turn.look(id)
+    }
+
+    /// True from the request of a rewind to its end.
+    var isRewinding: Bool { rewind != nil }
+
+    /// True while the store is asked for a rewind: nothing may settle an event.
+    var isBeingRewound: Bool { if case .asking = rewind { true } else { false } }
+
+    /// Continues with the queue that a rewind has made.
+    func rewound(to queue: DispatcherQueue) {
+        rewind = nil
+        let origin = surroundings.events.identity.origin(of: queue.number, queue.replay)
+        machine.rewound(to: queue, origin: origin)
+        surroundings.turn.look(id)
+    }
+
+    /// Continues as before, because the rewind was refused or failed.
+    func endRewind() {
+        rewind = nil
+        machine.endRewind()
         surroundings.turn.look(id)
     }
 
@@ -419,12 +470,15 @@ final class Dispatcher {
         for (route, tally) in tallies {
             surroundings.events.backlog.settle(tally, route: route, dispatcher: number)
         }
-        if end == .delivered { measures.delivered(events, at: surroundings.events.presentStamp()) }
+        // The age of a replayed event says nothing about the delivery.
+        let first = machine.queue.replay == nil ? events : events.filter { !$0.isReplayed }
+        if end == .delivered { measures.delivered(first, at: surroundings.events.presentStamp()) }
         surroundings.counts.count(end.counter, events.count)
         if let loss = end.loss { surroundings.counts.tell(EventLoss(loss, of: id, events: events.count)) }
         machine.settled(events.count, as: end, in: surroundings.events)
         writeSettled()
-        tellFlushes(events.lazy.map(\.sequenceNumber), end)
+        // A flush covers what was pending when it began, not what a rewind has made pending again.
+        tellFlushes(first.lazy.map(\.sequenceNumber), end)
     }
 
     /// Schedules the write of this dispatcher's settlements. The closure returns their state at the time of the write.

@@ -12,13 +12,16 @@ struct Flights {
     private var all: [Int: Flight] = [:]
     private var lastNumber = 0
     /// The prefix of the batches' deduplication keys.
-    private let origin: String
+    private var origin: String
 
     init(origin: String = "") {
         self.origin = origin
     }
 
     var count: Int { all.count }
+
+    /// Gives later batches other deduplication keys, after a rewind (Behaviour K8).
+    mutating func setOrigin(_ origin: String) { self.origin = origin }
 
     /// The size of all batches in flight, as they are sent.
     var bytes: Int { all.values.reduce(0) { $0 + $1.batch.body.count } }

@@ -11,6 +11,9 @@ struct ReadAhead {
         case resting
     }
 
+    /// True while a read is running.
+    var isReading: Bool { if case .asked = state { true } else { false } }
+
     /// The meaning of a store's answer.
     enum Outcome: Equatable {
         /// No read was running. The answer is ignored.

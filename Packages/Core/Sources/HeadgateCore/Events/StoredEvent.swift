@@ -70,25 +70,31 @@ public struct StoredEvent {
     }
 
     /// Returns the event as it is sent, without transformations and annotation.
-    /// - Parameter attempt: the number of charged attempts plus one.
-    public func json(attempt: Int) -> [UInt8] {
-        var writer = JSONWriter(capacity: byteCount + 48)
-        write(into: &writer, attempt: attempt)
+    /// - Parameters:
+    ///   - attempt: the number of charged attempts plus one.
+    ///   - isReplayed: true if a rewind made the event pending again (Behaviour R2).
+    public func json(attempt: Int, isReplayed: Bool = false) -> [UInt8] {
+        var writer = JSONWriter(capacity: byteCount + 64)
+        write(into: &writer, attempt: attempt, isReplayed: isReplayed)
         return writer.bytes
     }
 
     /// Writes the event in the form in which dispatchers deliver it:
-    /// `{"id","seq","event","time","received_at","key"?,"attempt","context","data"}`.
+    /// `{"id","seq","event","time","received_at","key"?,"attempt","replayed"?,"context","data"}`.
     /// - Parameters:
     ///   - attempt: the number of charged attempts plus one (Behaviour D9).
+    ///   - isReplayed: true if a rewind made the event pending again (Behaviour R2).
     ///   - annotation: members to add to the data of an event that a barrier held (Behaviour D13).
-    func write(into writer: inout JSONWriter, attempt: Int, annotation: QueuedAnnotation? = nil) {
+    func write(
+        into writer: inout JSONWriter, attempt: Int, isReplayed: Bool = false, annotation: QueuedAnnotation? = nil
+    ) {
         let (head, context) = (Int(header.headLength), Int(header.contextLength))
         withPiece(from: 0, count: byteCount) { json in
             writer.bytes.lay(most: byteCount + StoredEvent.mostAdded + (annotation?.members.count ?? 0)) { cursor in
                 cursor.put(UnsafeRawBufferPointer(rebasing: json[..<head]))
                 cursor.put(#","attempt":"#)
                 cursor.put(Int64(attempt))
+                if isReplayed { cursor.put(#","replayed":true"#) }
                 cursor.put(#","context":"#)
                 cursor.put(UnsafeRawBufferPointer(rebasing: json[head..<head + context]))
                 cursor.put(#","data":"#)
@@ -99,7 +105,7 @@ public struct StoredEvent {
     }
 
     /// The most bytes that sending adds to the stored JSON, without an annotation and the comma before it.
-    private static let mostAdded = #","attempt":,"context":,"data":},"#.utf8.count + 20
+    private static let mostAdded = #","attempt":,"replayed":true,"context":,"data":},"#.utf8.count + 20
 
     private func withPiece<Result>(
         from start: Int, count: Int, _ body: (UnsafeRawBufferPointer) -> Result

@@ -17,10 +17,11 @@ final class Dispatchers {
     private let orphanAges = OrphanAges()
     private let surroundings: Dispatcher.Surroundings
 
-    init(_ stored: [StoredDispatcher], _ surroundings: Dispatcher.Surroundings) {
+    init(_ stored: [StoredDispatcher], kept: [String: [UInt8]] = [:], _ surroundings: Dispatcher.Surroundings) {
         self.surroundings = surroundings
         known = KnownDispatchers(
-            stored, events: surroundings.events, settlements: surroundings.settlements, trace: surroundings.trace)
+            stored, kept: kept, events: surroundings.events, settlements: surroundings.settlements,
+            trace: surroundings.trace)
     }
 
     // MARK: Lists
@@ -56,15 +57,24 @@ final class Dispatchers {
             return install(dispatcher)
         }
         let stored = known.adopt(settings.id)
-        let events = surroundings.events
-        let older = CountedEvents(events.backlog.unsettled(of: stored.number).events, through: events.lastStored)
         made += 1
         install(
             Dispatcher(
                 incarnation: made, settings: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork,
                 manual: ManualBarrier(pause),
-                queue: DispatcherQueue(number: stored.number, settled: stored.settled, older: older),
+                queue: queue(of: stored),
                 surroundings: surroundings))
+    }
+
+    /// Returns the queue of a dispatcher that continues at its position.
+    func queue(of stored: StoredDispatcher) -> DispatcherQueue {
+        let events = surroundings.events
+        let replay = known.replays[stored.number]
+        let isLeft = replay?.isLeft(behind: stored.position) ?? false
+        let older = CountedEvents(events.backlog.unsettled(of: stored.number).events, through: events.lastStored)
+        return DispatcherQueue(
+            number: stored.number, settled: stored.settled, older: older, replay: replay,
+            sweptAfter: isLeft ? replay?.last ?? 0 : 0)
     }
 
     /// Registers a dispatcher with its own barriers and evaluates it at the end of the turn.
@@ -192,7 +202,7 @@ final class Dispatchers {
     /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4, D12).
     /// - Parameter stamp: the present time on the age scale.
     func makeRoom(at stamp: Int64) {
-        guard surroundings.events.limits.overflow == .dropOldest, isOverfull else { return }
+        guard surroundings.events.limits.overflow == .dropOldest, isOverfull, !isBeingRewound else { return }
         for dispatcher in present { dispatcher.freshen(at: stamp) }
         while isOverfull, evictOldest() {}
     }
@@ -224,12 +234,7 @@ final class Dispatchers {
 
     /// Returns a copy of a removed dispatcher's queue for reading, or nil if none is kept.
     func keptQueue(of id: String) -> DispatcherQueue? {
-        orphansWithEvents.first { ExactName($0.id) == ExactName(id) }.map { orphan in
-            let count = surroundings.events.backlog.unsettled(of: orphan.number).events
-            return DispatcherQueue(
-                number: orphan.number, settled: orphan.settled,
-                older: CountedEvents(count, through: surroundings.events.lastStored))
-        }
+        orphansWithEvents.first { ExactName($0.id) == ExactName(id) }.map(queue)
     }
 
     /// The removed dispatchers with unsettled events, for reports (Behaviour Q3).
@@ -289,8 +294,14 @@ final class Dispatchers {
 
     // MARK: Positions
 
-    /// Returns the sequence number up to which no dispatcher needs events.
-    func trimPoint() -> SequenceNumber { known.trimPoint { there($0)?.queue.position } }
+    /// Returns the sequence number up to which no dispatcher needs events. While the store is asked for a rewind it is
+    /// 0, because a dispatcher may need any of them.
+    func trimPoint() -> SequenceNumber { isBeingRewound ? 0 : known.trimPoint { there($0)?.queue.position } }
+
+    /// True while the store is asked for a rewind of a dispatcher.
+    var isBeingRewound: Bool {
+        present.contains(where: \.isBeingRewound) || leaving.values.contains(where: \.isBeingRewound)
+    }
 
     /// The time at which the first pending event of a buffer becomes too old, as of the last evaluation.
     var nextExpiry: Instant? {

@@ -8,6 +8,11 @@ extension Headgate {
         dispatcherIds.compactMap { id in dispatchers[id].map { (id, $0.measures) } }
     }
 
+    /// The age of the oldest retained event; nil if there is none (Behaviour R1).
+    public var retainedAge: Duration? {
+        events.store.retained.oldestStamp.map { .milliseconds(max(0, events.presentStamp() - $0)) }
+    }
+
     /// The time for which each barrier has blocked each dispatcher in its scope.
     public var closedTimes: [ClosedWay] {
         var all: [ClosedWay] = []

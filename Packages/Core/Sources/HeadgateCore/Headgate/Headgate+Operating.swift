@@ -87,11 +87,29 @@ extension Headgate {
         for id in ids { flushes.limit(flush, id, to: dispatchers[id]?.unsettled.events ?? 0) }
     }
 
+    // MARK: Rewinding
+
+    /// Makes a dispatcher's events from a place on pending again, after finishing what is in flight (Behaviour R2).
+    /// - Parameters:
+    ///   - id: the dispatcher's id.
+    ///   - target: the place.
+    ///   - then: gets the result, once the rewind survives a kill.
+    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
+    public func rewind(
+        _ id: String, to target: RewindTarget, then: @escaping (Result<RewindAnswer, RewindRefusal>) -> Void
+    ) -> Bool {
+        guard dispatchers[id] != nil else { return false }
+        rewinds.rewind(id, to: target, then: then)
+        return true
+    }
+
     // MARK: Limits and memory
 
     /// Applies new limits (Behaviour Q4).
     public func setLimits(_ limits: StoreLimits) {
+        let isOther = limits.retain != events.limits.retain
         events.setLimits(limits)
+        if isOther, events.store.canRewind { settlements.add(events.retentionChange ?? .retain(nil)) }
         dispatchers.lookAll()
     }
 

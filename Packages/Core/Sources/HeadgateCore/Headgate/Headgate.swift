@@ -36,6 +36,7 @@ public final class Headgate {
     /// The records of recent events for traces.
     public let trace: EventTrace
     private let housekeeping: Housekeeping
+    let rewinds: Rewinds
     private let barrierFailureSubject = PulseSubject<BarrierFailure>()
     private let changeSubject = PulseSubject<GateChange>()
     private var networkReturn = NetworkReturn()
@@ -68,7 +69,7 @@ public final class Headgate {
         loadRouter = LoadRouter(surroundings.patternCompiler, transformations)
         kept = KeptValues(keptValues, settlements: settlements)
         dispatchers = Dispatchers(
-            known,
+            known, kept: keptValues,
             Dispatcher.Surroundings(
                 events: events, coordinator: coordinator, flushes: flushes, settlements: settlements,
                 letters: letters, depths: depths, counts: counts, transformations: transformations, turn: turn,
@@ -80,6 +81,8 @@ public final class Headgate {
             events: events, settlements: settlements, counts: counts, dispatchers: dispatchers, letters: letters)
         settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
         settlements.add(.keep(StoreIdentity.name, events.identity.kept))
+        if store.canRewind { settlements.add(events.retentionChange ?? .retain(nil)) }
+        rewinds = Rewinds(events: events, dispatchers: dispatchers, settlements: settlements)
         clock = ClockKeeper(events: events, settlements: settlements)
         housekeeping = Housekeeping(
             dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts,
@@ -343,7 +346,7 @@ extension Headgate: GateHost {
     }
 
     func forgetUnusedRoutes() -> [RouteNumber] {
-        events.forgetUnusedRoutes(except: routeToAll)
+        dispatchers.isBeingRewound ? [] : events.forgetUnusedRoutes(except: routeToAll)
     }
 
     /// The kind of the machine's network connection; nil if it is unknown (Behaviour D13).

@@ -73,6 +73,7 @@ final class Housekeeping {
             nextChores = events.scheduler.now + Housekeeping.timeBetweenChores
             dispatchers.forgetOrphans()
             settlements.add(events.forgetOldIDs())
+            if let change = events.retentionChange { settlements.add(change) }
             clock.keep()
         }
         // The evaluation at the end of the turn schedules the next sweep. If it were scheduled here, it would be due at
@@ -101,9 +102,16 @@ final class Housekeeping {
     /// Processes a part of the backlog. After a failed read the pass continues later from the same position.
     private func swept(_ stretch: AgedStretch, _ result: Result<Chunk?, StoreFault>) {
         guard case .success(let chunk) = result else { return rest() }
+        let scheduler = events.scheduler
+        guard !dispatchers.isBeingRewound else {
+            // Nothing may settle an event now. The same range is read again.
+            _ = scheduler.schedule(at: scheduler.now + Housekeeping.restBetweenSteps) { [weak self] in
+                self?.sweepOn()
+            }
+            return
+        }
         if let chunk { letGo(of: chunk) }
         events.sweep.advance(through: chunk?.lastSequenceNumber ?? stretch.through, isEmpty: chunk == nil)
-        let scheduler = events.scheduler
         _ = scheduler.schedule(at: scheduler.now + Housekeeping.restBetweenSteps) { [weak self] in self?.sweepOn() }
     }
 
@@ -121,10 +129,11 @@ final class Housekeeping {
         let orphans = Dictionary(dispatchers.orphansWithEvents.map { ($0.number, $0) }) { first, _ in first }
         for event in chunk where events.sweep.isDue(event) {
             for number in events.routes.dispatchers(of: event.route) {
-                let isUnread =
-                    holders[number]?.queue.isUnread(event.sequenceNumber)
-                    ?? orphans[number].map { !$0.settled.contains(event.sequenceNumber) } ?? false
-                if isUnread { old[number, default: []].append(event) }
+                let queue = holders[number]?.queue ?? orphans[number].map(dispatchers.queue)
+                guard let queue, queue.isUnread(event.sequenceNumber), queue.isSwept(event.sequenceNumber) else {
+                    continue
+                }
+                old[number, default: []].append(event)
             }
         }
         for (number, events) in old {

@@ -8,11 +8,25 @@ final class KnownDispatchers {
     /// The numbers of dispatchers whose deletion may not be written yet. One that is added again keeps its number, so
     /// that the next start finds it only once.
     private(set) var forgotten: [String: DispatcherNumber] = [:]
+    /// The replay of each dispatcher's last rewind (Behaviour R2).
+    private(set) var replays: [DispatcherNumber: Replay] = [:]
     private let events: EventQueue
     private let settlements: Settlements
     private let trace: EventTrace
 
-    init(_ stored: [StoredDispatcher], events: EventQueue, settlements: Settlements, trace: EventTrace) {
+    /// - Parameter kept: the small values of the store, replays among them.
+    init(
+        _ stored: [StoredDispatcher], kept: [String: [UInt8]] = [:], events: EventQueue, settlements: Settlements,
+        trace: EventTrace
+    ) {
+        for dispatcher in stored {
+            let replay = kept[Replay.name(of: dispatcher.number)].flatMap { Replay(kept: $0) }
+            replays[dispatcher.number] = replay
+            // What a rewind has made pending again does not count against the store's limits.
+            if let replay, replay.isLeft(behind: dispatcher.position) {
+                events.backlog.markReplayed(by: dispatcher.number)
+            }
+        }
         all = Dictionary(stored.map { ($0.id, $0) }) { first, _ in first }
         newest = stored.map(\.number).max() ?? 0
         self.events = events
@@ -62,6 +76,9 @@ final class KnownDispatchers {
         return StoredDispatcher(number: number, id: id, settled: Settled(through: events.lastStored))
     }
 
+    /// Records the replay of a dispatcher that was rewound. The store has it already.
+    func setReplay(_ replay: Replay, of dispatcher: DispatcherNumber) { replays[dispatcher] = replay }
+
     /// Records the settlements of a dispatcher that is about to be removed.
     func setSettled(_ settled: Settled, of id: String) {
         all[id]?.settled = settled
@@ -84,6 +101,9 @@ final class KnownDispatchers {
         events.groundwork.forget(dispatcher.number)
         trace.forget(dispatcher.number)
         all[dispatcher.id] = nil
+        if replays.removeValue(forKey: dispatcher.number) != nil {
+            settlements.add(.keep(Replay.name(of: dispatcher.number), nil))
+        }
         let unwritten = settlements.unwrittenForgets
         forgotten = forgotten.filter { unwritten.contains($0.value) }
         forgotten[dispatcher.id] = dispatcher.number

@@ -93,6 +93,8 @@ public struct StoreLimits: Sendable, Equatable {
     public var deadLetters = LetterBounds()
     /// The action for an event that would become a dead letter when a dead-letter limit is reached.
     public var deadLettersFull = DeadLettersFull.hold
+    /// The limits of settled events that are kept for rewinds; nil keeps none (Behaviour R1).
+    public var retain: RetentionLimits?
 
     /// The action for a new event when the store is full.
     public enum Overflow: String, Sendable, CaseIterable {

@@ -9,6 +9,9 @@
 public struct Backlog {
     private var unsettled: [RouteNumber: DispatcherTable<Tally>] = [:]
     private var unsettledOfDispatcher = DispatcherTable<Tally>()
+    /// Events that rewinds made pending again. They are settled before the others, and do not count against the store's
+    /// limits: no client sent them, and they were there already (Behaviour R2).
+    private var replayed: [DispatcherNumber: RouteTallies] = [:]
     /// Events that at least one dispatcher has not settled. The store's limits apply to them (Behaviour Q4).
     public private(set) var live = Tally.zero
 
@@ -20,7 +23,9 @@ public struct Backlog {
     }
 
     /// The routes with unsettled events.
-    var routes: some Sequence<RouteNumber> { unsettled.keys }
+    var routes: Set<RouteNumber> {
+        Set(unsettled.keys).union(replayed.values.flatMap { tallies in tallies.map(\.route) })
+    }
 
     /// Counts new events of a route.
     mutating func add(_ tally: Tally, route: RouteNumber, dispatchers: [DispatcherNumber]) {
@@ -32,9 +37,55 @@ public struct Backlog {
 
     /// Counts events of a route as settled by a dispatcher. Does nothing for a dispatcher whose queue was removed.
     mutating func settle(_ tally: Tally, route: RouteNumber, dispatcher: DispatcherNumber) {
-        guard unsettled[route]?[dispatcher] != nil else { return }
+        var tally = tally
+        if !replayed.isEmpty { tally -= settleReplayed(tally, route: route, dispatcher: dispatcher) }
+        guard tally != .zero, unsettled[route]?[dispatcher] != nil else { return }
         unsettledOfDispatcher[dispatcher, default: .zero] -= tally
         change(route) { $0[dispatcher, default: .zero] -= tally }
+    }
+
+    /// Counts events as settled that a rewind had made pending again.
+    /// - Returns: the part of the events that was counted.
+    private mutating func settleReplayed(
+        _ tally: Tally, route: RouteNumber, dispatcher: DispatcherNumber
+    ) -> Tally {
+        guard let left = replayed[dispatcher]?[route] else { return .zero }
+        let isLast = tally.events >= left.events
+        let part = isLast ? left : tally
+        replayed[dispatcher]?.remove(part, route: route)
+        if replayed[dispatcher]?.isEmpty != false { replayed[dispatcher] = nil }
+        unsettledOfDispatcher[dispatcher, default: .zero] -= part
+        return part
+    }
+
+    /// Replaces the counts of a dispatcher after a rewind.
+    /// - Parameters:
+    ///   - tallies: all its unsettled events, by route.
+    ///   - dispatcher: the dispatcher.
+    mutating func rewind(_ tallies: RouteTallies, of dispatcher: DispatcherNumber) {
+        var fresh = RouteTallies()
+        for (route, table) in unsettled {
+            if let tally = table[dispatcher], tally != .zero { fresh.add(tally, route: route) }
+        }
+        let again = tallies - fresh
+        if !again.isEmpty { replayed[dispatcher] = again }
+        unsettledOfDispatcher[dispatcher] = fresh.total + again.total
+    }
+
+    /// Counts the events of a dispatcher as replayed, as far as no other dispatcher needs them. A start does so in the
+    /// middle of a replay, because it does not know which of them a rewind has made pending again.
+    mutating func markReplayed(by dispatcher: DispatcherNumber) {
+        var again = RouteTallies()
+        for (route, table) in unsettled {
+            guard let own = table[dispatcher] else { continue }
+            let others = table.largest(except: dispatcher)
+            guard own.events > others.events else { continue }
+            again.add(own - others, route: route)
+        }
+        for (route, tally) in again {
+            change(route) { $0[dispatcher, default: .zero] -= tally }
+        }
+        if !again.isEmpty { replayed[dispatcher] = again }
     }
 
     /// Replaces the counts of a dispatcher: `entries` are all its unsettled events.
@@ -45,6 +96,7 @@ public struct Backlog {
 
     /// Removes a dispatcher with its unsettled events.
     mutating func remove(_ dispatcher: DispatcherNumber) {
+        replayed[dispatcher] = nil
         for (route, tallies) in unsettled {
             guard let tally = tallies[dispatcher] else { continue }
             settle(tally, route: route, dispatcher: dispatcher)

@@ -20,7 +20,12 @@ protocol EventSource {
 struct DispatcherQueue {
     let number: DispatcherNumber
     /// The buffered events: in flight, or pending.
-    private var hand = Hand()
+    private var hand: Hand
+    /// The replay of the last rewind; nil if there was none.
+    let replay: Replay?
+    /// The sweeper settles no event up to this one for this dispatcher: each of them is read, and too old ones expire
+    /// in the buffer. A rewind begins with a new count of events, which knows nothing of the sweeper.
+    private let sweptAfter: SequenceNumber
     /// Every event up to this sequence number has been buffered or skipped.
     private(set) var readPosition: SequenceNumber
     /// The events that were settled before this start. Ranges after ``readPosition`` have to be skipped.
@@ -31,9 +36,17 @@ struct DispatcherQueue {
     private var chunk: Chunk?
     private var offset = 0
 
-    /// - Parameter older: the store's count of events for this dispatcher.
-    init(number: DispatcherNumber, settled: Settled, older: CountedEvents = .none) {
+    /// - Parameters:
+    ///   - older: the store's count of events for this dispatcher.
+    ///   - replay: the replay of the last rewind; nil if there was none.
+    ///   - sweptAfter: the last event that the sweeper must leave to this dispatcher.
+    init(
+        number: DispatcherNumber, settled: Settled, older: CountedEvents = .none, replay: Replay? = nil,
+        sweptAfter: SequenceNumber = 0
+    ) {
         self.number = number
+        (self.replay, self.sweptAfter) = (replay, sweptAfter)
+        hand = Hand(replay: replay)
         self.older = older
         before = settled
         readPosition = settled.position
@@ -96,6 +109,15 @@ struct DispatcherQueue {
     /// Returns true if an event is neither settled nor has ever been buffered.
     func isUnread(_ sequenceNumber: SequenceNumber) -> Bool {
         sequenceNumber > readPosition && before.range(around: sequenceNumber) == nil
+    }
+
+    /// Returns true if the sweeper may settle an event for this dispatcher.
+    func isSwept(_ sequenceNumber: SequenceNumber) -> Bool { sequenceNumber > sweptAfter }
+
+    /// Returns true if a rewind made an event pending again, and it still is.
+    func isPendingAgain(_ sequenceNumber: SequenceNumber) -> Bool {
+        guard replay?.contains(sequenceNumber) == true else { return false }
+        return hand[sequenceNumber] != nil || isUnread(sequenceNumber)
     }
 
     // MARK: Reading
@@ -171,7 +193,7 @@ struct DispatcherQueue {
             readPosition = event.sequenceNumber
             if route?.number != event.route { route = (event.route, source.isRoute(event.route, to: number)) }
             guard route?.isTaken == true else { continue }
-            if source.hasPassed(event) {
+            if isSwept(event.sequenceNumber), source.hasPassed(event) {
                 hand.pass(through: readPosition)
                 hasPassedOver = true
             } else {
@@ -253,7 +275,7 @@ struct DispatcherQueue {
 
     /// Removes all events from the buffer.
     mutating func removeAll() {
-        hand = Hand()
+        hand = Hand(replay: replay)
     }
 
     // MARK: Ages

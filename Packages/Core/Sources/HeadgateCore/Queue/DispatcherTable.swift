@@ -45,3 +45,12 @@ struct DispatcherTable<Value> {
         return low
     }
 }
+
+extension DispatcherTable<Tally> {
+    /// Returns the largest tally of the dispatchers except one.
+    func largest(except number: DispatcherNumber) -> Tally {
+        var others = self
+        others[number] = nil
+        return others.values.max { $0.events < $1.events } ?? .zero
+    }
+}

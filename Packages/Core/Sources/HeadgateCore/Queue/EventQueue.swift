@@ -239,6 +239,13 @@ public final class EventQueue {
         backlog.live + gathering.tally + committing.tally
     }
 
+    /// The change by which the store applies the limits of retained events at the present time; nil if nothing is to be
+    /// retained, or the store cannot (Behaviour R1).
+    var retentionChange: StoreChange? {
+        guard store.canRewind, let retain = limits.retain else { return nil }
+        return .retain(retain.retention(at: presentStamp()))
+    }
+
     /// Returns the number of events for a dispatcher that are accepted and not yet stored.
     func offered(to dispatcher: DispatcherNumber) -> Int {
         offered.reduce(0) { sum, offered in
@@ -256,7 +263,8 @@ public final class EventQueue {
     /// - Parameter kept: a route to keep.
     /// - Returns: the forgotten routes, which the store may forget as well.
     func forgetUnusedRoutes(except kept: RouteNumber) -> [RouteNumber] {
-        guard routes.isCrowded else { return [] }
+        // The store needs the routes of retained events for rewinds. They are forgotten only if there is no other way.
+        guard limits.retain == nil ? routes.isCrowded : routes.isFull else { return [] }
         let used = Set(backlog.routes).union(offered.map(\.route)).union([kept])
         return routes.forget(unless: used.contains)
     }

@@ -16,6 +16,11 @@ public protocol EventStore: AnyObject {
     /// Called on the scheduler when dead letters were dropped to make room for newer ones, with their number per
     /// dispatcher (Behaviour D10, O4).
     var onLettersDropped: ([DispatcherNumber: Int]) -> Void { get set }
+    /// True if the store can keep settled events and make them unsettled again (Behaviour R1, R2). Settings and calls
+    /// that need it are refused otherwise.
+    var canRewind: Bool { get }
+    /// The events that are kept although every dispatcher has settled them, as of the store's last look (Behaviour R1).
+    var retained: RetainedEvents { get }
     /// Opens the store and returns its state. It is called once, before all other functions, and may block.
     func open() throws(StoreFault) -> StoredState
     /// Stores a group of events. `then` gets nil once they are as durable as configured (Behaviour Q5).
@@ -39,6 +44,9 @@ public protocol EventStore: AnyObject {
     func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void)
     /// Deletes dead letters, the oldest first. `then` gets their number. The deletion survives a crash of the process.
     func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void)
+    /// Makes a dispatcher's events from a place on unsettled again. The result is that of this moment: it contains the
+    /// events of all earlier appends and of no later ones. It is called only if ``canRewind``.
+    func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void)
     /// Finishes all requested operations and closes the store. `then` is called last.
     func close(then: @escaping () -> Void)
 }
@@ -47,6 +55,17 @@ extension EventStore {
     public var diskBytes: Int { 0 }
     /// The default for stores that sync nothing or do not measure it.
     public var syncing: Histogram { Histogram(.seconds) }
+
+    /// The default for stores that delete what is settled.
+    public var canRewind: Bool { false }
+
+    /// The default for stores that retain nothing.
+    public var retained: RetainedEvents { .none }
+
+    /// The default for stores that cannot rewind.
+    public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
+        preconditionFailure("the store `\(kind)` cannot rewind")
+    }
 
     /// The default for stores that do not count dead letters, which are then not limited.
     public var letters: Tally { .zero }
@@ -148,6 +167,9 @@ public enum StoreChange: Sendable, Equatable {
     case limitLetters(LetterBounds)
     /// A small value to keep under a name, like the state of a ManualBarrier. Nil deletes the value.
     case keep(String, [UInt8]?)
+    /// Settled events are kept within limits from now on; nil keeps none (Behaviour R1). Only stores that can rewind
+    /// get it.
+    case retain(Retention?)
 }
 
 /// The state that a store returns when it is opened.

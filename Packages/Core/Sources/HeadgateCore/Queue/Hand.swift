@@ -31,6 +31,12 @@ struct Hand {
     private(set) var waitingBytes = 0
     /// The number of times that an event was read or changed, for tests of the cost.
     private(set) var visits = 0
+    /// The events that a rewind made pending again; nil if there are none.
+    private var replay: Replay?
+
+    init(replay: Replay? = nil) {
+        self.replay = replay
+    }
 
     var isEmpty: Bool { count == 0 }
 
@@ -62,7 +68,9 @@ struct Hand {
     /// Adds an event after all others.
     mutating func append(_ event: consuming StoredEvent) {
         clearAway()
-        take(event, Progress(), isFree: true)
+        var progress = Progress()
+        progress.isReplayed = replay?.contains(event.sequenceNumber) ?? false
+        take(event, progress, isFree: true)
     }
 
     /// Records that all events after the last buffered one, up to `sequenceNumber`, are settled or lost.
@@ -161,7 +169,8 @@ struct Hand {
             ends.set(place, to: nil)
         }
         release(event, wasInFlight: wasInFlight)
-        removed.append(SettledEvent(event, sends: progress[place].sends))
+        let (sends, isReplayed) = (progress[place].sends, progress[place].isReplayed)
+        removed.append(SettledEvent(event, sends: sends, isReplayed: isReplayed))
     }
 
     // MARK: Keys
@@ -227,10 +236,12 @@ struct Hand {
     }
 
     /// Returns the earlier of the end by the store's maximum age and the end of the event's own time to live (Behaviour
-    /// Q4).
+    /// Q4). Both count from the rewind if there was one, since an event that has expired is sent again, too (Behaviour
+    /// R2).
     private func end(of event: borrowing StoredEvent) -> Int64 {
-        let (byAge, isNever) = event.receivedStamp.addingReportingOverflow(maxAge)
-        let expiry = event.header.expiryStamp
+        let delay = replay?.delay(of: event.header) ?? 0
+        let (byAge, isNever) = (event.receivedStamp + delay).addingReportingOverflow(maxAge)
+        let expiry = event.header.expiryStamp == 0 ? 0 : event.header.expiryStamp &+ delay
         return min(isNever ? .max : byAge, expiry == 0 ? .max : expiry)
     }
 
@@ -306,7 +317,7 @@ struct Hand {
     /// Compacts the arrays once removed entries are in the majority. Between two events one removed entry is kept.
     private mutating func clearAway() {
         guard events.count > 4 * count + 64 else { return }
-        var rest = Hand()
+        var rest = Hand(replay: replay)
         (rest.keys, rest.maxAge, rest.visits) = (keys, maxAge, visits + events.count)
         for place in events.indices {
             guard let event = events[place] else {
@@ -343,5 +354,12 @@ struct Hand {
         progress.removeAll(keepingCapacity: true)
         holes.removeAll()
         keys = KeyOrder()
+    }
+}
+
+extension Replay {
+    /// Returns the time from the receipt of a replayed event to the rewind, in milliseconds; 0 for other events.
+    fileprivate func delay(of header: RecordHeader) -> Int64 {
+        contains(header.sequenceNumber) ? max(0, stamp - header.receivedStamp) : 0
     }
 }

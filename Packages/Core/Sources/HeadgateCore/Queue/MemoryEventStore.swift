@@ -7,6 +7,12 @@ public final class MemoryEventStore: EventStore {
     /// The ages of each chunk's events.
     private var ages: [GroupAges] = []
     private var state = StoredState()
+    /// The limits of settled events that are kept; nil keeps none (Behaviour R1).
+    private var retention: Retention?
+    /// No dispatcher needs the events up to this one.
+    private var trimmedThrough: SequenceNumber = 0
+    /// Settled events up to this one are not kept any more.
+    private var givenUpThrough: SequenceNumber = 0
     /// The fault of all appends and writes while it is set, for tests of a full disk.
     public var fault: StoreFault?
     /// The dead letters, the oldest first (Behaviour D10).
@@ -32,7 +38,12 @@ public final class MemoryEventStore: EventStore {
     public func open() throws(StoreFault) -> StoredState {
         var reopened = state
         reopened.letters = letters
-        for dispatcher in state.dispatchers { reopened.unsettled[dispatcher.number] = unsettled(of: dispatcher) }
+        reopened.dispatchers = state.dispatchers.map { dispatcher in
+            var dispatcher = dispatcher
+            dispatcher.settled = settled(of: dispatcher)
+            return dispatcher
+        }
+        for dispatcher in reopened.dispatchers { reopened.unsettled[dispatcher.number] = unsettled(of: dispatcher) }
         return reopened
     }
 
@@ -135,14 +146,87 @@ public final class MemoryEventStore: EventStore {
                 onLettersDropped([shelf.removeFirst().letter.dispatcher: 1])
             }
         case .trim(let sequenceNumber):
-            let settled = firstPlace(behind: sequenceNumber)
-            chunks.removeFirst(settled)
-            ages.removeFirst(settled)
+            trimmedThrough = max(trimmedThrough, min(sequenceNumber, state.lastSequenceNumber))
+            giveUp()
+        case .retain(let new):
+            if retention == nil { givenUpThrough = max(givenUpThrough, trimmedThrough) }
+            retention = new
+            giveUp()
         case .forgetRoutes(let numbers):
             for number in numbers { state.routes[number] = nil }
         case .forgetIDs(let through): forgetIDs(through: through)
         case .keep(let name, let bytes):
             state.kept[name] = bytes
+        }
+    }
+
+    // MARK: Retaining
+
+    public let canRewind = true
+
+    public var retained: RetainedEvents {
+        let settled = firstPlace(behind: trimmedThrough)
+        let tallies = chunks[..<settled].map { RouteTallies($0).total }
+        return RetainedEvents(
+            tally: tallies.reduce(.zero, +), oldestStamp: settled > 0 ? ages.first?.firstReceipt : nil)
+    }
+
+    /// Drops the oldest settled chunks beyond the limits.
+    private func giveUp() {
+        let settled = firstPlace(behind: trimmedThrough)
+        var cut = RetentionCut(retention ?? Retention(maxBytes: 0))
+        for place in (0..<settled).reversed() {
+            let bytes = chunks[place].reduce(0) { $0 + $1.byteCount }
+            cut.add(
+                RetentionCut.Span(
+                    last: chunks[place].lastSequenceNumber, lastReceipt: ages[place].lastReceipt, settledBytes: bytes))
+        }
+        guard let through = cut.through else { return }
+        givenUpThrough = max(givenUpThrough, through)
+        let gone = firstPlace(behind: through)
+        chunks.removeFirst(gone)
+        ages.removeFirst(gone)
+    }
+
+    public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
+        let outcome = fault.map { .failure($0) } ?? rewind(request)
+        scheduler.soon { then(outcome) }
+    }
+
+    private func rewind(_ request: RewindRequest) -> Result<RewindOutcome, StoreFault> {
+        guard let index = state.dispatchers.firstIndex(where: { $0.number == request.dispatcher }) else {
+            return .failure(.failed("there is no dispatcher with the number \(request.dispatcher)"))
+        }
+        let oldest = chunks.first.map { KeptPlace($0.firstSequenceNumber, receivedStamp: ages[0].firstReceipt) }
+        let range = RewindRange(givenUpThrough: retention == nil ? nil : givenUpThrough, oldest: oldest)
+        guard range.allows(request.place) else { return .success(.notKept(oldest)) }
+        let first = first(request.place)
+        for place in state.dispatchers.indices {
+            state.dispatchers[place].settled = settled(of: state.dispatchers[place])
+        }
+        let settled = state.dispatchers[index].settled.through(first - 1)
+        state.dispatchers[index].settled = settled
+        trimmedThrough = min(trimmedThrough, settled.position)
+        let mark = request.mark(first)
+        state.kept[mark.name] = mark.bytes
+        return .success(
+            .rewound(
+                RewoundQueue(
+                    first: first, settled: settled, unsettled: unsettled(of: state.dispatchers[index]),
+                    isComplete: range.isComplete(from: first))))
+    }
+
+    /// The events that a dispatcher has settled. An event that no dispatcher needs counts as settled by all of them.
+    private func settled(of dispatcher: StoredDispatcher) -> Settled {
+        let settled = dispatcher.settled
+        return Settled(through: max(settled.position, trimmedThrough), and: settled.ranges)
+    }
+
+    private func first(_ place: RewindRequest.Place) -> SequenceNumber {
+        switch place {
+        case .sequenceNumber(let number): number
+        case .receipt(let stamp):
+            chunks.lazy.joined().first { $0.receivedStamp >= stamp }?.sequenceNumber ?? state.lastSequenceNumber + 1
         }
     }
 

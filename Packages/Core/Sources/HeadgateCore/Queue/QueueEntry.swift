@@ -17,6 +17,8 @@ struct Progress {
     var wasUnauthorized = false
     /// The number of times that the event was sent.
     var sends: UInt32 = 0
+    /// True if a rewind made the event pending again (Behaviour R2).
+    var isReplayed = false
     /// The number of charged attempts (Behaviour D9).
     var attempts = 0
     /// The wall-clock time of the first failure since the start.
@@ -67,12 +69,14 @@ struct SettledEvent {
     let receivedStamp: Int64
     /// The number of times that the event was sent.
     let sends: UInt32
+    /// True if a rewind had made the event pending again (Behaviour R2).
+    var isReplayed = false
 }
 
 extension SettledEvent {
-    init(_ event: StoredEvent, sends: UInt32) {
+    init(_ event: StoredEvent, sends: UInt32, isReplayed: Bool = false) {
         self.init(
             sequenceNumber: event.sequenceNumber, route: event.route, tally: event.tally,
-            receivedStamp: event.receivedStamp, sends: sends)
+            receivedStamp: event.receivedStamp, sends: sends, isReplayed: isReplayed)
     }
 }

@@ -70,13 +70,14 @@ final class QueuePeek {
     /// Adds the pending events of the buffer to the page and empties the buffer.
     private func take() {
         for entry in queue.entries where isShown(entry) {
-            page.take(entry.event, attempt: entry.progress.attempts + 1, limit: limit)
+            page.take(entry, limit: limit)
         }
         queue.removeAll()
     }
 
     private func isShown(_ entry: QueueEntry) -> Bool {
-        !page.isFull && entry.sequenceNumber > after && !entry.progress.isInFlight && !events.isTooOld(entry.event)
+        !page.isFull && entry.sequenceNumber > after && !entry.progress.isInFlight
+            && (!queue.isSwept(entry.sequenceNumber) || !events.isTooOld(entry.event))
     }
 }
 
@@ -95,8 +96,8 @@ public struct QueuePage: Sendable, Equatable {
     var isFull: Bool { next != nil }
 
     /// Adds an event if it fits. Otherwise it is the first of the next page.
-    mutating func take(_ event: StoredEvent, attempt: Int, limit: Int) {
-        let json = event.json(attempt: attempt)
+    mutating func take(_ entry: QueueEntry, limit: Int) {
+        let json = entry.event.json(attempt: entry.progress.attempts + 1, isReplayed: entry.progress.isReplayed)
         guard events.isEmpty || (events.count < limit && bytes + json.count + 1 <= PageLimit.bytes) else {
             next = last
             return
@@ -104,7 +105,7 @@ public struct QueuePage: Sendable, Equatable {
         events.append(json)
         // The one is for a comma.
         bytes += json.count + 1
-        last = event.sequenceNumber
+        last = entry.sequenceNumber
     }
 }
 

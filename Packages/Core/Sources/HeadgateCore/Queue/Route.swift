@@ -90,6 +90,9 @@ public struct RouteTable {
     /// True if there are enough sets to look for unused ones.
     var isCrowded: Bool { members.count >= min(crowd, most) }
 
+    /// True if there are as many sets as there may be.
+    var isFull: Bool { members.count >= most }
+
     /// Forgets the routes that are not used.
     /// - Returns: the forgotten routes that the store has saved.
     mutating func forget(unless isUsed: (RouteNumber) -> Bool) -> [RouteNumber] {

@@ -59,7 +59,7 @@ public struct Settled: Sendable, Equatable {
     }
 
     /// Returns the same settlements up to an event.
-    func through(_ end: SequenceNumber) -> Settled {
+    public func through(_ end: SequenceNumber) -> Settled {
         let within = ranges.filter { $0.lowerBound <= end }.map { $0.lowerBound...min($0.upperBound, end) }
         return Settled(through: min(position, end), and: within)
     }

@@ -58,6 +58,13 @@ final class Settlements {
         writeSoon()
     }
 
+    /// Records that the store has rewound a dispatcher: events after a position are needed again, and are trimmed again
+    /// later. Settlements from before the rewind do not apply any more.
+    func rewound(_ dispatcher: DispatcherNumber, to position: SequenceNumber) {
+        (settled[dispatcher], said.settled[dispatcher]) = (nil, nil)
+        said.trim = min(said.trim, position)
+    }
+
     /// The number of dead letters that may not be written yet, and the size of their events.
     var unwrittenLetters: Tally { changes.letterTally + writtenLetters }
 

@@ -21,9 +21,10 @@ struct StoreIdentity: Equatable {
         kept = bytes
     }
 
-    /// Returns the prefix of one dispatcher's keys: the id in hexadecimal digits, and the dispatcher's number.
-    func origin(of dispatcher: DispatcherNumber) -> String {
+    /// Returns the prefix of one dispatcher's keys: the id in hexadecimal digits, the dispatcher's number, and the
+    /// number of its last rewind if there was one.
+    func origin(of dispatcher: DispatcherNumber, _ replay: Replay? = nil) -> String {
         let digits = kept.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-        return digits.joined() + "-\(dispatcher)"
+        return digits.joined() + "-\(dispatcher)" + (replay.map { "r\($0.number)" } ?? "")
     }
 }

@@ -149,6 +149,7 @@ private enum ChangeSubject: Hashable {
     case forgottenDispatcher(DispatcherNumber)
     case forgottenIDs
     case letterBounds
+    case retention
     case kept(String)
 }
 
@@ -161,6 +162,7 @@ extension StoreChange {
         case .forgetIDs: .forgottenIDs
         case .keep(let name, _): .kept(name)
         case .limitLetters: .letterBounds
+        case .retain: .retention
         case .settled, .deadLetter, .forgetRoutes, .trim: nil
         }
     }
@@ -192,7 +194,7 @@ extension StoreChange {
         case .forgetDispatcher(let number): dispatchers.contains(number)
         // The events of a waiting dead letter are not settled yet.
         case .forgetRoutes: !dispatchers.isEmpty
-        case .settled, .trim, .forgetIDs, .keep: false
+        case .settled, .trim, .forgetIDs, .keep, .retain: false
         }
     }
 

@@ -125,7 +125,7 @@ final class TraceQuery {
             if let place = events.firstEvent(of: id, in: namespace) { return place...place }
         }
         let end = gate.trace.oldestRemembered.map { $0 - 1 } ?? events.lastStored
-        let start = gate.dispatchers.trimPoint()
+        let start = gate.dispatchers.known.trimPoint { gate.dispatchers.there($0)?.queue.position }
         return start < end ? start + 1...end : nil
     }
 
@@ -154,7 +154,9 @@ final class TraceQuery {
                 gate.dispatchers.known.id(of: number).map { (id: $0, number: number) }
             }
             for (id, number) in named.sorted(by: { $0.id < $1.id }) {
-                guard let way = way(of: candidate, id, number) else { continue }
+                guard var way = way(of: candidate, id, number) else { continue }
+                let replay = gate.dispatchers.known.replays[number]
+                way.told.isReplayed = replay?.contains(candidate.sequenceNumber) ?? false
                 if let place = way.unread {
                     counts.append(
                         Count(
@@ -189,9 +191,14 @@ final class TraceQuery {
     ) -> (told: TracedWay, unread: Unread?)? {
         let place = candidate.sequenceNumber
         let letter = letters[place]?.last { $0.letter.dispatcher == number }
-        if let line = gate.trace.outcome(of: place, for: number) { return (ended(id, line, letter), nil) }
-        if let letter { return (dead(id, letter), nil) }
-        guard let dispatcher = gate.dispatchers.there(id) else { return orphaned(id, place) }
+        let dispatcher = gate.dispatchers.there(id)
+        // An event that a rewind made pending again has an outcome from before.
+        let isPendingAgain = dispatcher?.queue.isPendingAgain(place) ?? false
+        if !isPendingAgain {
+            if let line = gate.trace.outcome(of: place, for: number) { return (ended(id, line, letter), nil) }
+            if let letter { return (dead(id, letter), nil) }
+        }
+        guard let dispatcher else { return orphaned(id, place) }
         let lastError = gate.trace.lastError(of: place, for: number)
         if let entry = dispatcher.queue.entries(of: [place]).first {
             var way = TracedWay(
@@ -205,7 +212,7 @@ final class TraceQuery {
             return (way, nil)
         }
         guard dispatcher.queue.isUnread(place) else { return nil }
-        if let event = candidate.event, events.hasPassed(event) {
+        if let event = candidate.event, dispatcher.queue.isSwept(place), events.hasPassed(event) {
             return (TracedWay(dispatcher: id, state: .expired, attempts: 0), nil)
         }
         var way = TracedWay(dispatcher: id, state: .pending, attempts: 0, lastError: lastError)

@@ -30,6 +30,8 @@ public struct TracedWay: Sendable, Equatable {
     public var blockedBy: [String] = []
     /// The number of its dead letter; nil if there is none.
     public var letter: LetterNumber?
+    /// True if the dispatcher's last rewind made the event pending again (Behaviour R2).
+    public var isReplayed = false
 
     /// The state of an event.
     public enum State: String, Sendable, CaseIterable {

@@ -37,7 +37,7 @@ public enum EventStoreConformance {
     }
 
     /// All checks.
-    public static let checks = appending + restarting + reading + letters + [randomUse]
+    public static let checks = appending + restarting + reading + letters + rewinding + [randomUse]
 
     /// 400 random steps with occasional restarts, compared with a model that counts every event by itself.
     private static let randomUse = Check("Q3: after any operations a restart restores the state of a simple model") {

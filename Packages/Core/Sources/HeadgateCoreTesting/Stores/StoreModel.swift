@@ -31,6 +31,7 @@ struct StoreModel {
         case .forgetIDs(let through):
             forgotten = max(forgotten, through)
             recentIDs.removeAll { $0.lastSequenceNumber <= through }
+        case .retain: break
         case .keep(let name, let value): kept[name] = value
         }
     }

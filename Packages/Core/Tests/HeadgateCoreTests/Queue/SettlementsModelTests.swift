@@ -98,6 +98,7 @@ private final class TightStore: EventStore {
         case .deadLetter(let letter):
             letters.insert(LetterName(dispatcher: letter.dispatcher, number: letter.sequenceNumber))
         case .trim(let through): trimmed = through
+        case .retain: break
         case .keep(let name, let value): kept[name] = value
         default: break
         }

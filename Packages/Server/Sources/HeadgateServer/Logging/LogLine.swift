@@ -29,6 +29,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case connectionFailed = "connection_failed"
     case dispatcherResumed = "dispatcher_resumed"
     case dispatcherRetried = "dispatcher_retried"
+    case dispatcherRewound = "dispatcher_rewound"
     case eventsDied = "events_died"
     case eventsDuplicate = "events_duplicate"
     case eventsEvicted = "events_evicted"
@@ -75,6 +76,8 @@ enum LogKind: String, CaseIterable, Sendable {
         case .connectionFailed: (.warning, "a connection could not be taken: {cause}")
         case .dispatcherRetried:
             (.notice, "dispatcher {dispatcher} sends again now: an operator ended its wait after {cause}")
+        case .dispatcherRewound:
+            (.notice, "dispatcher {dispatcher} was rewound to {seq} by user {uid}: {events} are sent again")
         case .dispatcherResumed: (.notice, "dispatcher {dispatcher} is resumed: {reason}")
         case .eventsDied: (.warning, "dispatcher {dispatcher} gave up {events} as {reason}: {cause}; the first is {id}")
         case .eventsDuplicate:

@@ -110,7 +110,8 @@ struct MethodFamily: Sendable {
 struct MethodTable {
     static let families: [MethodFamily] = [
         ConnectionMethods.family, TrackMethods.family, FlushMethods.family, StatusMethods.family, WatchMethods.family,
-        BarrierMethods.family, DispatcherMethods.family, WorkerMethods.family, QueueMethods.family,
+        BarrierMethods.family, DispatcherMethods.family, RewindMethods.family, WorkerMethods.family,
+        QueueMethods.family,
         DeadLetterMethods.family, BoardMethods.family, ConfigMethods.family, MetricsMethods.family,
         TraceMethods.family, ClientMethods.family,
     ]

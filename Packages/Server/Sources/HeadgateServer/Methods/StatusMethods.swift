@@ -16,6 +16,13 @@ enum StatusMethods {
                     .required("oldest_ms", .nullable(.count)),
                     .required("disk_bytes", .count, "what the store's files take"),
                     .required(
+                        "retained",
+                        .object([
+                            .required("events", .count, "events that every dispatcher has settled and that are kept"),
+                            .required("bytes", .count),
+                            .required("oldest_ms", .nullable(.count), "the age of the oldest of them"),
+                        ])),
+                    .required(
                         "dedupe",
                         .object([
                             .required("ids", .count, "how many ids of clients are remembered"),
@@ -67,6 +74,16 @@ enum StatusMethods {
             "events": .number(DataNumber(stored.events)), "bytes": .number(DataNumber(stored.bytes)),
             "oldest_ms": service.gate.oldestAge.milliseconds,
             "disk_bytes": .number(DataNumber(service.gate.events.store.diskBytes)), "dedupe": .object(dedupe(service)),
+            "retained": .object(retained(service)),
+        ]
+    }
+
+    /// Returns the settled events that are kept (Behaviour R1).
+    private static func retained(_ service: Service) -> DataObject {
+        let retained = service.gate.events.store.retained
+        return [
+            "events": .number(DataNumber(retained.tally.events)), "bytes": .number(DataNumber(retained.tally.bytes)),
+            "oldest_ms": service.gate.retainedAge.milliseconds,
         ]
     }
 

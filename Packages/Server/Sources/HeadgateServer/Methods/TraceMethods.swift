@@ -43,6 +43,7 @@ enum TraceMethods {
             .required("ahead", .nullable(.count), "how many of the dispatcher's events have to end before it"),
             .required("blocked_by", .array(.name), "the ids of the barriers that hold it"),
             .required("letter", .nullable(.place), "its dead letter"),
+            .required("replayed", .bool, "whether a rewind made it pending again"),
         ]))
 
     static let family = MethodFamily(methods: [trace])
@@ -76,6 +77,7 @@ extension TracedWay {
             "state": .string(state.rawValue), "at": at.map { .string($0.text) } ?? .null, "attempts": attempts.item,
             "last_error": lastError.map { .string($0) } ?? .null, "ahead": ahead.item,
             "blocked_by": .array(blockedBy.map { .string($0) }), "letter": letter.map { Int($0) }.item,
+            "replayed": .bool(isReplayed),
         ]
     }
 }

@@ -119,6 +119,17 @@ enum MetricTable {
             .gauge, "headgate_store_oldest_seconds",
             "The age of the oldest event that some dispatcher has not settled, 0 when there is none", unit: .seconds
         ) { .seconds($0.store.oldest ?? .zero) },
+        .one(
+            .gauge, "headgate_store_retained_events", "Events that every dispatcher has settled and that are kept",
+            unit: .events
+        ) { .whole($0.store.retained.events) },
+        .one(.gauge, "headgate_store_retained_bytes", "What these take as stored JSON", unit: .bytes) {
+            .whole($0.store.retained.bytes)
+        },
+        .one(
+            .gauge, "headgate_store_retained_oldest_seconds",
+            "The age of the oldest of these events, 0 when there are none", unit: .seconds
+        ) { .seconds($0.store.oldestRetained ?? .zero) },
         .one(.gauge, "headgate_store_dead_letters", "Dead letters that are kept") { .whole($0.store.letters.events) },
         .one(.gauge, "headgate_store_dead_letter_bytes", "What their events take as stored JSON", unit: .bytes) {
             .whole($0.store.letters.bytes)

@@ -42,6 +42,10 @@ struct MetricsReading {
         let rememberedIDs: Int
         /// The age of the oldest pending event, or nil if there is none.
         let oldest: Duration?
+        /// The settled events that are kept.
+        let retained: Tally
+        /// The age of the oldest of them, or nil if there are none.
+        let oldestRetained: Duration?
     }
 
     init(_ service: Service) {
@@ -56,7 +60,8 @@ struct MetricsReading {
         self.store = StoreReading(
             kind: store.kind, durability: service.control.atStart.durability.rawValue, live: gate.stored,
             limits: service.settings.store, diskBytes: store.diskBytes, letters: gate.deadLetters,
-            rememberedIDs: gate.events.remembered.ids, oldest: gate.oldestAge)
+            rememberedIDs: gate.events.remembered.ids, oldest: gate.oldestAge,
+            retained: store.retained.tally, oldestRetained: gate.retainedAge)
         acknowledging = gate.events.acknowledging
         syncing = store.syncing
         clients = service.sessions.count

@@ -93,7 +93,7 @@ public struct Limits: Equatable, Sendable {
 extension StoreLimits {
     /// The limits under their names in the configuration.
     var object: DataObject {
-        [
+        var object: DataObject = [
             "max_events": .number(DataNumber(maxEvents)),
             "max_bytes": .number(DataNumber(maxBytes)),
             "max_age_s": .init(seconds: maxAge),
@@ -105,6 +105,8 @@ extension StoreLimits {
             "max_dead_letter_bytes": .number(DataNumber(deadLetters.bytes)),
             "dead_letters_full": .string(deadLettersFull.rawValue),
         ]
+        if let retain { object["retain"] = .object(retain.object) }
+        return object
     }
 
     mutating func read(_ reader: SettingsReader) {
@@ -118,10 +120,31 @@ extension StoreLimits {
         reader.integer("max_dead_letters", in: 1...LetterBounds.most, into: &deadLetters.count)
         reader.integer("max_dead_letter_bytes", in: 1...LetterBounds.mostBytes, into: &deadLetters.bytes)
         reader.word("dead_letters_full", of: DeadLettersFull.allCases, into: &deadLettersFull)
+        reader.section("retain") { retain = RetentionLimits($0) }
     }
 
     /// A larger number would take gigabytes of memory.
     private static let mostDedupeIDs = 100_000_000
+}
+
+/// The section `store.retain`.
+extension RetentionLimits {
+    /// Events are dropped 256 KiB at a time, so that a smaller limit would keep next to nothing.
+    private static let leastBytes = 1 << 20
+
+    fileprivate init(_ reader: SettingsReader) {
+        self.init(
+            maxAge: reader.seconds("max_age_s"),
+            maxBytes: reader.integer("max_bytes", in: RetentionLimits.leastBytes...SettingsReader.most))
+        if maxAge == nil, maxBytes == nil { reader.fault("must have `max_age_s`, `max_bytes` or both") }
+    }
+
+    fileprivate var object: DataObject {
+        var object = DataObject()
+        if let maxAge { object["max_age_s"] = .init(seconds: maxAge) }
+        if let maxBytes { object["max_bytes"] = .number(DataNumber(maxBytes)) }
+        return object
+    }
 }
 
 extension LetterBounds {

@@ -105,6 +105,8 @@ public struct Settings: Equatable, Sendable {
         reader.section("store") { section in
             section.word("kind", of: StoreKind.allCases, into: &storeKind)
             store.read(section)
+            guard store.retain != nil, storeKind == .sqlite, durability != .memory else { return }
+            section.fault("retain", "", "needs the store of kind log: one of kind sqlite deletes what is settled")
         }
         reader.section("trace") { $0.integer("remember", in: 0...EventTrace.most, into: &tracedEvents) }
         reader.milliseconds("shutdown_timeout_ms", atLeast: 0, into: &shutdownTimeout)

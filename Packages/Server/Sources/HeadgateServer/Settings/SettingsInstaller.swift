@@ -24,6 +24,7 @@ struct SettingsInstaller {
 
     /// Makes the new parts for settings, and changes nothing.
     func prepare(_ new: Settings, insteadOf old: Settings) throws(StartFault) -> Preparation {
+        try refuseRetention(new)
         try refuseTakenIds(new)
         try refuseTakeovers(new)
         var made = Preparation()
@@ -35,6 +36,13 @@ struct SettingsInstaller {
             throw error
         }
         return made
+    }
+
+    /// Refuses to retain events in a store that cannot (Behaviour R1).
+    private func refuseRetention(_ new: Settings) throws(StartFault) {
+        let store = gate.events.store
+        guard new.store.retain != nil, !store.canRewind else { return }
+        throw StartFault("the event store of kind \(store.kind) deletes what is settled", at: "store.retain")
     }
 
     /// Applies settings with the parts that were prepared.

@@ -60,6 +60,38 @@ struct BacklogCount {
     }
 }
 
+extension BacklogCount {
+    /// Counts the unsettled events of dispatchers by what the blocks of segments say that they hold; few of them are read.
+    /// - Parameter segments: the segments in the order of their events.
+    static func unsettled(
+        of dispatchers: [StoredDispatcher], _ routes: [RouteNumber: [DispatcherNumber]], in segments: [LogSegment]
+    ) throws(DiskFault) -> [DispatcherNumber: RouteTallies] {
+        var count = BacklogCount(dispatchers: dispatchers, routes: routes)
+        for segment in segments.reversed() where !count.isComplete {
+            for block in segment.index.blocks.reversed() {
+                let group = GroupSummary(
+                    first: block.stretch.first, last: block.stretch.last, tallies: block.stretch.tallies)
+                try count.add(group) { (isAsked) throws(DiskFault) in try segment.tallies(of: block, isAsked) }
+            }
+        }
+        count.finish()
+        return count.unsettled
+    }
+}
+
+extension LogSegment {
+    /// Counts the events of a block whose sequence numbers are as asked.
+    fileprivate func tallies(of block: LogBlock, _ isAsked: (SequenceNumber) -> Bool) throws(DiskFault) -> RouteTallies
+    {
+        var tallies = RouteTallies()
+        try visitGroups(block) { group in
+            guard let events = group.chunk else { return }
+            for event in events where isAsked(event.sequenceNumber) { tallies.add(event) }
+        }
+        return tallies
+    }
+}
+
 /// Counts the events of a committed group whose sequence numbers are as asked.
 typealias GroupCounting<Fault: Error> = ((SequenceNumber) -> Bool) throws(Fault) -> RouteTallies
 

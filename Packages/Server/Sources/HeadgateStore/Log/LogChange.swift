@@ -17,6 +17,9 @@ private enum Tag: UInt8 {
     case damaged
     case letter
     case limitLetters
+    case retain
+    case givenUp
+    case rewound
 }
 
 /// A change as the log has it: one that the service asked for, or one of the log's own.
@@ -32,6 +35,10 @@ enum LogChange {
     case replaced([UInt64], by: LogSegmentEntry, letters: [LetterNumber: LetterPlace])
     /// A piece of a segment is damaged, and does not hold any more what its summary says.
     case damaged(LogPlace, lost: RouteTallies)
+    /// Settled events up to this one are not kept any more (Behaviour R1).
+    case givenUp(through: SequenceNumber)
+    /// A dispatcher has settled these events, and no others (Behaviour R2).
+    case rewound(DispatcherNumber, Settled)
 
     /// The dead letter that it puts aside, if it does.
     var letter: DeadLetter? {
@@ -67,6 +74,13 @@ enum LogChange {
             writer.put(Tag.damaged.rawValue)
             writer.put(place)
             writer.put(TallyBlob.encode(lost))
+        case .givenUp(let through):
+            writer.put(Tag.givenUp.rawValue)
+            writer.put(through)
+        case .rewound(let number, let settled):
+            writer.put(Tag.rewound.rawValue)
+            writer.put(number)
+            writer.put(settled)
         }
     }
 
@@ -90,6 +104,8 @@ enum LogChange {
             let place = try reader.takePlace()
             guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw LogReader.Unsound() }
             self = .damaged(place, lost: lost)
+        case .givenUp: self = .givenUp(through: try reader.takeSequenceNumber())
+        case .rewound: self = .rewound(try reader.take(), try reader.takeSettled())
         default:
             self = .asked(try StoreChange(tag, &reader))
         }
@@ -129,6 +145,9 @@ extension StoreChange {
             writer.put(Tag.limitLetters.rawValue)
             writer.put(UInt64(max(0, bounds.count)))
             writer.put(UInt64(max(0, bounds.bytes)))
+        case .retain(let retention):
+            writer.put(Tag.retain.rawValue)
+            writer.put(retention)
         }
     }
 
@@ -147,12 +166,20 @@ extension StoreChange {
             self = .keep(name, values.first)
         case .limitLetters:
             self = .limitLetters(LetterBounds(count: try reader.takeSize(), bytes: try reader.takeSize()))
-        case .letter, .lettersGone, .forgotten, .replaced, .damaged: throw LogReader.Unsound()
+        case .retain: self = .retain(try reader.takeRetention())
+        case .letter, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound: throw LogReader.Unsound()
         }
     }
 }
 
 extension LogWriter {
+    mutating func put(_ retention: Retention?) {
+        put(all: retention.map { [$0] } ?? []) { writer, retention in
+            writer.put(retention.receivedAfter)
+            writer.put(UInt64(max(0, retention.maxBytes)))
+        }
+    }
+
     mutating func put(_ letter: DeadLetter) {
         put(letter.dispatcher)
         put(letter.sequenceNumber)
@@ -172,6 +199,13 @@ extension LogWriter {
 }
 
 extension LogReader {
+    mutating func takeRetention() throws(Unsound) -> Retention? {
+        try takeAll { (reader) throws(Unsound) in
+            let (receivedAfter, bytes) = (try reader.take(Int64.self), try reader.take(UInt64.self))
+            return Retention(receivedAfter: receivedAfter, maxBytes: Int(clamping: bytes))
+        }.first
+    }
+
     mutating func takeLetter() throws(Unsound) -> DeadLetter {
         let (dispatcher, number) = (try take(DispatcherNumber.self), try takeSequenceNumber())
         guard let reason = DeadLetter.Reason(rawValue: try takeText()) else { throw Unsound() }

@@ -59,7 +59,10 @@ final class LogEngine {
     private func makesRoom() -> Bool {
         isReviewDue = true
         endCopy()
-        guard case .success = attempt({ () throws(DiskFault) in try log.makeRoom() }) else { return false }
+        repeat {
+            guard case .success = attempt({ () throws(DiskFault) in try log.makeRoom() }) else { return false }
+            // Retained events are dropped before anything is refused (Behaviour R1).
+        } while log.isOutOfRoom && log.canGiveUpMore
         return !log.isOutOfRoom
     }
 
@@ -88,7 +91,9 @@ final class LogEngine {
     private func noteWrites(_ jobs: ArraySlice<StoreJob>) {
         (isSyncDue, areIDsDue) = (log.front.isSyncDue, log.areIDsDue)
         writesSinceReview += jobs.count { $0.maySettle }
-        let isMany = writesSinceReview >= max(LogEngine.leastWritesBetweenReviews, log.state.segments.count)
+        // What is retained is reported, so that it is looked at more often.
+        let least = log.state.retention == nil ? LogEngine.leastWritesBetweenReviews : 16
+        let isMany = writesSinceReview >= max(least, log.state.segments.count) || jobs.contains(where: \.retains)
         guard isMany || writesSinceReview > 0 && log.isOutOfRoom else { return }
         (isReviewDue, writesSinceReview) = (true, 0)
     }
@@ -163,11 +168,26 @@ final class LogEngine {
 
     var diskBytes: Int { log.files.bytes }
 
+    var retained: RetainedEvents { log.retained }
+
+    /// The retained events that were reported last.
+    @exclusivity(unchecked) var toldRetained = RetainedEvents.none
+
     func takeQuarantined() -> Int { log.takeQuarantined() }
 
     func takeRenewal() -> Int? { log.takeRenewal() }
 
     func takeDroppedLetters() -> [DispatcherNumber: Int] { log.takeDroppedLetters() }
+
+    // MARK: Rewinding
+
+    /// Makes a dispatcher's events unsettled again. A copy that is under way would leave them out, and is ended.
+    func rewind(_ request: RewindRequest) -> Result<RewindOutcome, StoreFault> {
+        endCopy()
+        let result = attempt { () throws(DiskFault) in try log.rewind(request) }
+        guard case .failure(.noRoom) = result, makesRoom() else { return result }
+        return attempt { () throws(DiskFault) in try log.rewind(request) }
+    }
 
     // MARK: Dead letters
 
@@ -250,6 +270,14 @@ extension StoreJob {
     /// Whether something may be needed no more when it is done. Events alone free nothing.
     fileprivate var maySettle: Bool {
         if case .append(let group, _) = self { group.hasExtras } else { true }
+    }
+}
+
+extension StoreJob {
+    /// A Boolean value that says whether the job sets the limits of retained events.
+    fileprivate var retains: Bool {
+        guard case .write(let changes, _) = self else { return false }
+        return changes.contains { if case .retain(.some) = $0 { true } else { false } }
     }
 }
 

@@ -5,7 +5,7 @@ import HeadgateCore
 /// (Behaviour Q11).
 enum LogFormat {
     /// The number in each file's header.
-    static let version: UInt32 = 3
+    static let version: UInt32 = 4
 
     /// The bytes that each frame begins with: a frame is read without its file's header, which may be damaged.
     static let mark: UInt32 = 0x3372_6648

@@ -16,6 +16,8 @@ struct LogIndex: Equatable {
     private(set) var blocks: [LogBlock] = []
     /// Bytes that it takes when it is written down, and a little more.
     private(set) var weight = LogIndex.weight(of: [])
+    /// The number and size of the events of all blocks.
+    private(set) var total = Tally.zero
     private let blockSize: Int
 
     init(blockSize: Int) {
@@ -24,6 +26,7 @@ struct LogIndex: Equatable {
 
     /// Takes in a frame of events that lies behind all others.
     mutating func add(_ stretch: LogStretch, at range: Range<Int>) {
+        total += stretch.tally
         guard let last = blocks.indices.last, blocks[last].size < blockSize else {
             blocks.append(LogBlock(range: range, stretch: stretch))
             weight += LogIndex.weight(of: stretch.tallies.count)
@@ -39,6 +42,7 @@ struct LogIndex: Equatable {
     mutating func lose(_ lost: RouteTallies, at offset: Int) {
         guard let index = blocks.firstIndex(where: { $0.range.lowerBound == offset }) else { return }
         blocks[index].stretch.tallies = blocks[index].stretch.tallies - lost
+        total = LogIndex.total(of: blocks)
         weight = LogIndex.weight(of: blocks)
     }
 
@@ -68,6 +72,8 @@ struct LogIndex: Equatable {
         return low
     }
 
+    private static func total(of blocks: [LogBlock]) -> Tally { blocks.reduce(.zero) { $0 + $1.stretch.tally } }
+
     private static func weight(of blocks: [LogBlock]) -> Int {
         blocks.reduce(64) { $0 + LogIndex.weight(of: $1.stretch.tallies.count) }
     }
@@ -94,5 +100,6 @@ struct LogIndex: Equatable {
             return LogBlock(range: Int(lower)..<Int(upper), stretch: try reader.takeStretch())
         }
         weight = LogIndex.weight(of: blocks)
+        total = LogIndex.total(of: blocks)
     }
 }

@@ -76,8 +76,7 @@ struct LogOpening {
     private func dispatchers(_ state: LogState) -> [StoredDispatcher] {
         state.dispatchers.values.sorted { $0.number < $1.number }.map { dispatcher in
             var dispatcher = dispatcher
-            let settled = dispatcher.settled
-            dispatcher.settled = Settled(through: max(settled.position, state.trimmedThrough), and: settled.ranges)
+            dispatcher.settled = state.settled(of: dispatcher)
             return dispatcher
         }
     }
@@ -86,30 +85,10 @@ struct LogOpening {
     private func unsettled(
         _ recovered: LogRecovery.Outcome, of dispatchers: [StoredDispatcher]
     ) throws(LogRecovery.Fault) -> [DispatcherNumber: RouteTallies] {
-        var count = BacklogCount(dispatchers: dispatchers, routes: recovered.state.routes)
         let sealed = recovered.state.segments.compactMap { recovered.sealed[$0.number] }
-        for segment in (sealed + [recovered.front.segment]).reversed() where !count.isComplete {
-            for block in segment.index.blocks.reversed() {
-                let group = GroupSummary(
-                    first: block.stretch.first, last: block.stretch.last, tallies: block.stretch.tallies)
-                try LogRecovery.Fault.of { () throws(DiskFault) in
-                    try count.add(group) { (isAsked) throws(DiskFault) in try tallies(block, segment, isAsked) }
-                }
-            }
+        return try LogRecovery.Fault.of { () throws(DiskFault) in
+            try BacklogCount.unsettled(of: dispatchers, recovered.state.routes, in: sealed + [recovered.front.segment])
         }
-        count.finish()
-        return count.unsettled
-    }
-
-    private func tallies(
-        _ block: LogBlock, _ segment: LogSegment, _ isAsked: (SequenceNumber) -> Bool
-    ) throws(DiskFault) -> RouteTallies {
-        var tallies = RouteTallies()
-        try segment.visitGroups(block) { group in
-            guard let events = group.chunk else { return }
-            for event in events where isAsked(event.sequenceNumber) { tallies.add(event) }
-        }
-        return tallies
     }
 
     /// The newest ids, as many as are remembered.

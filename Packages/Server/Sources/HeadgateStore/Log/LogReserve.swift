@@ -55,10 +55,10 @@ extension LogEntry {
 extension LogChange {
     fileprivate var claim: LogReserve.Claim {
         switch self {
-        case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): .settled
+        case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs), .asked(.retain): .settled
         case .asked(.limitLetters), .lettersGone: .deleted
-        case .asked, .letter: .asked
-        case .forgotten, .replaced, .damaged: .own
+        case .asked, .letter, .rewound: .asked
+        case .forgotten, .replaced, .damaged, .givenUp: .own
         }
     }
 }

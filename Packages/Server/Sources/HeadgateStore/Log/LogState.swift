@@ -13,6 +13,10 @@ struct LogState {
     var newestStamp: Int64?
     /// Nobody needs the events up to and including this one.
     var trimmedThrough: SequenceNumber = 0
+    /// The limits of settled events that are kept; nil keeps none (Behaviour R1).
+    var retention: Retention?
+    /// Settled events up to and including this one are not kept any more.
+    var givenUpThrough: SequenceNumber = 0
     var ids = LogIDs()
     /// The segments that are written no more, by what they hold.
     var segments: [LogSegmentEntry] = []
@@ -54,7 +58,7 @@ struct LogState {
             case .letter(let stored):
                 letters.add(stored.letter, under: stored.number, at: LetterPlace(frame: frame, index: index))
             case .asked(.limitLetters(let bounds)): dropped.add(letters.limit(to: bounds))
-            case .asked, .lettersGone, .forgotten, .replaced, .damaged: apply(change)
+            case .asked, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound: apply(change)
             }
         }
         return dropped
@@ -70,7 +74,32 @@ struct LogState {
         case .forgotten(let numbers): for number in numbers { forget(number) }
         case .replaced(let numbers, let copy, let places): replace(numbers, copy, places)
         case .damaged(let place, let lost): damaged[place, default: [:]] += lost
+        case .givenUp(let through): givenUpThrough = max(givenUpThrough, through)
+        case .rewound(let number, let settled): rewind(number, settled)
         }
+    }
+
+    /// The events that a dispatcher has settled. An event that no dispatcher needs counts as settled by all of them.
+    func settled(of dispatcher: StoredDispatcher) -> Settled {
+        let settled = dispatcher.settled
+        return Settled(through: max(settled.position, trimmedThrough), and: settled.ranges)
+    }
+
+    /// A dispatcher needs events again. What no dispatcher needed before is settled by the others, whether they have said so or not.
+    private mutating func rewind(_ number: DispatcherNumber, _ settled: Settled) {
+        for (other, dispatcher) in dispatchers where other != number {
+            let known = self.settled(of: dispatcher)
+            dispatchers[other]?.settled = known
+        }
+        dispatchers[number]?.settled = settled
+        trimmedThrough = min(trimmedThrough, settled.position)
+    }
+
+    /// Keeps settled events from now on, or no longer. Of the settled events so far some may be gone.
+    private mutating func retain(_ new: Retention?) {
+        let isWhole = trimmedThrough == 0 && segments.isEmpty
+        if retention == nil, !isWhole { givenUpThrough = max(givenUpThrough, lastSequenceNumber) }
+        retention = new
     }
 
     private mutating func apply(_ change: StoreChange) {
@@ -84,6 +113,7 @@ struct LogState {
         case .forgetRoutes(let numbers): for number in numbers { routes[number] = nil }
         case .forgetIDs(let through): ids.forget(through: through)
         case .keep(let name, let value): kept[name] = value
+        case .retain(let new): retain(new)
         case .deadLetter, .limitLetters: break
         }
     }
@@ -118,7 +148,8 @@ struct LogState {
     var highestMentioned: SequenceNumber {
         let settled = dispatchers.values.map { $0.settled.ranges.last?.upperBound ?? $0.settled.position }
         let others = [
-            lastSequenceNumber, trimmedThrough, ids.recent.last?.lastSequenceNumber ?? 0, ids.forgottenThrough,
+            lastSequenceNumber, trimmedThrough, givenUpThrough, ids.recent.last?.lastSequenceNumber ?? 0,
+            ids.forgottenThrough,
         ]
         return (settled + others + letters.entries.map(\.sequenceNumber)).max() ?? lastSequenceNumber
     }
@@ -170,6 +201,8 @@ extension LogWriter {
         put(state.lastSequenceNumber)
         put(optional: state.newestStamp)
         put(state.trimmedThrough)
+        put(state.givenUpThrough)
+        put(state.retention)
         put(all: state.dispatchers.values.sorted { $0.number < $1.number }) { $0.put($1) }
         put(state.routes)
         put(state.kept)
@@ -211,6 +244,8 @@ extension LogReader {
         state.lastSequenceNumber = try takeSequenceNumber()
         state.newestStamp = try takeOptional()
         state.trimmedThrough = try takeSequenceNumber()
+        state.givenUpThrough = try takeSequenceNumber()
+        state.retention = try takeRetention()
         for dispatcher in try takeAll({ (reader) throws(Unsound) in try reader.takeDispatcher() }) {
             state.dispatchers[dispatcher.number] = dispatcher
         }

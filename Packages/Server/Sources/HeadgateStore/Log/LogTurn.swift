@@ -36,6 +36,7 @@ extension LogEngine {
     func reportNews(_ report: (StoreNews) -> Void) {
         var news = StoreNews(letters: takeLetterNews(), diskBytes: takeSizeNews())
         (news.quarantined, news.lost, news.droppedLetters) = (takeQuarantined(), takeRenewal(), takeDroppedLetters())
+        if retained != toldRetained { (news.retained, toldRetained) = (retained, retained) }
         if !news.isEmpty { report(news) }
     }
 

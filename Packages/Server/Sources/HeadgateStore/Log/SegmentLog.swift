@@ -18,6 +18,10 @@ final class SegmentLog {
     private var void: [LogFile] = []
     /// Ids on their way to a file of their own.
     private var filing: LogIDs.Filing?
+    /// The retained events, as of the last look.
+    private(set) var retained = RetainedEvents.none
+    /// True if giving up retained events would make room on the disk, as of the last look.
+    private(set) var canGiveUpMore = false
     /// Nobody knows what of the front is on the disk.
     @exclusivity(unchecked) private(set) var isBroken = false
     /// The file that is written to, or a directory above it, was taken away while the daemon runs.
@@ -378,7 +382,9 @@ final class SegmentLog {
     /// Takes out segments that nobody needs, and gives their files back once it is on the disk that nobody does.
     func makeRoom() throws(DiskFault) {
         try mend()
-        let unneeded = unneeded(state, except: standIn)
+        var unneeded = unneeded(state, except: standIn)
+        let isFull = isOutOfRoom && unneeded.isEmpty && void.isEmpty
+        if try giveUpRetained(isFull: isFull) { unneeded = self.unneeded(state, except: standIn) }
         if !unneeded.isEmpty {
             _ = try write([.changes([.forgotten(unneeded.map(\.number))])])
             drop(unneeded.map(\.file))
@@ -391,6 +397,80 @@ final class SegmentLog {
         try sync()
         for file in void { files.free(file) }
         void = []
+    }
+
+    /// Gives up retained events beyond their limits, the oldest first, and more of them on a full disk (Behaviour R1).
+    /// - Returns: true if some were given up.
+    private func giveUpRetained(isFull: Bool) throws(DiskFault) -> Bool {
+        guard let retention = state.retention else {
+            (retained, canGiveUpMore) = (.none, false)
+            return false
+        }
+        var look = RetentionLook(retention, state)
+        for segment in segments.reversed() where segment.index.events.last > state.givenUpThrough {
+            look.take(segment.index, isFreed: segment !== front.segment)
+        }
+        (retained, canGiveUpMore) = (look.retained, look.cut.throughOnFullDisk != nil)
+        let through = isFull ? look.cut.throughOnFullDisk ?? look.cut.through : look.cut.through
+        guard let through, through > state.givenUpThrough else { return false }
+        _ = try write([.changes([.givenUp(through: through)])])
+        return true
+    }
+
+    // MARK: Rewinding
+
+    /// Makes a dispatcher's events unsettled again (Behaviour R2).
+    func rewind(_ request: RewindRequest) throws(DiskFault) -> RewindOutcome {
+        try mend()
+        guard let dispatcher = state.dispatchers[request.dispatcher] else { return .notKept(nil) }
+        let oldest = oldestKept
+        let range = RewindRange(givenUpThrough: state.retention == nil ? nil : state.givenUpThrough, oldest: oldest)
+        guard range.allows(request.place) else { return .notKept(oldest) }
+        let first = try first(request.place)
+        var rewound = dispatcher
+        rewound.settled = state.settled(of: dispatcher).through(first - 1)
+        let mark = request.mark(first)
+        let unsettled = try BacklogCount.unsettled(of: [rewound], state.routes, in: segments)
+        let change = LogEntry.changes([
+            .rewound(request.dispatcher, rewound.settled), .asked(.keep(mark.name, mark.bytes)),
+        ])
+        _ = try write([change])
+        if options.durability == .full { try sync() }
+        return .rewound(
+            RewoundQueue(
+                first: first, settled: rewound.settled, unsettled: unsettled[request.dispatcher] ?? [:],
+                isComplete: range.isComplete(from: first)))
+    }
+
+    /// The oldest event that is retained, or that a dispatcher may not have settled; nil if there is none.
+    private var oldestKept: KeptPlace? {
+        let needed = state.needed
+        for segment in segments {
+            guard let block = segment.index.blocks.first(where: { needed.bytes(of: $0.stretch) > 0 }) else { continue }
+            let isPending = needed.unsettled(of: block.stretch) != .zero
+            let first = isPending ? block.stretch.first : max(block.stretch.first, state.givenUpThrough + 1)
+            return KeptPlace(first, receivedStamp: block.stretch.ages.firstReceipt)
+        }
+        return nil
+    }
+
+    /// Returns the first event of a rewind.
+    private func first(_ place: RewindRequest.Place) throws(DiskFault) -> SequenceNumber {
+        guard case .receipt(let stamp) = place else {
+            if case .sequenceNumber(let number) = place { return number }
+            return state.lastSequenceNumber + 1
+        }
+        for segment in segments {
+            for block in segment.index.blocks where block.stretch.ages.lastReceipt >= stamp {
+                var found: SequenceNumber?
+                try segment.visitGroups(block) { group in
+                    guard found == nil, let events = group.chunk else { return }
+                    found = events.first { $0.receivedStamp >= stamp }?.sequenceNumber
+                }
+                if let found { return found }
+            }
+        }
+        return state.lastSequenceNumber + 1
     }
 
     /// Notes files that nobody needs any more. A segment that was begun meanwhile may have done so already.

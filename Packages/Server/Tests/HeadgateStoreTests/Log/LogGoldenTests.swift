@@ -23,7 +23,7 @@ struct LogGoldenTests {
         let header = LogHeader(use: .front, number: 5, previous: 4, previousEnd: 4_096)
         #expect(
             hex(header.bytes)
-                == "68676174656c6f67" + "03000000" + "01000000" + "0500000000000000" + "0400000000000000"
+                == "68676174656c6f67" + "04000000" + "01000000" + "0500000000000000" + "0400000000000000"
                 + "0010000000000000" + "0000000000000000" + "0000000000000000" + "b81d09b0c4efe350")
     }
 
@@ -105,6 +105,13 @@ struct LogGoldenTests {
         (.asked(.limitLetters(LetterBounds(count: 3, bytes: 4))), "0e" + "0300000000000000" + "0400000000000000"),
         (.asked(.keep("a", [4, 5])), "08" + "0100000061" + "01000000" + "020000000405"),
         (.asked(.keep("a", nil)), "08" + "0100000061" + "00000000"),
+        (
+            .asked(.retain(Retention(receivedAfter: 7, maxBytes: 8))),
+            "0f" + "01000000" + "0700000000000000" + "0800000000000000"
+        ),
+        (.asked(.retain(nil)), "0f" + "00000000"),
+        (.givenUp(through: 8), "10" + "0800000000000000"),
+        (.rewound(1, Settled(through: 5, and: [7...9])), "11" + "01000000" + "0500000000000000" + "020000000203"),
         (.lettersGone([9]), "09" + "01000000" + "0900000000000000"),
         (.forgotten([6]), "0a" + "01000000" + "0600000000000000"),
         (
@@ -132,6 +139,7 @@ struct LogGoldenTests {
         state.routes = [3: [1]]
         state.kept = ["b": [4]]
         (state.lastSequenceNumber, state.newestStamp, state.trimmedThrough) = (9, 44, 2)
+        (state.givenUpThrough, state.retention) = (1, Retention(receivedAfter: 7, maxBytes: 8))
         let place = LetterPlace(frame: LogPlace(segment: 6, offset: 64), index: 1)
         state.letters.add(.sample(7, dispatcher: 2), at: place)
         let ids = RecentIDs(lastSequenceNumber: 9, receivedStamp: 8, count: 1, bytes: [1, 2])
@@ -144,7 +152,8 @@ struct LogGoldenTests {
         ]
         state.damaged = [LogPlace(segment: 6, offset: 64): [3: Tally(events: 1, bytes: 126)]]
         let expected = [
-            "0900000000000000", "012c00000000000000", "0200000000000000",
+            "0900000000000000", "012c00000000000000", "0200000000000000", "0100000000000000",
+            "01000000" + "0700000000000000" + "0800000000000000",
             "01000000" + Self.dispatcher + "00",
             "01000000" + "03000000" + "01000000" + "01000000",
             "01000000" + "0100000062" + "0100000004",

@@ -1,0 +1,268 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+/// Rewinds of a dispatcher, over a store in memory.
+@Suite struct RewindTests {
+    private static let retaining: StoreLimits = {
+        var limits = StoreLimits()
+        limits.retain = RetentionLimits(maxBytes: 1 << 20)
+        return limits
+    }()
+
+    private func bench(limits: StoreLimits = RewindTests.retaining) -> GateBench {
+        GateBench(limits: limits, reply: { _ in .delivered })
+    }
+
+    @discardableResult
+    private func rewind(
+        _ bench: GateBench, _ id: String = "collect", to target: RewindTarget
+    ) -> Result<RewindAnswer, RewindRefusal>? {
+        var result: Result<RewindAnswer, RewindRefusal>?
+        #expect(bench.gate.rewind(id, to: target) { result = $0 })
+        bench.settle()
+        return result
+    }
+
+    private func answer(_ first: SequenceNumber, _ events: Int, isComplete: Bool = true) -> RewindAnswer {
+        RewindAnswer(firstSequenceNumber: first, events: events, isComplete: isComplete)
+    }
+
+    @Test("R2: events from a number on are sent again in order, with attempt 1, and marked")
+    func number() throws {
+        let bench = bench()
+        bench.track(5)
+        #expect(rewind(bench, to: .sequenceNumber(3)) == .success(answer(3, 3)))
+        #expect(bench.sender.delivered == [1, 2, 3, 4, 5, 3, 4, 5])
+        let bodies = bench.sender.batches.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(bodies.count == 2 && !bodies[0].contains("replayed"))
+        #expect(bodies[1].contains(#""attempt":1,"replayed":true,"#))
+        bench.track(1)
+        let last = String(decoding: try #require(bench.sender.batches.last).body, as: UTF8.self)
+        #expect(!last.contains("replayed"))
+        #expect(bench.summary().counters[.rewinds] == 1)
+        #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
+    }
+
+    @Test("R2: the deduplication keys are others after a rewind, and the same for every attempt")
+    func keys() throws {
+        let bench = GateBench(limits: RewindTests.retaining)
+        bench.track(1)
+        bench.sender.answer()
+        bench.settle()
+        rewind(bench, to: .sequenceNumber(1))
+        bench.sender.answer(.status(503))
+        bench.advance(by: .seconds(1))
+        let keys = bench.sender.batches.map(\.idempotencyKey)
+        #expect(keys.count == 3 && keys[0] != keys[1] && keys[1] == keys[2])
+    }
+
+    @Test("R2: a time and a duration back name the first event that was received then")
+    func times() throws {
+        let bench = bench()
+        let start = bench.scheduler.wall
+        for _ in 1...4 {
+            bench.track(1)
+            bench.advance(by: .seconds(10))
+        }
+        #expect(
+            rewind(bench, to: .time(Timestamp(milliseconds: start.milliseconds + 15_000))) == .success(answer(3, 2)))
+        #expect(rewind(bench, to: .back(.seconds(35))) == .success(answer(2, 3)))
+        #expect(rewind(bench, to: .back(.seconds(1))) == .success(answer(5, 0)))
+    }
+
+    @Test("R2: what is in flight is finished first")
+    func inFlight() {
+        let bench = GateBench(limits: RewindTests.retaining)
+        bench.track(2)
+        #expect(rewind(bench, to: .sequenceNumber(1)) == nil)
+        bench.track(1)
+        #expect(bench.sender.sent == [[1, 2]])
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2], [1, 2, 3]])
+    }
+
+    @Test("R2: events that have expired or were purged are sent again")
+    func expiredAndPurged() {
+        let bench = GateBench(limits: RewindTests.retaining)
+        #expect(bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in })
+        bench.track(1, EventDraft(timeToLive: .seconds(5)))
+        bench.track(1)
+        bench.advance(by: .seconds(6))
+        #expect(bench.counters[.expired] == 1)
+        #expect(bench.gate.purge("collect") { _ in })
+        bench.settle()
+        #expect(bench.counters[.purged] == 1)
+        #expect(rewind(bench, to: .sequenceNumber(1)) == .success(answer(1, 2)))
+        #expect(bench.gate.resume("collect") { _ in })
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2]])
+    }
+
+    @Test("R2: a dead letter stays, and its event is sent again")
+    func deadLetter() {
+        let bench = GateBench(limits: RewindTests.retaining)
+        bench.track(1)
+        bench.sender.answer(.status(400))
+        bench.settle()
+        #expect(rewind(bench, to: .sequenceNumber(1)) == .success(answer(1, 1)))
+        #expect(bench.store.memory.deadLetters.count == 1 && bench.sender.sent == [[1], [1]])
+    }
+
+    @Test("R2: other dispatchers are not affected")
+    func others() {
+        let bench = GateBench(
+            [DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")], limits: RewindTests.retaining,
+            reply: { _ in .delivered })
+        bench.track(2)
+        bench.track(1, EventDraft(dispatchers: ["archive"]))
+        #expect(rewind(bench, to: .sequenceNumber(2)) == .success(answer(2, 1)))
+        #expect(bench["archive"].delivered == [1, 2, 3] && bench["collect"].delivered == [1, 2, 2])
+    }
+
+    @Test("R3: a rewind into the future is refused")
+    func future() {
+        let bench = bench()
+        bench.track(2)
+        let later = Timestamp(milliseconds: bench.scheduler.wall.milliseconds + 1)
+        for target in [RewindTarget.sequenceNumber(3), .time(later)] {
+            #expect(rewind(bench, to: target) == .failure(.future))
+        }
+        #expect(bench.sender.delivered == [1, 2] && bench.summary().counters[.rewinds] == 0)
+    }
+
+    @Test("R3: a rewind survives a kill from the moment of its answer")
+    func kill() throws {
+        let bench = GateBench(limits: RewindTests.retaining)
+        bench.track(3)
+        bench.sender.answer()
+        bench.settle()
+        rewind(bench, to: .sequenceNumber(2))
+        try bench.restart()
+        #expect(bench.sender.sent == [[2, 3]])
+        let body = String(decoding: try #require(bench.sender.batches.first).body, as: UTF8.self)
+        #expect(body.contains(#""replayed":true"#))
+        #expect(bench.gate.stored == .zero)
+    }
+
+    @Test("R3: repeating a rewind is harmless, also at once")
+    func again() {
+        let bench = bench()
+        bench.track(2)
+        var answers = 0
+        for _ in 1...2 { #expect(bench.gate.rewind("collect", to: .sequenceNumber(1)) { _ in answers += 1 }) }
+        bench.settle()
+        #expect(answers == 2 && Set(bench.sender.delivered) == [1, 2] && bench.summary().pending == 0)
+        #expect(bench.summary().counters[.rewinds] == 2 && bench.counters[.quarantined] == 0)
+    }
+
+    @Test("R3: a store that cannot write refuses the rewind, and the dispatcher goes on")
+    func storeFails() {
+        let bench = bench()
+        bench.track(2)
+        bench.store.memory.fault = .noRoom("full")
+        #expect(rewind(bench, to: .sequenceNumber(1)) == .failure(.store))
+        bench.store.memory.fault = nil
+        bench.advance(by: .seconds(2))
+        bench.track(1)
+        #expect(bench.sender.delivered == [1, 2, 3])
+    }
+
+    @Test("R3: a rewind of a dispatcher that is removed meanwhile is answered")
+    func removed() {
+        let bench = GateBench(limits: RewindTests.retaining)
+        bench.track(1)
+        var result: Result<RewindAnswer, RewindRefusal>?
+        #expect(bench.gate.rewind("collect", to: .sequenceNumber(1)) { result = $0 })
+        bench.settle()
+        bench.gate.removeDispatcher("collect")
+        bench.settle()
+        #expect(result == .failure(.dispatcherRemoved))
+    }
+
+    @Test("R1, R3: what is given up is refused, with the oldest place that is kept")
+    func givenUp() {
+        var limits = RewindTests.retaining
+        limits.retain = RetentionLimits(maxAge: .seconds(60))
+        let bench = bench(limits: limits)
+        bench.track(2)
+        bench.advance(by: .seconds(50))
+        bench.track(2)
+        bench.advance(by: .seconds(130))
+        bench.track(1)
+        guard case .failure(.notKept) = rewind(bench, to: .sequenceNumber(1)) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(bench.sender.delivered == [1, 2, 3, 4, 5])
+    }
+
+    @Test("R5: while nothing is retained, a rewind reaches what another dispatcher has not settled, and says so")
+    func nothingRetained() {
+        let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
+        bench.track(1)
+        bench["archive"].answer()
+        bench["collect"].answer()
+        bench.settle()
+        bench.track(2)
+        bench["collect"].answer()
+        bench.settle()
+        #expect(rewind(bench, to: .sequenceNumber(2)) == .success(answer(2, 2, isComplete: false)))
+        #expect(bench["collect"].sent.last == [2, 3])
+        guard case .failure(.notKept(let oldest)) = rewind(bench, "archive", to: .sequenceNumber(1)) else { return }
+        #expect(oldest?.sequenceNumber == 2)
+    }
+
+    @Test("Q4, R2: replayed events take no room from new ones")
+    func limits() {
+        var limits = RewindTests.retaining
+        limits.maxEvents = 3
+        let bench = GateBench(limits: limits)
+        for _ in 1...2 {
+            bench.track(3)
+            bench.sender.answer()
+            bench.settle()
+        }
+        rewind(bench, to: .sequenceNumber(1))
+        #expect(bench.summary().inFlight == 6)
+        #expect(bench.track(EventDraft()) == .stored(7))
+    }
+
+    @Test("O2, R2: the trace says that an event is pending again")
+    func trace() {
+        let bench = GateBench(limits: RewindTests.retaining)
+        bench.track(1, EventDraft(id: "one"))
+        bench.sender.answer()
+        bench.settle()
+        rewind(bench, to: .sequenceNumber(1))
+        var ways: [TracedWay] = []
+        bench.gate.trace("one", in: nil) { ways = (try? $0.get())?.flatMap(\.dispatchers) ?? [] }
+        bench.settle()
+        #expect(ways.map(\.state) == [.inFlight] && ways.map(\.isReplayed) == [true])
+        bench.sender.answer()
+        bench.settle()
+        bench.gate.trace("one", in: nil) { ways = (try? $0.get())?.flatMap(\.dispatchers) ?? [] }
+        bench.settle()
+        #expect(ways.map(\.state) == [.delivered] && ways.map(\.isReplayed) == [true])
+    }
+
+    @Test("R2: a rewind in the middle of a replay begins again")
+    func middle() {
+        let bench = GateBench(limits: RewindTests.retaining) { $0.dispatchLimit = 2 }
+        bench.sender.reply = { _ in .delivered }
+        bench.track(6)
+        bench.sender.reply = nil
+        rewind(bench, to: .sequenceNumber(1))
+        bench.sender.answer()
+        bench.settle()
+        #expect(rewind(bench, to: .sequenceNumber(2)) == nil)
+        bench.sender.reply = { _ in .delivered }
+        bench.sender.answer()
+        bench.settle()
+        #expect(Array(bench.sender.delivered.dropFirst(6)) == [1, 2, 3, 4, 2, 3, 4, 5, 6])
+        #expect(bench.summary().pending == 0 && bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
+    }
+}

@@ -1,0 +1,107 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// The method `dispatcher.rewind`.
+enum RewindMethods {
+    private static let target = Shape<RewindTarget>(
+        .any,
+        mustBe: "a sequence number from 1 on, a time (RFC 3339), or a duration back like \"-2h\" (units: s, m, h, d)"
+    ) { view in
+        if let number = view.int.flatMap(SequenceNumber.init(exactly:)) {
+            return number >= 1 ? .sequenceNumber(number) : nil
+        }
+        return view.string.flatMap { RewindTarget(text: $0) }
+    }
+
+    private static let rewind = Method(
+        "dispatcher.rewind", .control, "Sends a dispatcher's events again, from a place on that the store still keeps.",
+        Field("id", .string, "the dispatcher's id"),
+        Field("to", target, "a sequence number, a time, or a duration back like \"-2h\""),
+        result: .object([
+            .required("first_seq", .place, "where the dispatcher starts again"),
+            .required("events", .count, "how many events are pending again"),
+            .required("complete", .bool, "false when nothing is retained, so that some events may be missing"),
+        ]),
+        reasons: [.notFound, .storage, .conflict, .cancelled]
+    ) { service, call, id, target throws(RPCError) in
+        let (reply, caller) = (call.reply, call.session.caller)
+        let isKnown = service.gate.rewind(id, to: target) { result in
+            switch result {
+            case .success(let answer):
+                service.log.tell(
+                    .dispatcherRewound,
+                    [
+                        "dispatcher": .string(id), "seq": .number(DataNumber(Int(answer.firstSequenceNumber))),
+                        "events": .number(DataNumber(answer.events)),
+                        "uid": .number(DataNumber(Int(caller.credentials.uid))),
+                    ])
+                reply.answer([
+                    "first_seq": .number(DataNumber(Int(answer.firstSequenceNumber))),
+                    "events": .number(DataNumber(answer.events)), "complete": .bool(answer.isComplete),
+                ])
+            case .failure(let refusal): reply.fail(RPCError(refusal, of: id))
+            }
+        }
+        guard isKnown else { throw .unknownDispatcher(id) }
+    }
+
+    static let family = MethodFamily(methods: [rewind])
+}
+
+extension RPCError {
+    fileprivate init(_ refusal: RewindRefusal, of id: String) {
+        switch refusal {
+        case .unsupported(let kind):
+            self.init(.conflict, "the event store of kind \(kind) cannot rewind: it deletes events that are settled")
+        case .future: self.init(.notFound, "that is in the future: nothing is stored from there on")
+        case .notKept(let oldest?):
+            self.init(
+                .notFound,
+                "events from there on are not kept any more; the oldest that are kept begin with \(oldest.sequenceNumber), "
+                    + "received at \(oldest.time.text)",
+                data: [
+                    "oldest_seq": .number(DataNumber(Int(oldest.sequenceNumber))),
+                    "oldest_time": .string(oldest.time.text),
+                ])
+        case .notKept(nil):
+            self.init(
+                .notFound, "no settled events are kept; set `store.retain` to keep them, so that \(id) can be rewound")
+        case .dispatcherRemoved: self.init(.cancelled, "the dispatcher \(id) was removed meanwhile")
+        case .store: self.init(.storage, "the event store could not be read or written; nothing was sent again")
+        }
+    }
+}
+
+extension RewindTarget {
+    /// Reads a time (RFC 3339), or a duration back like `-2h` or `-1h30m`; nil for any other text.
+    init?(text: String) {
+        if let time = Timestamp(rfc3339: text) {
+            self = .time(time)
+            return
+        }
+        guard text.utf8.first == UInt8(ascii: "-"), let duration = RewindTarget.duration(text.utf8.dropFirst()) else {
+            return nil
+        }
+        self = .back(duration)
+    }
+
+    private static let seconds: [UInt8: Int] = [
+        UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3_600, UInt8(ascii: "d"): 86_400,
+    ]
+
+    private static func duration(_ text: Substring.UTF8View) -> Duration? {
+        var (sum, number, digits) = (0, 0, 0)
+        for byte in text {
+            if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
+                (number, digits) = (10 * number + Int(byte - UInt8(ascii: "0")), digits + 1)
+            } else if digits > 0, let unit = seconds[byte] {
+                (sum, number, digits) = (sum + number * unit, 0, 0)
+            } else {
+                return nil
+            }
+            guard digits <= 9, sum < 1 << 40 else { return nil }
+        }
+        return digits == 0 && !text.isEmpty ? .seconds(sum) : nil
+    }
+}

@@ -1,0 +1,120 @@
+import Testing
+
+/// Rewinds of a dispatcher, and the events that are kept for them.
+@Suite struct RewindTests {
+    private static let retaining: JSON = ["store": ["retain": ["max_bytes": 1_048_576]]]
+
+    @Test("R2: delivered events are sent again from a place on, under their ids, and marked")
+    func rewind() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: RewindTests.retaining)
+            let ids = try await daemon.track(1...5)
+            #expect(try await collector.acceptedIDs(atLeast: 5) == ids)
+            try await daemon.dispatcher(until: "all is settled") { $0["pending"] == 0 && $0["in_flight"] == 0 }
+            let answer = try await daemon.ask("dispatcher.rewind", ["id": "collect", "to": 3])
+            #expect(answer == ["first_seq": 3, "events": 3, "complete": true])
+            #expect(try await collector.acceptedIDs(atLeast: 8) == ids + ids[2...])
+            let last = try #require(collector.requests.last)
+            #expect(last.body.contains(#""attempt":1,"replayed":true,"#))
+            #expect(try await daemon.dispatcher()["rewinds"] == 1)
+        }
+    }
+
+    @Test("R1, R3: events beyond the limit are given up, and a rewind to before the oldest names it")
+    func limits() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(
+                sendingTo: collector, ["byte_limit": 1_000_000], top: RewindTests.retaining)
+            // Four times of what is kept.
+            let data: JSON = ["text": .string(String(repeating: "x", count: 200_000))]
+            for number in 1...20 { try await daemon.track(number...number, data: data) }
+            _ = try await collector.acceptedIDs(atLeast: 20)
+            // The store looks at what it retains once in a number of settlements.
+            for number in 21...60 {
+                try await daemon.track(number...number)
+                _ = try await collector.acceptedIDs(atLeast: number)
+            }
+            let client = try await daemon.connect()
+            let refusal = try await client.refusal("dispatcher.rewind", ["id": "collect", "to": 1])
+            let oldest = try #require(refusal["data"]["oldest_seq"].int)
+            #expect(refusal["data"]["reason"] == "not_found" && oldest > 1 && oldest <= 20)
+            let answer = try await daemon.ask("dispatcher.rewind", ["id": "collect", "to": .number(Double(oldest))])
+            #expect(
+                answer.contains([
+                    "first_seq": .number(Double(oldest)), "events": .number(Double(61 - oldest)), "complete": true,
+                ]))
+        }
+    }
+
+    @Test("R3: a rewind into the future, to nonsense or of an unknown dispatcher is refused")
+    func refusals() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: RewindTests.retaining)
+            try await daemon.track(1...1)
+            _ = try await collector.acceptedIDs(atLeast: 1)
+            let client = try await daemon.connect()
+            for to in [2, "2999-01-01T00:00:00Z"] as [JSON] {
+                let refusal = try await client.refusal("dispatcher.rewind", ["id": "collect", "to": to])
+                #expect(refusal["data"]["reason"] == "not_found")
+            }
+            for to in [0, -1, "yesterday", "2h", "-2", true] as [JSON] {
+                let refusal = try await client.refusal("dispatcher.rewind", ["id": "collect", "to": to])
+                #expect(refusal.contains(["code": -32602, "data": ["path": "to"]]), "\(to)")
+            }
+            let unknown = try await client.refusal("dispatcher.rewind", ["id": "nobody", "to": 1])
+            #expect(unknown["data"]["reason"] == "not_found")
+        }
+    }
+
+    @Test("R3: a rewind survives SIGKILL from the moment of its answer")
+    func kill() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: RewindTests.retaining)
+            let ids = try await daemon.track(1...4)
+            _ = try await collector.acceptedIDs(atLeast: 4)
+            try await daemon.pause()
+            try await daemon.dispatcher(until: "all is settled") { $0["in_flight"] == 0 }
+            #expect(try await daemon.ask("dispatcher.rewind", ["id": "collect", "to": "-1h"])["events"] == 4)
+            try await daemon.killNow()
+            try await daemon.start()
+            #expect(try await daemon.dispatcher()["pending"] == 4)
+            try await daemon.resume()
+            #expect(try await collector.acceptedIDs(atLeast: 8) == ids + ids)
+        }
+    }
+
+    @Test("R5: while nothing is retained, a rewind reaches what another dispatcher has not settled, and says so")
+    func nothingRetained() async throws {
+        try await withScene { scene in
+            let (collector, archive) = (try scene.collector(), try scene.collector())
+            let daemon = try await scene.daemon([
+                "dispatchers": ["collect": collector.dispatcher(), "archive": archive.dispatcher()]
+            ])
+            try await daemon.pause("archive")
+            let ids = try await daemon.track(1...3)
+            _ = try await collector.acceptedIDs(atLeast: 3)
+            let tool = try await CommandLineTool.run("rewind", "collect", "--to", "2", on: daemon)
+            #expect(tool.exitCode == 0 && tool.output.contains("2 events pending again"))
+            #expect(tool.output.contains("some events may be missing"))
+            #expect(try await collector.acceptedIDs(atLeast: 5) == ids + ids[1...])
+        }
+    }
+
+    @Test("R1: a store that deletes what is settled refuses to retain it, at the setting's path")
+    func otherStore() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            let collector = try scene.collector()
+            try daemon.configure([
+                "store": ["kind": "sqlite", "retain": ["max_age_s": 60]],
+                "dispatchers": ["collect": collector.dispatcher()],
+            ])
+            #expect(try await daemon.run() == 1)
+            #expect(daemon.log.contains("store.retain"))
+        }
+    }
+}
