@@ -33,7 +33,7 @@ import Testing
     /// Settings with every section and one entry of each kind, under the names of the document.
     private static let baseText = #"""
         {
-          "flush_on": {}, "trace": {}, "collectors": {}, "store": {}, "limits": {}, "remote": {"url": "https://x"},
+          "flush_on": {}, "trace": {}, "collectors": {}, "store": {"retain": {"max_bytes": 1048576}}, "limits": {}, "remote": {"url": "https://x"},
           "access": {"observe": {}, "control": {}, "serve": {}},
           "network": {"interface_kinds": {"NAME": "other"}, "probe": {"url": "https://x"}},
           "dispatchers": {
