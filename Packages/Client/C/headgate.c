@@ -1934,7 +1934,7 @@ static bool call_or_job_is(headgate *client, const void *what) {
 
 /* written by Tools/protocol: repeatable */
 static const char *const repeatable_methods[] = {
-    "ping", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
+    "ping", "rights", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
     "dead_letters.list", "config.get", "metrics", "event.trace", "client.list"
 };
 /* end of what Tools/protocol has written */
@@ -2653,6 +2653,11 @@ bool headgate_dead_letters_purge(headgate *client, const char *dispatcher, const
 bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error) {
     bytes params = params_begin();
     return ask(client, "ping", &params, deadline_ms, NULL, error);
+}
+
+bool headgate_rights(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask(client, "rights", &params, deadline_ms, answer, error);
 }
 
 bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {

@@ -228,6 +228,8 @@ bool headgate_application_status(headgate *client, const char *status, long dead
 /* written by Tools/protocol: declarations */
 /* Answers, and does nothing else. */
 bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error);
+/* The rights of the caller: the groups of methods that it may call, and its namespace. */
+bool headgate_rights(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* The protocol as the daemon describes it: an OpenRPC document. */
 bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* Ends a flush. Unsent events wait again. */

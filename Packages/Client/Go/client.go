@@ -10,7 +10,7 @@ import (
 
 // written by Tools/protocol: repeatable
 var repeatable = map[string]bool{
-	"ping": true, "rpc.discover": true, "flush.list": true, "status": true, "barrier.list": true,
+	"ping": true, "rights": true, "rpc.discover": true, "flush.list": true, "status": true, "barrier.list": true,
 	"dispatcher.list": true, "queue.peek": true, "dead_letters.list": true, "config.get": true, "metrics": true,
 	"event.trace": true, "client.list": true,
 }

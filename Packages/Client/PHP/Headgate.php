@@ -172,7 +172,7 @@ final class Client
 
     // written by Tools/protocol: repeatable
     private const REPEATABLE = [
-        'ping', 'rpc.discover', 'flush.list', 'status', 'barrier.list', 'dispatcher.list', 'queue.peek',
+        'ping', 'rights', 'rpc.discover', 'flush.list', 'status', 'barrier.list', 'dispatcher.list', 'queue.peek',
         'dead_letters.list', 'config.get', 'metrics', 'event.trace', 'client.list',
     ];
     // end of what Tools/protocol has written

@@ -266,6 +266,7 @@ COUNT(call_purge_letters, "count", headgate_dead_letters_purge(client, text_of(f
                                                                json_of(from, "letters"), deadline, &count, error))
 /* written by Tools/protocol: certified */
 CALL(call_ping, headgate_ping(client, deadline, error))
+CALL(call_rights, headgate_rights(client, deadline, answer, error))
 CALL(call_discover, headgate_discover(client, deadline, answer, error))
 CALL(call_flush_cancel, headgate_flush_cancel(client, text_of(from, "flush"), deadline, error))
 CALL(call_flushes, headgate_flushes(client, deadline, answer, error))
@@ -296,6 +297,7 @@ static const struct {
     {"application.status", call_application, false}, {"board.activate", call_activate, false},
     /* written by Tools/protocol: entries */
     {"ping", call_ping, false},
+    {"rights", call_rights, false},
     {"rpc.discover", call_discover, false},
     {"flush.cancel", call_flush_cancel, false},
     {"flush.list", call_flushes, false},

@@ -48,6 +48,7 @@ CALLS = {
     "board.activate": lambda client, values: client.activate(**values),
     # written by Tools/protocol: async_certified
     "ping": lambda client, values: client.ping(**values),
+    "rights": lambda client, values: client.rights(**values),
     "rpc.discover": lambda client, values: client.discover(**values),
     "flush.cancel": lambda client, values: client.cancel_flush(**values),
     "flush.list": lambda client, values: member("flushes", client.flushes(**values)),

@@ -10,14 +10,14 @@ import Testing
     static let guarded: [(group: String, method: String, params: JSON)] = [
         ("observe", "status", [:]), ("observe", "watch", [:]), ("observe", "unwatch", ["watch": "w"]),
         ("observe", "barrier.list", [:]), ("observe", "dispatcher.list", [:]), ("observe", "config.get", [:]),
-        ("observe", "queue.peek", ["dispatcher": "nowhere"]), ("observe", "dead_letters.list", [:]),
+        ("read", "queue.peek", ["dispatcher": "nowhere"]), ("read", "dead_letters.list", [:]),
         ("control", "flush.cancel", ["flush": "f"]), ("control", "barrier.register", ["id": "b", "state": "open"]),
         ("control", "barrier.set", ["id": "b"]), ("control", "barrier.unregister", ["id": "b"]),
         ("control", "dispatcher.pause", ["id": "collect"]), ("control", "dispatcher.resume", ["id": "collect"]),
         ("control", "queue.purge", ["dispatcher": "nowhere"]), ("control", "dead_letters.requeue", [:]),
         ("control", "dead_letters.purge", [:]),
         ("serve", "board.serve", ["board": "till"]), ("serve", "board.unserve", ["board": "till"]),
-        ("control", "config.set", ["patch": [:]]), ("control", "config.reload", [:]),
+        ("configure", "config.set", ["patch": [:]]), ("control", "config.reload", [:]),
     ]
 
     @Test("X1: a client without granted rights may only track, and other calls are refused as unauthorized")
@@ -56,11 +56,12 @@ import Testing
         Grant(settings: ["uids": [45_002]], person: Person(uid: 45_002, gid: 45_001, groups: [daemonGroup])),
         Grant(settings: ["gids": [45_003]], person: Person(uid: 45_001, gid: 45_003, groups: [daemonGroup])),
         Grant(settings: ["gids": [45_003]], person: Person(uid: 45_001, gid: daemonGroup, groups: [45_004, 45_003])),
+        Grant(settings: ["users": ["nobody"]], person: Person(uid: 65_534, gid: 45_001, groups: [daemonGroup])),
     ]
 
     @Test(
         "X1: a method group is granted to a user, a group, or a supplementary group, and no other method group",
-        arguments: ["observe", "control", "serve"], grants)
+        arguments: ["observe", "read", "control", "serve", "configure"], grants)
     func granted(group: String, to grant: Grant) async throws {
         try await withScene { scene in
             let daemon = try await daemon(
@@ -131,10 +132,11 @@ import Testing
     }
 
     @Test(
-        "Q7: ids of two users are independent unless both select one namespace, and no user can take another's default")
+        "X5: ids of two users are independent, also under one name, unless the settings share the namespace")
     func namespaces() async throws {
         try await withScene { scene in
-            let daemon = try await daemon(in: scene, sendingTo: scene.collector())
+            let sharing: JSON = ["shared_namespaces": ["till": ["uids": [0, 45_001]]]]
+            let daemon = try await daemon(in: scene, sendingTo: scene.collector(), access: sharing)
             let event: JSON = ["event": "x", "id": "1"]
             let mine = try await scene.doorway(of: Self.stranger, to: daemon)
             let first = try await mine.connect()
@@ -146,11 +148,13 @@ import Testing
             let error = try await thief.refusal("hello", ["client": ["name": "x"], "namespace": "uid:0"])
             #expect(error["data"]["path"] == "namespace")
 
-            let shared: JSON = ["client": ["name": "x"], "namespace": "shop"]
-            let (one, two) = (try await mine.connect(), try await daemon.connect())
-            for client in [one, two] { _ = try await client.result("hello", shared) }
-            #expect(try await one.result("track", event)["duplicate"] == .null)
-            #expect(try await two.result("track", event)["duplicate"] == true)
+            for (namespace, isShared) in [("shop", false), ("till", true)] {
+                let hello: JSON = ["client": ["name": "x"], "namespace": .string(namespace)]
+                let (one, two) = (try await mine.connect(), try await daemon.connect())
+                for client in [one, two] { _ = try await client.result("hello", hello) }
+                #expect(try await one.result("track", event)["duplicate"] == .null)
+                #expect(try await two.result("track", event)["duplicate"] == (isShared ? true : .null))
+            }
         }
     }
 

@@ -21,7 +21,7 @@ const COUNTS = {maxUnanswered: 16_384, maxUnansweredBytes: 8 << 20};
 
 // written by Tools/protocol: repeatable
 const REPEATABLE = new Set([
-    "ping", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
+    "ping", "rights", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
     "dead_letters.list", "config.get", "metrics", "event.trace", "client.list",
 ]);
 // end of what Tools/protocol has written

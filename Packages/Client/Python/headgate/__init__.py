@@ -555,7 +555,7 @@ def _whole(value: Any, usual: int) -> int:
 
 # written by Tools/protocol: repeatable
 _REPEATABLE = frozenset(
-    "ping rpc.discover flush.list status barrier.list dispatcher.list queue.peek dead_letters.list config.get metrics event.trace client.list".split()
+    "ping rights rpc.discover flush.list status barrier.list dispatcher.list queue.peek dead_letters.list config.get metrics event.trace client.list".split()
 )
 # end of what Tools/protocol has written
 
@@ -1964,6 +1964,10 @@ class Client:
         """Answers, and does nothing else."""
         self.call("ping", None, deadline)
 
+    def rights(self, deadline: Optional[float] = None) -> JSONObject:
+        """The rights of the caller: the groups of methods that it may call, and its namespace."""
+        return self.call("rights", None, deadline)
+
     def discover(self, deadline: Optional[float] = None) -> JSONObject:
         """The protocol as the daemon describes it: an OpenRPC document."""
         return self.call("rpc.discover", None, deadline)
@@ -2012,8 +2016,9 @@ class Client:
     def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """The state or outcome of the event of an id, for each of its dispatchers. Gives the oldest first. (`id`: the
-        id that was tracked; `namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
+        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first. (`id`: the
+        id that was tracked; `namespace`: in which the id was given, as it is stored, or a name that the caller chose;
+        the caller's when it is left out, any for `*`)"""
         found: List[Mapping[str, Any]] = _member(self.call("event.trace", _given(id=id, namespace=namespace), deadline), "events", list)
         return found
 

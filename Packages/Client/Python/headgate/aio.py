@@ -231,6 +231,10 @@ class Client:
         """Answers, and does nothing else."""
         await self.call("ping", None, deadline)
 
+    async def rights(self, deadline: Optional[float] = None) -> JSONObject:
+        """The rights of the caller: the groups of methods that it may call, and its namespace."""
+        return await self.call("rights", None, deadline)
+
     async def discover(self, deadline: Optional[float] = None) -> JSONObject:
         """The protocol as the daemon describes it: an OpenRPC document."""
         return await self.call("rpc.discover", None, deadline)
@@ -281,8 +285,9 @@ class Client:
     async def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """The state or outcome of the event of an id, for each of its dispatchers. Gives the oldest first. (`id`: the
-        id that was tracked; `namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
+        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first. (`id`: the
+        id that was tracked; `namespace`: in which the id was given, as it is stored, or a name that the caller chose;
+        the caller's when it is left out, any for `*`)"""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("event.trace", headgate._given(id=id, namespace=namespace), deadline), "events", list)
         return found
 

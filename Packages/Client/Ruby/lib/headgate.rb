@@ -910,8 +910,8 @@ module Headgate
   class Client
     # written by Tools/protocol: repeatable
     REPEATABLE = %w[
-      ping rpc.discover flush.list status barrier.list dispatcher.list queue.peek dead_letters.list config.get
-      metrics event.trace client.list
+      ping rights rpc.discover flush.list status barrier.list dispatcher.list queue.peek dead_letters.list
+      config.get metrics event.trace client.list
     ].freeze
     # end of what Tools/protocol has written
 

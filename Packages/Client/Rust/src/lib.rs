@@ -33,7 +33,7 @@ pub const VERSION: &str = "0.2.0";
 
 // written by Tools/protocol: repeatable
 const REPEATABLE: &[&str] = &[
-    "ping", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
+    "ping", "rights", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
     "dead_letters.list", "config.get", "metrics", "event.trace", "client.list",
 ];
 // end of what Tools/protocol has written

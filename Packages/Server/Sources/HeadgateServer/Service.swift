@@ -29,6 +29,8 @@ final class Service {
     let traceQuota = UserQuota(most: Limits.mostTracesPerUser, of: "traces")
     let decoder: MessageDecoder
     private(set) var isReady = false
+    /// The calls that changed the service, and those that were refused for a missing right, by method.
+    private(set) var operations = Operation.Counts()
 
     private let configuration: ServerConfiguration
     private let methods = MethodTable()
@@ -186,7 +188,7 @@ final class Service {
         let caller = Caller(connection.peer, access: settings.access, daemonUID: geteuid())
         let session = Session(
             number: sessions.nextNumber(), connection: connection, caller: caller, service: self)
-        guard sessions.hasRoom(for: caller.credentials.uid) else {
+        guard sessions.hasRoom(for: caller) else {
             sessions.counters.count(.rejectedConnections)
             session.sendError(RPCError(.limit, "too many connections"))
             return connection.closeAfterFlush()
@@ -198,8 +200,34 @@ final class Service {
 
     /// Runs a request that is not on the hot path.
     func run(_ method: JSONView, _ call: Call) throws(RPCError) {
-        let method = try methods.method(method.string ?? "", for: call.session.caller)
+        let method = try methods.method(method.string ?? "", for: call.session.caller) { [self] in
+            refused($0, to: call.session)
+        }
+        if let operation = Operation(method, call.params) {
+            call.reply.onEnd = { [self, session = call.session] in ended(operation, of: session, $0) }
+        }
         try method.run(self, call)
+    }
+
+    /// Counts and logs a call that a client has no right to (Behaviour X7).
+    private func refused(_ method: Method, to session: Session) {
+        operations.countRefused(method.name.description)
+        let caller = session.caller
+        log.tell(
+            .callsRefused,
+            [
+                "client": .string(caller.client ?? session.name),
+                "uid": .number(DataNumber(Int(caller.credentials.uid))),
+                "pid": .number(DataNumber(Int(caller.credentials.pid))),
+                "method": .string(method.name.description), "group": .string(method.group.rawValue),
+            ])
+    }
+
+    /// Counts and logs a call that changed the service (Behaviour X7).
+    private func ended(_ operation: Operation, of session: Session, _ outcome: Operation.Outcome) {
+        guard outcome.mayHaveChanged else { return }
+        operations.countDone(operation.method)
+        log.tell(.operated, operation.members(session.caller, session: session.name, outcome))
     }
 
     /// Cancels the activations of a client that has disconnected. Data that it sent before may still be read.
@@ -222,7 +250,7 @@ final class Service {
     /// - Returns: true if the session held anything by this right.
     func withdraw(_ group: MethodGroup, from session: Session) -> Bool {
         switch group {
-        case .track: return false
+        case .track, .read, .configure: return false
         case .observe: return watches.sessionEnded(session)
         case .control: return gate.remoteBarriers.ownerLeft(session.number)
         case .serve:

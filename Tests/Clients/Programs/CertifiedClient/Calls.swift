@@ -117,6 +117,7 @@ struct Calls {
         switch method {
         // written by Tools/protocol: certified
         case "ping": try await client.ping(deadline: deadline)
+        case "rights": return try await client.rights(deadline: deadline)
         case "rpc.discover": return try await client.discover(deadline: deadline)
         case "flush.cancel": try await client.cancelFlush(given["flush"] ?? "", deadline: deadline)
         case "flush.list": return ["flushes": items(try await client.flushes(deadline: deadline))]

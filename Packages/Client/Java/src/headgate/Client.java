@@ -35,7 +35,7 @@ public final class Client implements AutoCloseable {
 
     // written by Tools/protocol: repeatable
     private static final Set<String> REPEATABLE = Set.of(
-        "ping", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
+        "ping", "rights", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
         "dead_letters.list", "config.get", "metrics", "event.trace", "client.list");
     // end of what Tools/protocol has written
 

@@ -74,8 +74,8 @@ extension ClientConnection {
     /// is not in this list.
     // written by Tools/protocol: repeatable
     private static let repeatableMethods: Set<String> = [
-        "ping", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
-        "dead_letters.list", "config.get", "metrics", "event.trace", "client.list",
+        "ping", "rights", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list",
+        "queue.peek", "dead_letters.list", "config.get", "metrics", "event.trace", "client.list",
     ]
     // end of what Tools/protocol has written
 }

@@ -9,6 +9,12 @@ extension HeadgateClient {
         _ = try await object("ping", [:], deadline)
     }
 
+    /// The rights of the caller: the groups of methods that it may call, and its namespace.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    public func rights(deadline: Duration? = nil) async throws -> DataObject {
+        try await object("rights", [:], deadline)
+    }
+
     /// The protocol as the daemon describes it: an OpenRPC document.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func discover(deadline: Duration? = nil) async throws -> DataObject {
@@ -98,7 +104,8 @@ extension HeadgateClient {
     /// The state or outcome of the event of an id, for each of its dispatchers.
     /// - Parameters:
     ///   - id: the id that was tracked.
-    ///   - namespace: in which the id was given; the caller's when it is left out, any for `*`.
+    ///   - namespace: in which the id was given, as it is stored, or a name that the caller chose; the caller's
+    ///     when it is left out, any for `*`.
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `storage` or `limit` when the daemon
     ///   refuses it.

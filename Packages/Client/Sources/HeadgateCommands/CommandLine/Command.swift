@@ -31,7 +31,8 @@ enum ExitCode: Int32, Sendable {
 /// All commands, in the order of the help.
 enum CommandTable {
     static let all: [Command] = [
-        .send, .status, .metrics, .watch, .flush, .flushesList, .flushesCancel, .barriers, .dispatchers, .clients,
+        .send, .status, .metrics, .watch, .flush, .flushesList, .flushesCancel, .barriers, .dispatchers,
+        .clients, .whoami,
         .pause, .resume, .retry, .rewind,
         .worker, .peek, .export, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate,
         .configGet,

@@ -46,6 +46,7 @@ import Testing
         },
         // written by Tools/protocol: tried
         "ping": { _ = try await $0.ping() },
+        "rights": { _ = try await $0.rights() },
         "rpc.discover": { _ = try await $0.discover() },
         "flush.cancel": { _ = try await $0.cancelFlush("a") },
         "flush.list": { _ = try await $0.flushes() },

@@ -24,6 +24,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case barrierRefused = "barrier_refused"
     case batchesGivenUp = "batches_given_up"
     case bypassForbidden = "bypass_forbidden"
+    case callsRefused = "calls_refused"
     case clientDisconnected = "client_disconnected"
     case collectorFailed = "collector_failed"
     case connectionFailed = "connection_failed"
@@ -41,7 +42,9 @@ enum LogKind: String, CaseIterable, Sendable {
     case lettersFull = "letters_full"
     case lettersPurged = "letters_purged"
     case linesDropped = "lines_dropped"
+    case operated
     case queueGivenUp = "queue_given_up"
+    case remoteFailed = "remote_failed"
     case remoteRefused = "remote_refused"
     case settingsRead = "settings_read"
     case settingsRefused = "settings_refused"
@@ -71,6 +74,8 @@ enum LogKind: String, CaseIterable, Sendable {
             (.warning, "{batches} batches in flight were interrupted; their events are sent again")
         case .bypassForbidden:
             (.warning, "board {board} of {client} asks to bypass the gateway, which the settings forbid")
+        case .callsRefused:
+            (.warning, "{client} (uid {uid}, pid {pid}) may not call {method}: it lacks the right {group}")
         case .clientDisconnected: (.notice, "{client} is disconnected: it has lost the right to {rights}")
         case .collectorFailed: (.warning, "collector {collector}: {cause}")
         case .connectionFailed: (.warning, "a connection could not be taken: {cause}")
@@ -98,11 +103,15 @@ enum LogKind: String, CaseIterable, Sendable {
         case .lettersPurged: (.notice, "{letters} dead letters were deleted for good")
         case .linesDropped:
             (.warning, "{lines} lines of the log were dropped, because standard error was not read or not writable")
+        case .operated:
+            (.notice, "{method} {object} by {client} (uid {uid}, pid {pid}): {outcome}; reason: {reason}")
         case .queueGivenUp:
             (
                 .warning,
                 "the queue of {dispatcher}, which is not configured any more, is dropped with {events}: {reason}"
             )
+        case .remoteFailed:
+            (.warning, "remote settings could not be fetched, and stay as they were: {cause}")
         case .remoteRefused: (.warning, "remote settings are refused: {faults}")
         case .settingsRead: (.notice, "settings read again; changed: {changed}")
         case .settingsRefused: (.error, "settings are refused, and stay as they were: {fault}")
@@ -168,6 +177,7 @@ struct LogLine: Equatable, Sendable {
         case .number(let number)? where name == LogLine.events:
             number.text + (number.text == "1" ? " event" : " events")
         case .number(let number)?: number.text
+        case .null?: "none"
         default: ""
         }
     }
@@ -178,10 +188,16 @@ struct LogLine: Equatable, Sendable {
         events, "id", "letters", "count", "cause", "worker", "attempt",
     ]
 
+    /// The members of a refused call that do not matter: a user could otherwise fill the log with lines that differ in
+    /// the name of its client or in its process.
+    private static let changingInRefusals: Set<String> = ["client", "pid"]
+
     /// A key that is the same for lines that differ only in numbers and causes.
     var sameness: String {
-        members.reduce(into: kind.rawValue) { key, member in
-            if !LogLine.changing.contains(member.key) { key += "\u{1F}\(member.key)\u{1F}\(member.value.json)" }
+        let changing =
+            kind == .callsRefused ? LogLine.changing.union(LogLine.changingInRefusals) : LogLine.changing
+        return members.reduce(into: kind.rawValue) { key, member in
+            if !changing.contains(member.key) { key += "\u{1F}\(member.key)\u{1F}\(member.value.json)" }
         }
     }
 

@@ -6,7 +6,7 @@ import HeadgateWire
 /// boards: `board.run` and `board.barrier` (Behaviour A1–A8).
 enum BoardMethods {
     /// The most bytes of a mainboard's name.
-    private static let longestMainboard = 256
+    private static let longestMainboard = UserNamespace.longest
 
     private static let board = Field(
         "board", .string(1...BoardName.longest, complaint: BoardName.complaint))

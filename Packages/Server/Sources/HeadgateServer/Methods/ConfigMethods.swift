@@ -18,7 +18,7 @@ enum ConfigMethods {
     }
 
     private static let set = Method(
-        "config.set", .control, "Merges a patch into the programmatic layer; null removes.",
+        "config.set", .configure, "Merges a patch into the programmatic layer; null removes.",
         Field("patch", .settings, "what is merged"),
         Field(optional: "persist", usually: false, "whether it outlives a restart"),
         reasons: [.invalidSettings, .storage]

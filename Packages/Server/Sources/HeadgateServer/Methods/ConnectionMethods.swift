@@ -3,7 +3,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// The methods `hello`, `ping`, `rpc.discover` and `application.status`, and the notification `closing`.
+/// The methods `hello`, `ping`, `rights`, `rpc.discover` and `application.status`, and the notification `closing`.
 enum ConnectionMethods {
     private static let protocolNumber = 1
 
@@ -21,7 +21,9 @@ enum ConnectionMethods {
     private static let hello = Method(
         "hello", .track, "Says who the client is. Optional, and the first request if sent.",
         Field("client", client),
-        Field(optional: "namespace", .string(1...256), "in which its events' ids are unique; by default its user's"),
+        Field(
+            optional: "namespace", .string(1...256),
+            "in which its events' ids are unique, among those of its user; by default `uid:` and the user's number"),
         Field(
             optional: "protocol", .integer, usually: protocolNumber, "any other is refused with the reason `conflict`"),
         result: .object([
@@ -42,10 +44,11 @@ enum ConnectionMethods {
         answer(service, call)
     }
 
-    /// Refuses the namespace that another user has by default.
+    /// Refuses a namespace of another user (Behaviour X5).
     private static func check(_ namespace: String, of caller: Caller) throws(RPCError) {
-        guard !namespace.hasPrefix("uid:") || namespace == caller.namespace else {
-            throw .invalidParams(path: "namespace", "must not begin with \"uid:\"")
+        guard !UserNamespace.isForeign(namespace, to: caller.credentials.uid) else {
+            throw .invalidParams(
+                path: "namespace", "must not begin with \"uid:\", except for a namespace of your own user")
         }
     }
 
@@ -56,6 +59,26 @@ enum ConnectionMethods {
         call.reply.answer([
             "server": .object(server), "protocol": .number(DataNumber(protocolNumber)),
             "session": .string(call.session.name), "limits": .object(service.settings.limits.object),
+        ])
+    }
+
+    // MARK: rights
+
+    private static let rights = Method(
+        "rights", .track, "The rights of the caller: the groups of methods that it may call, and its namespace.",
+        changesNothing: true,
+        result: .object([
+            .required("uid", .count), .required("gid", .count),
+            .required("groups", .array(.words(of: MethodGroup.self)), "the groups of methods that the caller may call"),
+            .required("namespace", .name, "in which the ids of its events are unique, as it is stored"),
+        ])
+    ) { _, call in
+        let caller = call.session.caller
+        let groups = MethodGroup.allCases.filter(caller.groups.contains)
+        call.reply.answer([
+            "uid": .number(DataNumber(Int(caller.credentials.uid))),
+            "gid": .number(DataNumber(Int(caller.credentials.gid))),
+            "groups": .array(groups.map { .string($0.rawValue) }), "namespace": .string(caller.namespace),
         ])
     }
 
@@ -88,7 +111,7 @@ enum ConnectionMethods {
         "closing", "The server is about to close this connection.",
         params: [.required("reason", .words([ErrorReason.shuttingDown.rawValue, ErrorReason.unauthorized.rawValue]))])
 
-    static let family = MethodFamily(methods: [hello, ping, discover, status], messages: [closing])
+    static let family = MethodFamily(methods: [hello, ping, rights, discover, status], messages: [closing])
 }
 
 /// The words that `application.status` accepts: those of the protocol, and synonyms that mobile trackers use.

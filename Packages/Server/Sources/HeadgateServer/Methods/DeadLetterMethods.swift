@@ -5,7 +5,7 @@ import HeadgateWire
 /// The methods `dead_letters.list`, `dead_letters.requeue` and `dead_letters.purge` (Behaviour D10).
 enum DeadLetterMethods {
     private static let list = Method(
-        "dead_letters.list", .observe, "The dead letters, the oldest first.", changesNothing: true,
+        "dead_letters.list", .read, "The dead letters, the oldest first.", changesNothing: true,
         Field(optional: "dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 100),
         Field(optional: "after", .integer(0...), usually: 0, "a letter's number: those behind it, as `next` tells"),
         result: .object([

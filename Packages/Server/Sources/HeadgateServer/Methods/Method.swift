@@ -4,12 +4,17 @@ import HeadgateWire
 enum MethodGroup: String, CaseIterable, Sendable {
     /// The methods that every connected client may call.
     case track
-    /// The methods that read the service's state.
+    /// The methods that read the service's state and numbers, but no contents of events.
     case observe
-    /// The methods that change the service's state.
+    /// The methods that read the contents of events.
+    case read
+    /// The methods that operate the service. None of them changes the settings.
     case control
     /// The methods for workers and for processes that serve boards.
     case serve
+    /// The method that changes the settings. The right to call it is equivalent to being the daemon's user, because
+    /// settings name files to read and to write.
+    case configure
 }
 
 /// The declaration of one method of the protocol: name, parameters, result, errors and code. Descriptions, checks and
@@ -74,7 +79,7 @@ struct Call {
     let session: Session
     let reply: Reply
     /// The parameters, which the method's declaration reads. They are valid only until the method returns.
-    fileprivate let params: JSONView?
+    let params: JSONView?
 
     init(session: Session, params: JSONView?, reply: Reply) {
         self.session = session
@@ -121,11 +126,26 @@ struct MethodTable {
     private let methods = Dictionary(uniqueKeysWithValues: all.map { ($0.name.description, $0) })
 
     /// Returns the method of a name. Throws if there is none, or if the caller lacks the right to call it.
-    func method(_ name: String, for caller: Caller) throws(RPCError) -> Method {
+    /// - Parameter refused: called if the caller lacks the right.
+    func method(
+        _ name: String, for caller: Caller, refused: (Method) -> Void = { _ in }
+    ) throws(RPCError) -> Method {
         guard let method = methods[name] else { throw .methodNotFound(name) }
         guard caller.groups.contains(method.group) else {
-            throw RPCError(.unauthorized, "\(name) is not allowed: it needs the right to \(method.group.rawValue)")
+            refused(method)
+            throw .unauthorized(name, group: method.group)
         }
         return method
+    }
+}
+
+extension RPCError {
+    /// Makes the error of a caller who lacks the right to call a method. It names the missing group of methods.
+    fileprivate static func unauthorized(_ method: String, group: MethodGroup) -> RPCError {
+        let group = group.rawValue
+        return RPCError(
+            .unauthorized,
+            "\(method) needs the right `\(group)`, which access.\(group) in the daemon's settings grants to users and groups",
+            data: ["group": .string(group)])
     }
 }

@@ -5,7 +5,7 @@ import HeadgateWire
 /// The methods `queue.peek` and `queue.purge`.
 enum QueueMethods {
     private static let peek = Method(
-        "queue.peek", .observe, "The next events of a dispatcher, as they are stored.", changesNothing: true,
+        "queue.peek", .read, "The next events of a dispatcher, as they are stored.", changesNothing: true,
         Field("dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 10),
         Field(
             optional: "after", .integer(0...), usually: 0, "a sequence number: what comes behind it, as `next` tells"),

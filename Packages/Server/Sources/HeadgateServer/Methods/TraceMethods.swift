@@ -8,15 +8,20 @@ enum TraceMethods {
         "event.trace", .observe, "The state or outcome of the event of an id, for each of its dispatchers.",
         changesNothing: true, Field("id", .string(1...EventReader.longestWord), "the id that was tracked"),
         Field(
-            optional: "namespace", .string(1...Limits.longestName),
-            "in which the id was given; the caller's when it is left out, any for `*`"),
+            optional: "namespace", .string(1...UserNamespace.longest),
+            "in which the id was given, as it is stored, or a name that the caller chose; the caller's when it is left out, any for `*`"
+        ),
         result: .object([.required("events", .array(event), "the oldest first")]),
         reasons: [.notFound, .storage, .limit]
     ) { service, call, id, namespace throws(RPCError) in
-        let asked = namespace ?? call.session.caller.namespace
+        let caller = call.session.caller
+        let asked = namespace.map {
+            UserNamespace.requested($0, by: caller.credentials, service.settings.access)
+        }
         let (quota, uid, reply) = (service.traceQuota, call.session.caller.credentials.uid, call.reply)
         try quota.begin(for: uid)
-        service.gate.trace(id, in: asked == "*" ? nil : asked, isWanted: { reply.isWaiting }) { result in
+        service.gate.trace(id, in: namespace == "*" ? nil : asked ?? caller.namespace, isWanted: { reply.isWaiting }) {
+            result in
             quota.end(for: uid)
             switch result {
             case .success(let events) where events.isEmpty:

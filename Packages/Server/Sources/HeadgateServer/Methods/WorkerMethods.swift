@@ -8,11 +8,18 @@ enum WorkerMethods {
         "dispatcher.subscribe", .serve, "Takes batches of a dispatcher of kind `worker`, which come as `dispatch`.",
         Field("id", .string),
         Field(optional: "credit", .integer(1...DispatcherSettings.mostInFlight), usually: 1, "batches at once"),
-        Field(optional: "limit", .integer(1...), "the most events of a batch"), reasons: [.notFound, .conflict]
+        Field(optional: "limit", .integer(1...), "the most events of a batch"),
+        reasons: [.notFound, .conflict, .unauthorized]
     ) { service, call, id, credit, mostEvents throws(RPCError) in
         guard let workforce = service.workforces.open(id) else {
             guard service.gate.hasDispatcher(id) else { throw .unknownDispatcher(id) }
             throw RPCError(.conflict, "dispatcher \(id) is not of kind worker")
+        }
+        guard call.session.caller.mayWork(for: workforce.workers) else {
+            throw RPCError(
+                .unauthorized,
+                "dispatcher \(id) restricts its workers: dispatchers.\(id).workers in the daemon's settings must name your user or group",
+                data: ["group": "serve"])
         }
         call.reply.answer()
         workforce.subscribe(call.session, credit: credit, mostEvents: mostEvents ?? .max)

@@ -6,7 +6,7 @@ import HeadgateData
 /// To add a metric, add it here. A test then says which row `Docs/Metrics.md` needs. A new case of ``EventCounter``,
 /// ``DispatcherCounter`` or ``ConnectionCounter`` becomes a metric without a change here.
 enum MetricTable {
-    static let all = daemon + counters + dispatchers + barriers + store + times + process
+    static let all = daemon + counters + calls + dispatchers + barriers + store + times + process
 
     private static let daemon: [Metric] = [
         Metric(.gauge, "headgate_build_info", "Always 1; its label tells the version", labels: ["version"]) {
@@ -53,6 +53,26 @@ enum MetricTable {
         + ConnectionCounter.allCases.map { counter in
             .one(.counter, "headgate_\(counter.name)_total", counter.meaning) { .whole($0.connections[counter]) }
         }
+
+    /// The calls of methods that change the service, and of methods that the caller has no right to (Behaviour X7).
+    private static let calls: [Metric] = [
+        Metric(
+            .counter, "headgate_operations_total", "Calls that changed the service, by method", labels: ["method"]
+        ) { reading, writer in
+            for (method, count) in reading.operations.done.sorted(by: { $0.key < $1.key }) {
+                writer.sample(["method": method], .whole(count))
+            }
+        },
+        Metric(
+            .counter, "headgate_refused_calls_total",
+            "Calls that were refused because the user lacks the right, by method",
+            labels: ["method"]
+        ) { reading, writer in
+            for (method, count) in reading.operations.refused.sorted(by: { $0.key < $1.key }) {
+                writer.sample(["method": method], .whole(count))
+            }
+        },
+    ]
 
     private static let dispatchers: [Metric] =
         [

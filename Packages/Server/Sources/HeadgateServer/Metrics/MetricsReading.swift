@@ -8,6 +8,7 @@ import HeadgateData
 struct MetricsReading {
     let events: Counters<EventCounter>
     let connections: Counters<ConnectionCounter>
+    let operations: Operation.Counts
     let dispatchers: [DispatcherSummary]
     let measures: [(dispatcher: String, measures: DispatcherMeasures)]
     let orphans: [OrphanSummary]
@@ -52,6 +53,7 @@ struct MetricsReading {
         let gate = service.gate
         events = gate.counts.all
         connections = service.sessions.counters
+        operations = service.operations
         dispatchers = gate.dispatcherSummaries
         measures = gate.dispatcherMeasures
         orphans = gate.orphans

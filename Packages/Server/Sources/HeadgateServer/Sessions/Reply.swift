@@ -11,6 +11,8 @@ final class Reply {
     private let id: [UInt8]?
     private var batch: BatchReply?
     private let requestBytes: Int
+    /// Called once with the end of the call, or nil. The call of a method that changes the service is logged by it.
+    var onEnd: ((Operation.Outcome) -> Void)?
     /// The index of the reply in ``WaitingReplies``, or nil if it is not there.
     var place: Int?
 
@@ -33,6 +35,7 @@ final class Reply {
 
     /// Answers with a result.
     func answer(_ write: (inout JSONWriter) -> Void) {
+        end(.done)
         finish { id, writer in id.withUnsafeBytes { writer.answer(id: $0, result: write) } }
     }
 
@@ -45,12 +48,20 @@ final class Reply {
     func fail(_ error: RPCError) {
         if id == nil { session?.notificationFailed() }
         session?.note(error)
+        end(.failed(error))
         finish { id, writer in id.withUnsafeBytes { writer.errorAnswer(id: $0, error: error) } }
     }
 
     /// Cancels the reply, because the client has disconnected. The work of the call may go on.
     func giveUp() {
+        end(.abandoned)
         finish { _, _ in }
+    }
+
+    private func end(_ outcome: Operation.Outcome) {
+        let onEnd = onEnd
+        self.onEnd = nil
+        onEnd?(outcome)
     }
 
     private func finish(_ write: ([UInt8], inout JSONWriter) -> Void) {

@@ -78,7 +78,7 @@ final class Session {
     func introduce(as client: String, namespace: String?) {
         hasSpoken = true
         caller.client = client
-        caller.namespace = namespace ?? caller.namespace
+        if let namespace { caller.choose(namespace: namespace, access: service.settings.access) }
         self.namespace = Namespace(caller.namespace, service.gate.trace)
         collectContext()
     }
@@ -92,6 +92,7 @@ final class Session {
     /// Applies new settings.
     func settingsChanged(from old: Settings, to new: Settings) {
         if new.access != old.access { regrant(new.access) }
+        dismissExcludedWorker()
         if new.collectors != old.collectors { collectContext() }
         framer.maxLineBytes = new.limits.maxLineBytes
         perform(machine.limitsChanged(to: new.limits, surroundings))
@@ -100,12 +101,25 @@ final class Session {
     /// Applies new rights. If the session loses a right by which it holds something, it closes: otherwise its client
     /// would wait for reports that never come. The client gets the reason when it connects and asks again.
     private func regrant(_ access: AccessSettings) {
-        let former = caller.groups
+        let (former, formerNamespace) = (caller.groups, caller.namespace)
         caller.grant(access)
+        if caller.namespace != formerNamespace {
+            namespace = Namespace(caller.namespace, service.gate.trace)
+            collectContext()
+        }
         let lost = former.subtracting(caller.groups)
         let missed = lost.filter { service.withdraw($0, from: self) }
-        guard !missed.isEmpty else { return }
-        let rights = missed.map(\.rawValue).sorted().joined(separator: ", ")
+        if !missed.isEmpty { end(without: missed.map(\.rawValue)) }
+    }
+
+    /// Closes the session if it works for a dispatcher that new settings restrict to other users (Behaviour X1).
+    private func dismissExcludedWorker() {
+        if service.workforces.dismissExcluded(self) { end(without: [MethodGroup.serve.rawValue]) }
+    }
+
+    /// Closes the session, which has lost rights that it used.
+    private func end(without rights: [String]) {
+        let rights = rights.sorted().joined(separator: ", ")
         service.log.tell(.clientDisconnected, ["client": .string(asOwner.name), "rights": .string(rights)])
         end(because: .unauthorized)
     }

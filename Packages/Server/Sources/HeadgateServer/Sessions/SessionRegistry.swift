@@ -22,9 +22,13 @@ final class SessionRegistry {
     /// The sessions by age, oldest first.
     var inOrder: [Session] { sessions.values.sorted { $0.number < $1.number } }
 
-    /// Returns true if a user may open another connection.
-    func hasRoom(for uid: UInt32) -> Bool {
-        sessions.count < limits.maxConnections && perUser[uid] ?? 0 < limits.maxConnectionsPerUID
+    /// Returns true if a user may open another connection. The last connections are for the daemon's own user, for root,
+    /// and for users who have none (Behaviour X2).
+    func hasRoom(for caller: Caller) -> Bool {
+        let own = perUser[caller.credentials.uid] ?? 0
+        let isPreferred = caller.isTrusted || own == 0
+        let most = limits.maxConnections - (isPreferred ? 0 : limits.reservedConnections)
+        return sessions.count < most && own < limits.maxConnectionsPerUID
     }
 
     /// Returns the next session's number. Numbers count from the start of the daemon.

@@ -56,6 +56,10 @@ public struct Limits: Equatable, Sendable {
         return limits
     }
 
+    /// The connections that are reserved for root, the daemon's user, and users without a connection: 16, or a quarter
+    /// of all if there are few (Behaviour X2).
+    var reservedConnections: Int { min(16, maxConnections / 4) }
+
     // MARK: Limits that no setting changes
 
     // These limits are far above the needs of any client. They keep a client from making the service grow or slow down

@@ -1,6 +1,7 @@
 import Glibc
 import HeadgateCore
 import HeadgateData
+import HeadgateTransport
 import HeadgateWire
 
 /// Fetches the remote layer of the settings at intervals (Behaviour S1). The last settings are kept in the data
@@ -10,15 +11,14 @@ final class RemoteSettings {
     private let copy: RemoteSettingsCopy
     private let scheduler: any Scheduler
     private let http: HTTPClient
+    /// Reads the files of headers and TLS, or nil if there are none.
+    private let files: RequestFiles?
+    private let pace: RemotePace
     private let onFound: (Found) -> Bool
     private var alarm: (any Disposable)?
     private var transfer: HTTPTransfer?
     /// The `ETag` of the last answer.
     private var tag: String?
-
-    /// The most bytes of an answer.
-    private static let longest = 4 << 20
-    private static let tagName = "ETag"
 
     /// The result of a fetch.
     enum Found {
@@ -32,16 +32,35 @@ final class RemoteSettings {
         case nothing(cause: String)
     }
 
-    /// Makes a source that has not fetched anything. Returns nil without an event loop, which HTTP needs.
-    /// - Parameter onFound: called with the result of each fetch, and first with the copy in the data directory. It
-    ///   returns false if the settings are refused, which are then not kept.
+    /// The most bytes of an answer.
+    private static let longest = SettingsFile.longest
+    private static let tagName = "ETag"
+    /// The longest time that a request may take.
+    private static let timeout = Duration.seconds(30)
+    private static let connectTimeout = Duration.seconds(10)
+
+    /// Makes a source that has not fetched anything. Returns nil without an event loop, which HTTP needs, or if no
+    /// thread can be started to read files.
+    /// - Parameters:
+    ///   - pace: limits the requests of all sources that follow each other.
+    ///   - onFound: called with the result of each fetch, and first with the copy in the data directory. It returns false if the settings are refused, which are
+    ///     then not kept.
     init?(
-        _ source: RemoteSource, in surroundings: SenderSurroundings,
+        _ source: RemoteSource, in surroundings: SenderSurroundings, pace: RemotePace,
         onFound: @escaping (Found) -> Bool
     ) {
         guard let http = surroundings.http else { return nil }
+        let paths = HTTPSettings.files(source.headers, source.tls)
+        do throws(TransportError) {
+            files =
+                paths.isEmpty
+                ? nil : try RequestFiles(paths, loop: http.loop, reader: { SmallFile($0).contents(upTo: $1) })
+        } catch {
+            return nil
+        }
         self.http = http
         self.source = source
+        self.pace = pace
         self.onFound = onFound
         scheduler = surroundings.scheduler
         copy = RemoteSettingsCopy(directory: surroundings.dataDirectory)
@@ -49,6 +68,7 @@ final class RemoteSettings {
 
     deinit {
         alarm?.dispose()
+        files?.close()
         transfer.map(http.cancel)
     }
 
@@ -58,42 +78,90 @@ final class RemoteSettings {
             tag = kept.tag
             _ = onFound(.settings(kept.settings))
         }
-        fetch()
+        fetch(after: .zero)
+    }
+
+    /// Schedules the next request. It comes later if another one has just been sent.
+    private func fetch(after wait: Duration) {
+        let due = max(scheduler.now + wait, pace.earliest(at: scheduler.now))
+        alarm = scheduler.schedule(at: due) { [weak self] in self?.fetch() }
     }
 
     private func fetch() {
-        var request = HTTPRequest(target: HTTPRequest.Target(url: source.url, method: .get))
-        request.answerHeaders = [RemoteSettings.tagName]
-        request.answerLimit = RemoteSettings.longest
-        if let tag { request.fields.append(HTTPField(name: "If-None-Match", value: tag)) }
-        transfer = http.send(request) { [weak self] in self?.take($0) }
+        pace.requested(at: scheduler.now)
+        guard let files else { return send([:]) }
+        files.read(within: RemoteSettings.connectTimeout) { [weak self] contents in
+            guard let contents else {
+                self?.ended(.nothing(cause: "the files for headers and TLS could not be read in time"))
+                return
+            }
+            self?.send(contents)
+        }
     }
 
-    /// Any answer but a complete object leaves the settings as they are.
+    private func send(_ contents: RequestFiles.Contents) {
+        do {
+            let request = try request(contents)
+            transfer = http.send(request) { [weak self] in self?.take($0) }
+        } catch let fault as HeaderFault {
+            ended(.nothing(cause: fault.cause))
+        } catch {
+            ended(.nothing(cause: (error as? TLSFiles.Fault)?.cause ?? "the request could not be made"))
+        }
+    }
+
+    private func request(_ contents: RequestFiles.Contents) throws -> HTTPRequest {
+        var target = HTTPRequest.Target(url: source.url, method: .get)
+        (target.timeout, target.connectTimeout) = (RemoteSettings.timeout, RemoteSettings.connectTimeout)
+        target.isLoopback = source.isLoopback
+        target.tls = try TLSFiles(source.tls, contents)
+        var request = HTTPRequest(target: target)
+        request.fields = try ResolvedHeaders(source.headers, output: [:], files: contents).fields
+        request.answerHeaders = [RemoteSettings.tagName]
+        (request.answerLimit, request.longestSuccess) = (RemoteSettings.longest, RemoteSettings.longest)
+        if let tag { request.fields.append(HTTPField(name: "If-None-Match", value: tag)) }
+        return request
+    }
+
     private func take(_ outcome: HTTPOutcome) {
         transfer = nil
-        alarm = scheduler.schedule(at: scheduler.now + source.refresh) { [weak self] in self?.fetch() }
         switch outcome {
-        case .answered(let answer) where answer.isSuccess && answer.fault == nil: read(answer)
-        case .answered(let answer) where answer.status == RemoteSettings.notModified && tag != nil:
-            _ = onFound(.unchanged)
-        case .answered(let answer): _ = onFound(.nothing(cause: answer.fault ?? "HTTP \(answer.status)"))
-        case .refusedByProxy(let answer): _ = onFound(.nothing(cause: "the proxy answers HTTP \(answer.status)"))
-        case .failed(let cause, _), .unmade(let cause): _ = onFound(.nothing(cause: cause))
+        case .failed(let cause, _), .unmade(let cause): ended(.nothing(cause: cause))
+        case .refusedByProxy(let answer): ended(.nothing(cause: "the proxy answered HTTP \(answer.status)"))
+        case .answered(let answer) where answer.status == 304 && tag != nil: ended(.unchanged)
+        case .answered(let answer) where !answer.isSuccess: ended(.nothing(cause: "HTTP \(answer.status)"))
+        case .answered(let answer):
+            if let fault = answer.fault { ended(.nothing(cause: fault)) } else { read(answer) }
         }
     }
-
-    private static let notModified = 304
 
     private func read(_ answer: HTTPAnswer) {
-        tag = answer.headers[RemoteSettings.tagName]
         do throws(SettingsFault) {
             let settings = try SettingsText.parse(answer.body)
-            if onFound(.settings(settings)) { copy.write(settings, tag: tag, url: source.url) }
+            tag = answer.headers[RemoteSettings.tagName]
+            if ended(.settings(settings)) { copy.write(settings, tag: tag, url: source.url) }
         } catch {
-            _ = onFound(.unreadable(error))
+            ended(.unreadable(error))
         }
     }
+
+    /// Schedules the next request, and reports what became of this one. The report may end this source.
+    @discardableResult
+    private func ended(_ found: Found) -> Bool {
+        fetch(after: source.refresh)
+        return onFound(found)
+    }
+}
+
+/// Limits the requests for remote settings to one a second, over all changes of the source (Behaviour S1).
+final class RemotePace {
+    private var last: Instant?
+    private static let shortest = Duration.seconds(1)
+
+    func requested(at now: Instant) { last = now }
+
+    /// Returns the earliest time of the next request.
+    func earliest(at now: Instant) -> Instant { last.map { $0 + RemotePace.shortest } ?? now }
 }
 
 /// The copy of the remote settings in the data directory, with their URL and `ETag`.

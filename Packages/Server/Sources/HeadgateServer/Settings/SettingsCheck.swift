@@ -11,6 +11,8 @@ struct SettingsCheck {
 
     /// Reads the merged layers.
     func read(_ layers: SettingsLayers) -> SettingsReading {
+        let refused = LocalSetting.faults(of: layers[.remote])
+        guard refused.isEmpty else { return SettingsReading(nil, SettingsFindings(faults: refused)) }
         let reading = Settings.read(layers.effective, vocabulary: vocabulary, directory: dataDirectory) { path in
             layers.isRemoteOnly(path)
         }

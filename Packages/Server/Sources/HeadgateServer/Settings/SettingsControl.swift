@@ -21,6 +21,7 @@ final class SettingsControl {
     /// Settings that contradict the others now. Each change tries them again.
     private var waiting: WaitingSettings
     private var remote: RemoteSettings?
+    private let remotePace = RemotePace()
     /// The loads that failed since the last one that succeeded.
     private(set) var failedLoads = FailedLoads()
     /// The warnings of this start.
@@ -211,7 +212,9 @@ final class SettingsControl {
         failedLoads.succeeded(.fetch)
         if inForce.remote == nil { failedLoads.succeeded(.remote) }
         remote = inForce.remote.flatMap { source in
-            RemoteSettings(source, in: installer.surroundings) { [weak self] in self?.takeRemote($0) ?? false }
+            RemoteSettings(source, in: installer.surroundings, pace: remotePace) { [weak self] in
+                self?.takeRemote($0) ?? false
+            }
         }
         remote?.start()
     }
@@ -221,6 +224,7 @@ final class SettingsControl {
     private func takeRemote(_ found: RemoteSettings.Found) -> Bool {
         if case .nothing(let cause) = found {
             failedLoads.failed(.fetch, cause, at: wall)
+            installer.log.tell(.remoteFailed, ["cause": .string(cause)])
             return false
         }
         failedLoads.succeeded(.fetch)

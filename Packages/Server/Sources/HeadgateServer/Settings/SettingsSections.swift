@@ -5,10 +5,16 @@ import HeadgateData
 public struct AccessSettings: Equatable, Sendable {
     /// The users who may read the service's state (`observe`).
     public var observe = Grant()
-    /// The users who may change the service's state (`control`).
+    /// The users who may read the contents of events (`read`).
+    public var read = Grant()
+    /// The users who may operate the service (`control`).
     public var control = Grant()
     /// The users who may take batches as workers and serve boards (`serve`).
     public var serve = Grant()
+    /// The users who may change the settings (`configure`), and so may do all that the daemon's user may do.
+    public var configure = Grant()
+    /// The namespaces that several users share, with these users (Behaviour X5).
+    public var sharedNamespaces: [String: Grant] = [:]
 
     public init() {}
 
@@ -16,6 +22,12 @@ public struct AccessSettings: Equatable, Sendable {
     public struct Grant: Equatable, Sendable {
         public var uids: Set<UInt32>
         public var gids: Set<UInt32>
+        /// The users and groups that the settings name.
+        fileprivate var users: [String] = []
+        fileprivate var groups: [String] = []
+        /// The numbers of the named users and groups.
+        fileprivate(set) var namedUIDs: Set<UInt32> = []
+        fileprivate(set) var namedGIDs: Set<UInt32> = []
 
         public init(uids: Set<UInt32> = [], gids: Set<UInt32> = []) {
             self.uids = uids
@@ -25,13 +37,27 @@ public struct AccessSettings: Equatable, Sendable {
 
     /// The grants under their names in the configuration.
     var object: DataObject {
-        ["observe": .object(observe.object), "control": .object(control.object), "serve": .object(serve.object)]
+        var shared = DataObject()
+        for (name, users) in sharedNamespaces.sorted(by: { $0.key < $1.key }) { shared[name] = .object(users.object) }
+        return [
+            "observe": .object(observe.object), "read": .object(read.object), "control": .object(control.object),
+            "serve": .object(serve.object), "configure": .object(configure.object),
+            "shared_namespaces": .object(shared),
+        ]
     }
 
     mutating func read(_ reader: SettingsReader) {
         reader.section("observe") { observe = Grant($0) }
+        reader.section("read") { read = Grant($0) }
         reader.section("control") { control = Grant($0) }
         reader.section("serve") { serve = Grant($0) }
+        reader.section("configure") { configure = Grant($0) }
+        reader.entries("shared_namespaces", most: Limits.mostRules) { name, users in
+            if !(1...Limits.longestName).contains(name.utf8.count) || UserNamespace.hasPrefix(name) {
+                users.fault("a shared namespace has 1 to \(Limits.longestName) bytes, and does not begin with uid:")
+            }
+            sharedNamespaces[name] = Grant(users)
+        }
     }
 }
 
@@ -41,12 +67,43 @@ extension AccessSettings.Grant {
 
     init(_ reader: SettingsReader) {
         // Every number in the range fits.
-        uids = Set(reader.integers("uids", in: Self.numbers).map(UInt32.init))
-        gids = Set(reader.integers("gids", in: Self.numbers).map(UInt32.init))
+        self.init(
+            uids: Set(reader.integers("uids", in: Self.numbers).map(UInt32.init)),
+            gids: Set(reader.integers("gids", in: Self.numbers).map(UInt32.init)))
+        users = reader.accounts("users", AccountName.uid) { namedUIDs.insert($0) }
+        groups = reader.accounts("groups", AccountName.gid) { namedGIDs.insert($0) }
     }
 
     var object: DataObject {
-        ["uids": .numbers(uids), "gids": .numbers(gids)]
+        [
+            "uids": .numbers(uids), "gids": .numbers(gids), "users": .array(users.map { .string($0) }),
+            "groups": .array(groups.map { .string($0) }),
+        ]
+    }
+}
+
+extension SettingsReader {
+    /// Reads a list of names of users or groups. A name that the system does not know is a fault (Behaviour X1).
+    /// - Parameters:
+    ///   - find: returns the number of a name, or nil.
+    ///   - found: called with each number.
+    fileprivate func accounts(
+        _ key: String, _ find: (String) -> UInt32?, _ found: (UInt32) -> Void
+    ) -> [String] {
+        var names: [String] = []
+        for (place, item) in (array(key, most: Limits.mostRules) ?? []).enumerated() {
+            guard let name = String(dataItem: item), !name.isEmpty else {
+                fault(key, "[\(place)]", "must be a name")
+                continue
+            }
+            guard let number = find(name) else {
+                fault(key, "[\(place)]", "`\(name)` is not known to this system")
+                continue
+            }
+            names.append(name)
+            found(number)
+        }
+        return names
     }
 }
 
@@ -155,10 +212,61 @@ public struct RemoteSource: Equatable, Sendable {
     public var url: String
     /// The time from one request to the next.
     public var refresh = Duration.seconds(300)
+    /// The names and values of headers, for example of one with a token.
+    var headers: [HTTPSettings.Header] = []
+    /// The certificate authorities that are trusted, and a certificate of the daemon's own.
+    var tls = HTTPSettings.TLS()
+    /// True if the URL's host is this machine.
+    private(set) var isLoopback = false
 
     init(_ reader: SettingsReader) {
         reader.require("url")
-        url = reader.endpoint("url")?.text ?? ""
+        let endpoint = reader.endpoint("url")
+        url = endpoint?.text ?? ""
         reader.seconds("refresh_s", into: &refresh)
+        reader.section("headers", most: Limits.mostHeaders) { headers = $0.headers() }
+        reader.section("tls") { tls.read($0) }
+        let mayBeInsecure = reader.bool("insecure") ?? false
+        isLoopback = endpoint?.authority.isLoopback ?? false
+        if let endpoint, endpoint.scheme != "https", !isLoopback, !mayBeInsecure {
+            reader.fault(
+                "url", "", "must be https:// or a loopback address; \"insecure\": true allows settings over plain http")
+        }
+        for header in headers {
+            guard case .output = header.value else { continue }
+            reader.fault("headers", ".\(header.name)", "must not take a board's output")
+        }
+    }
+}
+
+/// The settings that the remote layer must not contain, because they decide about rights, about where the daemon keeps
+/// its data, and about the remote layer itself (Behaviour X6).
+enum LocalSetting {
+    /// The key paths of these settings.
+    static let paths = [
+        ["access"], ["remote"], ["socket"], ["data_dir"], ["durability"], ["store", "kind"], ["store", "encryption"],
+        ["lenient"],
+    ]
+
+    /// Returns a fault for each of these settings that the remote layer contains. A null counts, because it removes the
+    /// setting of the file. So does a `store` that is no object.
+    static func faults(of remote: DataObject) -> [SettingsFault] {
+        var faults = paths.filter { remote.contains($0[...]) }.map {
+            SettingsFault(
+                path: $0.joined(separator: "."),
+                message: "must not be in the remote settings, which are refused as a whole; set it in the file")
+        }
+        if let store = remote["store"], DataObject(dataItem: store) == nil {
+            faults.append(SettingsFault(path: "store", message: "must be an object in the remote settings"))
+        }
+        return faults
+    }
+}
+
+extension DataObject {
+    /// Returns true if the object has a member at a key path, whatever its value.
+    fileprivate func contains(_ path: ArraySlice<String>) -> Bool {
+        guard let key = path.first, let item = self[key] else { return false }
+        return path.count == 1 || DataObject(dataItem: item)?.contains(path.dropFirst()) == true
     }
 }

@@ -30,12 +30,14 @@ struct MethodGroupTests {
 
     @Test(
         "X1: a grant to the user, its group or a supplementary group opens that group of methods, and only that one",
-        arguments: [MethodGroup.observe, .control, .serve], 0..<3)
+        arguments: MethodGroup.allCases.filter { $0 != .track }, 0..<3)
     func granted(_ group: MethodGroup, _ way: Int) {
         var access = AccessSettings()
         switch group {
         case .track: return
         case .observe: access.observe = Self.grants[way]
+        case .read: access.read = Self.grants[way]
+        case .configure: access.configure = Self.grants[way]
         case .control: access.control = Self.grants[way]
         case .serve: access.serve = Self.grants[way]
         }
@@ -52,6 +54,31 @@ struct MethodGroupTests {
     func trusted(_ uid: UInt32) {
         let peer = PeerCredentials(pid: 7, uid: uid, gid: 4711, groups: [])
         for method in MethodTable.all { #expect(mayCall(method, peer, AccessSettings()), "\(method.name)") }
+    }
+
+    @Test("X1: the error of a refused call names the method, the missing group, and the setting that grants it")
+    func refusal() throws {
+        let peer = PeerCredentials(pid: 7, uid: 4711, gid: 4711, groups: [])
+        let caller = Caller(peer, access: AccessSettings(), daemonUID: 1000)
+        for (method, group) in [("config.set", "configure"), ("queue.peek", "read"), ("dispatcher.pause", "control")] {
+            do throws(RPCError) {
+                _ = try MethodTable().method(method, for: caller)
+                Issue.record("\(method) is allowed")
+            } catch {
+                #expect(error.data["group"] == .string(group))
+                #expect(error.message.contains(method) && error.message.contains("access.\(group)"))
+            }
+        }
+    }
+
+    @Test("X1: settings change only by `configure`, and contents of events are read only by `read`")
+    func groups() {
+        func methods(_ group: MethodGroup) -> Set<String> {
+            Set(MethodTable.all.filter { $0.group == group }.map(\.name.description))
+        }
+        #expect(methods(.configure) == ["config.set"])
+        #expect(methods(.read) == ["queue.peek", "dead_letters.list"])
+        #expect(methods(.track).contains("rights"))
     }
 
     private func mayCall(_ method: Method, _ peer: PeerCredentials, _ access: AccessSettings) -> Bool {

@@ -33,8 +33,10 @@ import Testing
     /// Settings with every section and one entry of each kind, under the names of the document.
     private static let baseText = #"""
         {
-          "flush_on": {}, "trace": {}, "collectors": {}, "store": {"retain": {"max_bytes": 1048576}}, "limits": {}, "remote": {"url": "https://x"},
-          "access": {"observe": {}, "control": {}, "serve": {}},
+          "flush_on": {}, "trace": {}, "collectors": {}, "store": {"retain": {"max_bytes": 1048576}}, "limits": {}, "remote": {"url": "https://x", "headers": {"NAME": "x"}, "tls": {"cert_file": "x"}},
+          "access": {
+            "observe": {}, "read": {}, "control": {}, "serve": {}, "configure": {}, "shared_namespaces": {"NAMESPACE": {}}
+          },
           "network": {"interface_kinds": {"NAME": "other"}, "probe": {"url": "https://x"}},
           "dispatchers": {
             "NAME": {"kind": "file", "path": "name", "backoff": {}, "activation_barrier": {"board": "b"}},
@@ -43,7 +45,7 @@ import Testing
               "retry_for_status_codes": {"418": true}
             },
             "FILE": {"kind": "file", "path": "file"},
-            "WORKER": {"kind": "worker"},
+            "WORKER": {"kind": "worker", "workers": {}},
             "NATS": {
               "kind": "nats", "servers": ["nats://x"], "subject": "s", "stream": "s", "tls": {"cert_file": "x"}
             },

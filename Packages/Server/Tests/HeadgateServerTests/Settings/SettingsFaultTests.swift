@@ -65,15 +65,15 @@ struct SettingsFaultTests {
     func unknownKeys() throws {
         let reading = try SettingsReading.of(
             #"""
-            {"dispatcher": {}, "limits": {"max_dept": 1}, "access": {"track": {}, "serve": {"users": []}},
+            {"dispatcher": {}, "limits": {"max_dept": 1}, "access": {"track": {}, "serve": {"user": []}},
              "dispatchers": {"d": {"kind": "file", "path": "f", "gzip": true, "backoff": {"base": 1}}},
              "barriers": {"BatchingBarrier": {"scope": "d", "scopes": "d", "configuration": {"size": 1}}}}
             """#)
         #expect(
             reading.findings.lines == [
                 "limits.max_dept: unknown key; the closest known key is `max_depth`",
-                "access.serve.users: unknown key; the closest known key is `uids`",
-                "access.track: unknown key; the closest known key is `serve`",
+                "access.serve.user: unknown key; the closest known key is `users`",
+                "access.track: unknown key; the closest known key is `read`",
                 "dispatchers.d.backoff.base: unknown key; the closest known key is `base_ms`",
                 "dispatchers.d.gzip: unknown key; the closest known key is `keep`",
                 "barriers.BatchingBarrier.configuration.size: unknown key; the closest known key is `batch_size`",

@@ -273,6 +273,20 @@ private final class SocketWatch {
     }
 }
 
+/// The secrets of the proxies that the environment names: user names and passwords, in all their forms (Behaviour X4).
+enum ProxySecrets {
+    /// The variables from which libcurl takes a proxy.
+    private static let variables = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+
+    /// The secrets in the environment of this process.
+    static let ofEnvironment = secrets { name in getenv(name).map { String(cString: $0) } }
+
+    /// Returns the secrets in an environment.
+    static func secrets(_ variable: (String) -> String?) -> [String] {
+        variables.compactMap(variable).compactMap(URLCredentials.init(proxy:)).flatMap { $0.secrets + $0.userNames }
+    }
+}
+
 /// The hosts that are reached without a proxy: those in `no_proxy` or `NO_PROXY`, read as curl reads them, and always
 /// this machine.
 struct ProxyExceptions: Equatable {

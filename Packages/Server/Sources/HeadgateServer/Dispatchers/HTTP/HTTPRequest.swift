@@ -11,6 +11,8 @@ struct HTTPRequest {
     var answerHeaders: [String] = []
     /// The most bytes of the answer's body to keep. The rest is read and dropped.
     var answerLimit = 0
+    /// The most bytes of a successful answer, or nil for no limit. The connection is closed at more.
+    var longestSuccess: Int?
 
     /// The destination and the options of a request. Most requests share them with the request before.
     struct Target: Equatable {

@@ -41,7 +41,7 @@ final class HTTPSender: Sender {
         self.client = client
         format = settings.batchFormat
         target = settings.target
-        endpointSecrets = URLCredentials(url: settings.endpoint)?.secrets ?? []
+        endpointSecrets = (URLCredentials(url: settings.endpoint)?.secrets ?? []) + ProxySecrets.ofEnvironment
         compressor = try settings.contentCoding.map { coding throws(TransportError) in
             try BodyCompressor(coding, loop: client.loop, encoder: encoder)
         }

@@ -38,7 +38,8 @@ final class HTTPTransfer {
         received += piece.count
         let room = max(0, mostKept - kept.count)
         kept.append(contentsOf: piece.prefix(room))
-        return received <= Self.longestRefusal || (200..<300).contains(ccurl_status(easy))
+        guard received > Self.longestRefusal else { return true }
+        return (200..<300).contains(ccurl_status(easy)) && received <= request.longestSuccess ?? .max
     }
 
     /// The most bytes of the body to keep. A compressed body needs more, because a few bytes may decompress to nothing.

@@ -87,7 +87,10 @@ final class RequestFiles: @unchecked Sendable {
 
 extension HTTPSettings {
     /// The files that each request needs.
-    var files: Set<String> {
+    var files: Set<String> { HTTPSettings.files(headers, tls) }
+
+    /// Returns the files that headers and TLS settings name.
+    static func files(_ headers: [Header], _ tls: TLS) -> Set<String> {
         let secrets = headers.compactMap { header in
             if case .file(let path, _) = header.value { path } else { nil }
         }

@@ -155,6 +155,17 @@ struct URLCredentials {
         userInfo = authority[..<end]
     }
 
+    /// Makes the user info of a proxy's URL, which may lack its scheme.
+    init?(proxy: String) {
+        self.init(url: proxy.contains("://") ? proxy : "http://\(proxy)")
+    }
+
+    /// The user's name in both of its forms.
+    var userNames: [String] {
+        let name = userInfo.prefix { $0 != ":" }
+        return [String(name), PercentEncoding.decode(name)]
+    }
+
     /// All forms in which a server could repeat the user info.
     var secrets: [String] {
         let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

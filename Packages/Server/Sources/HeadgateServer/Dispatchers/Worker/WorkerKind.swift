@@ -9,6 +9,7 @@ struct WorkerKind: DispatcherKind {
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> WorkerSettings {
         var settings = WorkerSettings()
         entry.milliseconds("lease_ms", into: &settings.lease)
+        entry.section("workers") { settings.workers = AccessSettings.Grant($0) }
         if entry.item("in_flight") == nil {
             common.inFlight = min(
                 DispatcherSettings.mostInFlight, max(1, DispatcherSettings.mostInHand / common.dispatchLimit))
@@ -29,6 +30,8 @@ struct WorkerKind: DispatcherKind {
 struct WorkerSettings: Sendable, Equatable {
     /// The time that a worker may take to answer. After it the batch goes to another worker.
     var lease = Duration.seconds(30)
+    /// The users who may subscribe, in addition to having the right to `serve`; nil for all who have it (Behaviour X1).
+    var workers: AccessSettings.Grant?
 }
 
 /// The sender of a dispatcher of kind `worker` (Behaviour K3). The workforce outlives it, so a change of the settings

@@ -39,6 +39,9 @@ final class Workforce {
         set { pool.lease = newValue }
     }
 
+    /// The users to whom the dispatcher restricts its workers, or nil for no restriction (Behaviour X1).
+    var workers: AccessSettings.Grant?
+
     var isEmpty: Bool { pool.isEmpty }
 
     // MARK: Subscribers
@@ -227,7 +230,7 @@ final class Workforces {
             guard let settings = dispatcher.kind.settings as? WorkerSettings else { continue }
             configured.insert(dispatcher.id)
             let workforce = workforce(of: dispatcher.id, settings)
-            workforce.lease = settings.lease
+            (workforce.lease, workforce.workers) = (settings.lease, settings.workers)
             gate.registerScopedBarrier(
                 workforce.barrier, id: "\(WorkerBarrier.kind):\(dispatcher.id)",
                 scopes: [.dispatcher(id: dispatcher.id)])
@@ -247,6 +250,12 @@ final class Workforces {
     /// - Returns: true if the client had a subscription.
     func dismiss(_ session: Int) -> Bool {
         all.values.count { $0.unsubscribe(session) {} } > 0
+    }
+
+    /// Ends the subscriptions of a client that the dispatchers' settings exclude now. Its batches may finish.
+    /// - Returns: true if the client had such a subscription.
+    func dismissExcluded(_ session: Session) -> Bool {
+        all.values.count { !session.caller.mayWork(for: $0.workers) && $0.unsubscribe(session.number) {} } > 0
     }
 
     /// Removes a client that sends nothing more from all workforces.

@@ -1,0 +1,32 @@
+import HeadgateClient
+import HeadgateData
+
+extension Command {
+    /// The command `headgate whoami`.
+    static let whoami = Command(
+        name: "whoami", summary: "Show the rights that this user has at the daemon.", options: [.json],
+        notes: """
+            track: send events. observe: see status, lists and metrics. read: see the contents of events. control: pause, resume,
+            purge, requeue. serve: run workers and serve boards. configure: change the settings, which is as much as being the
+            daemon's user. The settings grant rights in `access`; root and the daemon's user have all.
+            """
+    ) { invocation in
+        let answer = try invocation.ask([Question(method: "rights")])[0]
+        try invocation.show(answer, else: RightsText.text(answer))
+        return .success
+    }
+}
+
+/// Renders the answer of `rights` for people.
+enum RightsText {
+    static func text(_ answer: DataObject) -> String {
+        let number = { (key: String) in answer.get(key: key, as: Int.self).map(String.init) ?? "?" }
+        let groups = answer.get(key: "groups", as: [String].self) ?? []
+        let lines = [
+            "user       \(number("uid")) (group \(number("gid")))",
+            "rights     \(groups.joined(separator: ", "))",
+            "namespace  \(answer.get(key: "namespace", as: String.self) ?? "?")",
+        ]
+        return lines.map { PlainText.line($0) + "\n" }.joined()
+    }
+}

@@ -1,0 +1,19 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateCommands
+
+@Suite("The command whoami")
+struct RightsTextTests {
+    @Test("X1: whoami shows the user, its rights, and its namespace")
+    func text() {
+        let answer: DataObject = ["uid": 1000, "gid": 50, "groups": ["track", "observe"], "namespace": "uid:1000"]
+        #expect(
+            RightsText.text(answer) == """
+                user       1000 (group 50)
+                rights     track, observe
+                namespace  uid:1000
+
+                """)
+    }
+}

@@ -1,0 +1,139 @@
+import Glibc
+import HeadgateData
+import HeadgateTransport
+import HeadgateWire
+import Testing
+
+@testable import HeadgateServer
+
+/// X1, X7: rights of callers, and what is told of calls that change the service or are refused.
+@Suite("Rights and operations", .timeLimit(.minutes(5)))
+struct RightsTests {
+    /// The lines of the log that a test wants to see.
+    private final class Lines: Sendable {
+        private let lines = Guarded<[LoggedLine]>([])
+        func add(_ line: LoggedLine) { lines.withLock { $0.append(line) } }
+        func all(_ kind: String) -> [LoggedLine] { lines.withLock { $0.filter { $0.kind == kind } } }
+    }
+
+    /// Makes the clients of a service another user, because the daemon's own user has all rights.
+    private func disguise(_ stage: ServiceStage, _ access: AccessSettings = AccessSettings()) async throws {
+        try await stage.look { service in
+            for session in service.sessions.all {
+                let person = PeerCredentials(pid: 1, uid: 45_001, gid: 45_001, groups: [])
+                session.caller = Caller(person, access: access, daemonUID: 0)
+            }
+        }
+    }
+
+    @Test("X1: every client may ask for its rights, which name its groups of methods and its namespace as it is kept")
+    func rights() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let own = try await client.call("rights")
+            #expect(own["uid"] == .number(DataNumber(Int(getuid()))) && own["namespace"] == .string("uid:\(getuid())"))
+            #expect(own["groups"] == ["track", "observe", "read", "control", "serve", "configure"])
+            var access = AccessSettings()
+            access.read.grant(45_001)
+            try await disguise(stage, access)
+            let others = try await client.call("rights")
+            #expect(others["groups"] == ["track", "read"] && others["gid"] == 45_001)
+        }
+    }
+
+    @Test("X7: a change through control or configure is logged with method, object, client, user, process and reason")
+    func operated() async throws {
+        let lines = Lines()
+        try await ServiceStage.run(adding: { $0.onLog = { lines.add($0) } }) { stage in
+            let client = try await stage.client("ops/1")
+            try await client.call("dispatcher.pause", ["id": "collect", "reason": "a test"])
+            try await client.call("queue.purge", ["dispatcher": "archive"])
+            try await client.call("config.set", ["patch": ["limits": ["max_depth": 40], "log_format": "json"]])
+            try await client.call("config.reload")
+            _ = try await client.refusal("dispatcher.pause", ["id": "nowhere"])
+            _ = try await client.refusal("config.set", ["patch": ["limits": ["max_depth": 1]]])
+            try await client.call("dispatcher.list")
+            let found = lines.all("operated")
+            let methods = found.map { $0.members["method"] }
+            #expect(methods == ["dispatcher.pause", "queue.purge", "config.set", "config.reload"])
+            let pause = try #require(found.first).members
+            #expect(pause["object"] == "collect" && pause["reason"] == "a test" && pause["client"] == "ops/1")
+            #expect(pause["uid"] == .number(DataNumber(Int(getuid()))) && pause["outcome"] == "done")
+            #expect(pause["pid"] == .number(DataNumber(Int(getpid()))))
+            #expect(found[1].members["object"] == "archive" && found[1].members["reason"] == .null)
+            // Names of settings, never values.
+            #expect(found[2].members["object"] == "limits.max_depth, log_format")
+            #expect(!found[2].message.contains("40"))
+            let metrics = try await client.call("metrics")["metrics"].elements
+            let samples = metrics.first { $0["name"] == "headgate_operations_total" }?["samples"].elements ?? []
+            #expect(samples.contains(["labels": ["method": "dispatcher.pause"], "value": 1]))
+        }
+    }
+
+    @Test("X7: a client that disconnects before the end of its change is logged, too")
+    func abandoned() {
+        #expect(Operation.Outcome.abandoned.mayHaveChanged && Operation.Outcome.done.mayHaveChanged)
+        #expect(Operation.Outcome.failed(RPCError(.storage)).mayHaveChanged)
+        #expect(!Operation.Outcome.failed(RPCError(.notFound)).mayHaveChanged)
+    }
+
+    @Test("X7: refused calls are counted by method, and logged once for a burst, with the user and the missing right")
+    func refused() async throws {
+        let lines = Lines()
+        try await ServiceStage.run(timeStands: true, adding: { $0.onLog = { lines.add($0) } }) { stage in
+            let client = try await stage.client("shop/2")
+            try await client.call("ping")
+            try await disguise(stage)
+            for _ in 1...50 {
+                let error = try await client.refusal("config.set", ["patch": ["durability": "memory"]])
+                #expect(error.reason == "unauthorized")
+            }
+            let found = lines.all("calls_refused")
+            #expect(found.count == 1)
+            let line = try #require(found.first)
+            #expect(line.members["uid"] == 45_001 && line.members["group"] == "configure")
+            #expect(line.members["method"] == "config.set" && !line.message.contains("memory"))
+            #expect(lines.all("operated").isEmpty)
+            #expect(try await stage.look { $0.operations.refused } == ["config.set": 50])
+        }
+    }
+
+    @Test("X7: a user cannot fill the log with refused calls by the names of its clients")
+    func names() {
+        func line(_ client: String, _ uid: Int) -> LogLine {
+            LogLine(.callsRefused, ["client": .string(client), "uid": .number(DataNumber(uid)), "method": "status"])
+        }
+        #expect(line("a", 7).sameness == line("b", 7).sameness)
+        #expect(line("a", 7).sameness != line("a", 8).sameness)
+    }
+
+    @Test("X1: a dispatcher may restrict its workers, and a restriction ends the subscriptions of the others")
+    func workers() async throws {
+        let settings: DataObject = ["dispatchers": ["jobs": ["kind": "worker", "workers": ["uids": [45_002]]]]]
+        try await ServiceStage.run(settings) { stage in
+            let client = try await stage.client()
+            try await client.call("ping")
+            // The daemon's own user may always work.
+            try await client.call("dispatcher.subscribe", ["id": "jobs"])
+            try await client.call("dispatcher.unsubscribe", ["id": "jobs"])
+            var access = AccessSettings()
+            access.serve.grant(45_001)
+            try await disguise(stage, access)
+            let error = try await client.refusal("dispatcher.subscribe", ["id": "jobs"])
+            #expect(error.reason == "unauthorized" && error.message.contains("dispatchers.jobs.workers"))
+            func restrict(_ uid: Int) async throws {
+                let admin = try await stage.client()
+                let workers: DataObject = ["uids": [.number(DataNumber(uid))]]
+                try await admin.call("config.set", ["patch": ["dispatchers": ["jobs": ["workers": .object(workers)]]]])
+            }
+            try await restrict(45_001)
+            try await client.call("dispatcher.subscribe", ["id": "jobs"])
+            try await restrict(45_002)
+            #expect(try await client.notification()["reason"] == "unauthorized")
+        }
+    }
+}
+
+extension AccessSettings.Grant {
+    fileprivate mutating func grant(_ uid: UInt32) { self = AccessSettings.Grant(uids: [uid]) }
+}
