@@ -368,9 +368,30 @@ final class Client
         return $isThere;
     }
 
+    /**
+     * Says whether an open file is the one of this name, no link, and of this process's user: in a directory that others
+     * can write to, the name may lead to another user's file.
+     *
+     * @param resource $file
+     */
+    private static function isOwn($file, string $path): bool
+    {
+        $open = fstat($file);
+        $named = lstat($path);
+        $isSame = $open && $named && $open['ino'] === $named['ino'] && $open['dev'] === $named['dev'];
+        return $isSame && (!function_exists('posix_geteuid') || $open['uid'] === posix_geteuid());
+    }
+
     private function append(string $path, string $text): bool
     {
+        if (is_link($path)) {
+            return false;
+        }
         $file = fopen($path, 'ab');
+        if ($file !== false && !self::isOwn($file, $path)) {
+            fclose($file);
+            return false;
+        }
         if ($file === false || !flock($file, LOCK_EX)) {
             return false;
         }

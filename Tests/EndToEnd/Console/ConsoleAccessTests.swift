@@ -85,7 +85,7 @@ import Testing
             #expect(mode == 0o600)
             let page = try await console.news(of: "/")
             try await page.until("the first news") { $0.contains("event: region") }
-            try "another".write(toFile: console.tokenPath, atomically: true, encoding: .utf8)
+            try "another".write(toFile: console.tokenPath, atomically: false, encoding: .utf8)
             console.process?.signal(SIGHUP)
             _ = try await page.everything()
             try await eventually("the new address") { console.log.contains("/?token=another\n") }

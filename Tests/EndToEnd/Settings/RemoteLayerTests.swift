@@ -84,6 +84,59 @@ import Testing
         }
     }
 
+    @Test("S1: requests have the configured headers, a token from a file among them, which no answer shows")
+    func token() async throws {
+        try await withScene { scene in
+            let (collector, server) = (try scene.collector(), try scene.collector())
+            server.answerAlways(settings(3, tag: "\"v1\""))
+            let file = scene.directory.path("token")
+            try "s3cret-token\n".write(toFile: file, atomically: true, encoding: .utf8)
+            let headers: JSON = [
+                "Authorization": ["file": .string(file), "prefix": "Bearer "], "X-Host": "till-7",
+            ]
+            let remote: JSON = ["url": .string(server.endpoint), "refresh_s": 1, "headers": headers]
+            let daemon = try await scene.daemon([
+                "dispatchers": ["collect": collector.dispatcher(["dispatch_limit": 9])], "remote": remote,
+            ])
+            try await limit(of: daemon, becomes: 3)
+            let asked = try await server.requests(atLeast: 1)[0]
+            #expect(asked.headers["authorization"] == "Bearer s3cret-token" && asked.headers["x-host"] == "till-7")
+            #expect(try await !daemon.ask("config.get").description.contains("s3cret"))
+        }
+    }
+
+    @Test(
+        "X6: remote settings that grant rights, or move the daemon, are refused as a whole and reported",
+        arguments: [
+            #"{"access":{"control":{"uids":[45001]}},"dispatchers":{"collect":{"dispatch_limit":3}}}"#,
+            #"{"durability":"memory","dispatchers":{"collect":{"dispatch_limit":3}}}"#,
+            #"{"store":{"kind":"sqlite"},"dispatchers":{"collect":{"dispatch_limit":3}}}"#,
+            #"{"remote":{"url":"http://127.0.0.1:1/"},"dispatchers":{"collect":{"dispatch_limit":3}}}"#,
+        ])
+    func local(body: String) async throws {
+        try await withScene(waitsLong: true) { scene in
+            let (collector, server) = (try scene.collector(), try scene.collector())
+            server.answerAlways(ScriptedAnswer(headers: ["ETag: \"v1\""], body: body))
+            let daemon = try await scene.daemon(configuration(collector, server))
+            try await eventually("the refusal in the log") { daemon.log.contains("must not be in the remote settings") }
+            #expect(try await limit(of: daemon) == 9)
+            let settings = try await daemon.ask("config.get")
+            #expect(settings["access"]["control"]["uids"] == [] && settings["durability"] == "full")
+        }
+    }
+
+    @Test("S1: an answer of 20 MB is given up, is reported, and leaves the settings as they are")
+    func huge() async throws {
+        try await withScene(waitsLong: true) { scene in
+            let (collector, server) = (try scene.collector(), try scene.collector())
+            let body = #"{"x":""# + String(repeating: "y", count: 20 << 20) + #""}"#
+            server.answerAlways(ScriptedAnswer(body: body))
+            let daemon = try await scene.daemon(configuration(collector, server))
+            try await eventually("the fault in the log") { daemon.log.contains("answer too long") }
+            #expect(try await limit(of: daemon) == 9)
+        }
+    }
+
     private func configuration(_ collector: Collector, _ server: Collector) -> JSON {
         [
             "dispatchers": ["collect": collector.dispatcher(["dispatch_limit": 9])],

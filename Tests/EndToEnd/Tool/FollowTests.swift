@@ -16,6 +16,13 @@ import Testing
             (self.daemon, self.collector) = (daemon, collector)
         }
 
+        private var stateDirectory: String { path + ".states" }
+
+        /// The path of the state file if no other is given. It lies in a directory of the follower.
+        var usualState: String {
+            stateDirectory + "/" + path.dropFirst().replacingOccurrences(of: "/", with: "%2F")
+        }
+
         /// The path of the state file, or nil for the default.
         var state: String?
 
@@ -25,7 +32,8 @@ import Testing
             let arguments = ["send", "--follow", path, "--socket", daemon.socketPath] + place
             let output = path + ".run\(runs)"
             follower = try ChildProcess(
-                BuiltProducts.path(of: "headgate"), arguments, outputPath: output, errorPath: output)
+                BuiltProducts.path(of: "headgate"), arguments, environment: ["STATE_DIRECTORY": stateDirectory],
+                outputPath: output, errorPath: output)
         }
 
         /// Appends the first lines, starts the follower, and waits until the lines are stored.
@@ -97,7 +105,7 @@ import Testing
             return try writer(line, count: numbers.count, from: numbers.lowerBound, scene)
         }
 
-        var spool: String { path + ".headgate-lines" }
+        var spool: String { usualState + "-lines" }
 
         /// The length of the spool file, or -1 if there is none.
         var spoolLength: Int {
@@ -442,7 +450,7 @@ import Testing
             try trail.append("no json\n")
             try trail.append(1...4)
             let follower = try FullPipe().start(
-                "headgate", ["send", "--follow", trail.path, "--socket", daemon.socketPath])
+                "headgate", ["send", "--follow", trail.path, "--state", trail.path + ".state", "--socket", daemon.socketPath])
             defer { follower.terminate() }
             try await trail.expect(1...4)
         }
@@ -533,7 +541,7 @@ import Testing
             let first = try #require(trail.follower)
             try trail.follow()
             #expect(try await trail.follower?.exitCode() == 1)
-            #expect(trail.complaints("another process follows with \(trail.path).headgate") == 1)
+            #expect(trail.complaints("another process follows with \(trail.usualState)") == 1)
             #expect(first.isRunning)
             first.signal(SIGTERM)
             #expect(try await first.exitCode() == 0)

@@ -2016,7 +2016,7 @@ class Client:
     def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first. (`id`: the
+        """The state or outcome of the event of an id, for each of its dispatchers. Gives the oldest first. (`id`: the
         id that was tracked; `namespace`: in which the id was given, as it is stored, or a name that the caller chose;
         the caller's when it is left out, any for `*`)"""
         found: List[Mapping[str, Any]] = _member(self.call("event.trace", _given(id=id, namespace=namespace), deadline), "events", list)

@@ -19,6 +19,19 @@ extension Command {
 
 /// Renders the answer of `rights` for people.
 enum RightsText {
+    /// What each right allows, in the order of the documentation.
+    private static let meanings = [
+        ("track", "send events"), ("observe", "see state and numbers"), ("read", "see contents of events"),
+        ("control", "operate"), ("serve", "run workers and serve boards"), ("configure", "change settings"),
+    ]
+
+    /// Returns what the rights allow, as a finding of the doctor.
+    static func finding(_ answer: DataObject) -> Finding {
+        let groups = answer.get(key: "groups", as: [String].self) ?? []
+        let allowed = meanings.filter { groups.contains($0.0) }.map { "\($0.1) (\($0.0))" }
+        return .fine("rights", "you may " + allowed.joined(separator: ", "))
+    }
+
     static func text(_ answer: DataObject) -> String {
         let number = { (key: String) in answer.get(key: key, as: Int.self).map(String.init) ?? "?" }
         let groups = answer.get(key: "groups", as: [String].self) ?? []

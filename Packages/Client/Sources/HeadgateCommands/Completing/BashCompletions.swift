@@ -8,7 +8,16 @@ enum BashCompletions {
             # Completions of headgate for bash, made by `headgate completions bash`.
 
             _headgate_dispatchers() {
-                headgate "$@" dispatchers --json 2>/dev/null | grep -o '"id":"[^"]*"' | cut -d '"' -f 4
+                headgate "$@" dispatchers --json 2>/dev/null | grep -oE '"id":"[A-Za-z0-9_.-]+"' | cut -d '"' -f 4
+            }
+
+            # Offers the dispatchers that begin with a word. compgen -W would evaluate what the daemon answers.
+            _headgate_offer_dispatchers() {
+                local word=$1 id
+                shift
+                while IFS= read -r id; do
+                    [[ $id != "$word"* ]] || COMPREPLY+=("$id")
+                done < <(_headgate_dispatchers "$@")
             }
 
             _headgate() {
@@ -40,7 +49,7 @@ enum BashCompletions {
                 case $offer in
                     @files) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
                     @dispatchers)
-                        mapfile -t COMPREPLY < <(compgen -W "$(_headgate_dispatchers "${socket[@]}")" -- "$word")
+                        _headgate_offer_dispatchers "$word" "${socket[@]}"
                         ;;
                     *) mapfile -t COMPREPLY < <(compgen -W "$offer" -- "$word") ;;
                 esac
@@ -69,7 +78,7 @@ enum BashCompletions {
             case .nothing: "return"
             case .files: "mapfile -t COMPREPLY < <(compgen -f -- \"$word\") && return"
             case .dispatchers:
-                "mapfile -t COMPREPLY < <(compgen -W \"$(_headgate_dispatchers \"${socket[@]}\")\" -- \"$word\") && return"
+                "_headgate_offer_dispatchers \"$word\" \"${socket[@]}\" && return"
             case .words(let words):
                 "mapfile -t COMPREPLY < <(compgen -W '\(words.joined(separator: " "))' -- \"$word\") && return"
             }

@@ -54,7 +54,7 @@ enum FishCompletions {
             if set -l place (contains -i -- --socket $words)
                 set socket $words[$place..(math $place + 1)]
             end
-            headgate $socket dispatchers --json 2>/dev/null | grep -o '"id":"[^"]*"' | cut -d '"' -f 4
+            headgate $socket dispatchers --json 2>/dev/null | grep -oE '"id":"[A-Za-z0-9_.-]+"' | cut -d '"' -f 4
         end
 
         """

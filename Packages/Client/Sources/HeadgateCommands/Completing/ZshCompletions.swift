@@ -9,7 +9,7 @@ enum ZshCompletions {
 
             _headgate_dispatchers() {
                 local -a ids=("${(@f)$(headgate $socket dispatchers --json 2>/dev/null |
-                    grep -o '"id":"[^"]*"' | cut -d '"' -f 4)}")
+                    grep -oE '"id":"[A-Za-z0-9_.-]+"' | cut -d '"' -f 4)}")
                 compadd -a ids
             }
 

@@ -58,6 +58,7 @@ private struct Doctor {
         let (answers, fault) = daemon()
         findings += fault.map { [$0] } ?? []
         findings += answers.map { DaemonExamination.findings($0.status) } ?? []
+        if let answer = try? invocation.ask([Question(method: "rights")])[0] { findings.append(RightsText.finding(answer)) }
         let (settings, faults) = settings(answers?.settings)
         findings += faults
         findings += destinations(settings)

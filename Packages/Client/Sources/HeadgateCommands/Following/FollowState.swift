@@ -1,5 +1,6 @@
 import Glibc
 import HeadgateData
+import HeadgateTransport
 
 /// The file that stores a position. It is replaced as a whole, and is on the disk when `save` returns. One process uses
 /// it at a time.
@@ -37,7 +38,7 @@ final class FollowState {
     }
 
     private func take() throws(FollowFault) -> OwnedDescriptor {
-        let found = OwnedDescriptor(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+        let found = OwnedDescriptor(OwnFile.open(path))
         guard found.number >= 0 else { throw FollowFault("open", path) }
         try lock(found)
         // A process that replaced the file before it was locked here has locked the new file.
@@ -58,7 +59,7 @@ final class FollowState {
     /// Stores a position. The new file is locked before it gets the name.
     func save(_ place: FollowedPlace) throws(FollowFault) {
         let name = path + ".new"
-        let new = OwnedDescriptor(open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600))
+        let new = OwnedDescriptor(OwnFile.create(name))
         guard new.number >= 0 else { throw FollowFault("write", name) }
         try lock(new)
         let text = Array((DataItem.object(place.kept).json + "\n").utf8)

@@ -60,10 +60,27 @@ final class Follower {
 
     init(_ path: String, state: String?, _ invocation: Invocation) throws {
         (name, self.path) = (path, path)
-        self.state = FollowState(path: state ?? path + ".headgate")
+        self.state = FollowState(path: try state ?? Follower.usualState(of: path))
         terminal = invocation.terminal
         loop = try EventLoop()
         connection = invocation.connection(on: loop, reconnectingFor: nil)
+    }
+
+    /// Returns the default path of the state, and makes its directory.
+    private static func usualState(of path: String) throws -> String {
+        let whole = path.hasPrefix("/") ? path : (getcwd(nil, 0).map { own in
+            defer { free(own) }
+            return String(cString: own)
+        } ?? "") + "/" + path
+        var environment: [String: String] = [:]
+        for name in ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"] {
+            environment[name] = getenv(name).map { String(cString: $0) }
+        }
+        guard let state = FollowDirectory(environment: environment, userID: geteuid()).state(of: whole) else {
+            throw FollowFault("--state is needed where neither STATE_DIRECTORY nor HOME is set")
+        }
+        try FollowDirectory.make(for: state)
+        return state
     }
 
     /// Runs until the follower is stopped, or cannot go on.

@@ -25,7 +25,7 @@ final class PipeSpool: Sendable {
     /// Opens or creates the spool. The caller must own the state that the spool belongs to. The pipe is not read before
     /// ``read()``.
     init(_ path: String, of pipe: String, longest: Int = PipeSpool.longest, _ terminal: Terminal) throws(FollowFault) {
-        let descriptor = OwnedDescriptor(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+        let descriptor = OwnedDescriptor(OwnFile.open(path))
         guard descriptor.number >= 0 else { throw FollowFault("open", path) }
         var first = PipeSource(path: pipe, spoolPath: path, spool: descriptor, longest: longest)
         if let fault = first.open() { throw fault }

@@ -5,6 +5,12 @@ import Testing
 
 @Suite("The command whoami")
 struct RightsTextTests {
+    @Test("X1: the doctor says what the rights allow")
+    func finding() {
+        let finding = RightsText.finding(["uid": 1000, "gid": 50, "groups": ["track", "read"]])
+        #expect(finding.words == "you may send events (track), see contents of events (read)")
+    }
+
     @Test("X1: whoami shows the user, its rights, and its namespace")
     func text() {
         let answer: DataObject = ["uid": 1000, "gid": 50, "groups": ["track", "observe"], "namespace": "uid:1000"]

@@ -52,12 +52,14 @@ struct TokenFile: Sendable {
 
     /// Reads the token. If the file is missing, makes a token and the file, with mode 0600.
     func token() throws(Fault) -> Token {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // Non-blocking, because a named pipe without a writer would hold up the start for ever.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw failure("open") }
             return try made()
         }
         defer { close(descriptor) }
+        try check(descriptor)
         var bytes = [UInt8](repeating: 0, count: Self.longest + 1)
         let count = read(descriptor, &bytes, bytes.count)
         guard count >= 0 else { throw failure("read") }
@@ -66,6 +68,21 @@ struct TokenFile: Sendable {
             throw Fault(message: "\(path) holds no token: one word of printable ASCII is wanted")
         }
         return token
+    }
+
+    /// Refuses a file from which other users can learn the token, or in which they can replace it (Behaviour X8).
+    private func check(_ descriptor: Int32) throws(Fault) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure("stat") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw Fault(message: "\(path) is not a regular file") }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw Fault(message: "\(path) belongs to another user, who can replace the token")
+        }
+        // Root may let a group read a token, as service managers do.
+        let allowed: mode_t = status.st_uid == 0 ? 0o740 : 0o700
+        guard status.st_mode & 0o777 & ~allowed == 0 else {
+            throw Fault(message: "\(path) can be read or changed by other users: chmod 600 \(path)")
+        }
     }
 
     /// Makes the file with a new token. Another process never sees an incomplete file, and an existing file is not

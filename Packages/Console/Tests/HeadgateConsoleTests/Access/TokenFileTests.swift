@@ -29,7 +29,22 @@ struct TokenFileTests {
     func read(contents: String) throws {
         try withFolder { path in
             try contents.write(toFile: path, atomically: true, encoding: .utf8)
+            chmod(path, 0o600)
             #expect(try TokenFile(path: path).token().text == "mine")
+        }
+    }
+
+    @Test("X8: a token that other users can read or change is refused, and a named pipe holds nothing up")
+    func open() throws {
+        try withFolder { path in
+            try "mine".write(toFile: path, atomically: true, encoding: .utf8)
+            for mode: mode_t in [0o604, 0o620, 0o666] {
+                chmod(path, mode)
+                #expect(throws: TokenFile.Fault.self) { try TokenFile(path: path).token() }
+            }
+            unlink(path)
+            mkfifo(path, 0o600)
+            #expect(throws: TokenFile.Fault.self) { try TokenFile(path: path).token() }
         }
     }
 

@@ -163,6 +163,8 @@ final class EventReader {
 
     /// The most bytes of an ID or key between its quotes, with escapes.
     static let longestWord = 1024
+    /// The most bytes of a time between its quotes, with escapes.
+    private static let longestTime = 1024
 
     /// The declared params of `track`. A test compares them with what this class reads.
     static let members: [Schema.Member] = [
@@ -256,6 +258,7 @@ final class EventReader {
     /// Returns nil if the value is malformed, `.some(nil)` if it is absent.
     private func time(_ view: JSONView?) -> Timestamp?? {
         guard let view else { return .some(nil) }
+        guard view.raw.count <= EventReader.longestTime else { return nil }
         guard let contents = view.contents else {
             return view.string.flatMap(Timestamp.init(rfc3339:)).map { .some($0) }
         }
@@ -276,7 +279,11 @@ final class EventReader {
         guard let elements = view.elements else { throw fault("dispatchers", "must be an array of dispatchers' ids") }
         var ids: [String] = []
         for (index, element) in elements.enumerated() {
-            guard let id = element.string else { throw fault("dispatchers[\(index)]", "must be a string") }
+            guard element.kind == .string else { throw fault("dispatchers[\(index)]", "must be a string") }
+            // A longer name is not looked up (Behaviour X3).
+            guard element.raw.count <= 6 * DispatcherID.longest + 2, let id = element.string else {
+                throw fault("dispatchers[\(index)]", "there is no dispatcher of so long a name")
+            }
             guard gate.hasDispatcher(id) else { throw fault("dispatchers[\(index)]", "there is no dispatcher \(id)") }
             ids.append(id)
         }

@@ -159,8 +159,10 @@ final class Session {
 
     private func takeLines() -> SessionMachine.Order {
         unreadSince = nil
+        let before = machine.share.left
         while connection.isOpen, let line = nextLine() { handle(line) }
         framer.keepRest()
+        service.sessions.turns.spend(before - machine.share.left, of: caller.credentials.uid)
         return machine.linesTaken(hasMore: framer.waitingBytes > 0, surroundings)
     }
 
@@ -185,9 +187,14 @@ final class Session {
         case .group:
             unreadSince = service.scheduler.now
             service.gate.events.whenRoom { self.perform(self.machine.groupHasRoom()) }
-        case .turn: service.scheduler.nextTurn { self.perform(self.machine.turnCame()) }
+        case .turn: service.sessions.turns.wait(caller.credentials.uid) { self.turnCame() }
         case .endOfTurn: service.scheduler.soon { self.perform(self.machine.turnEnded()) }
         }
+    }
+
+    private func turnCame() {
+        machine.userShare = service.sessions.turns.left(of: caller.credentials.uid)
+        perform(machine.turnCame())
     }
 
     /// Ends the calls that a disconnected client waits for, and limits the time to read the rest.
@@ -477,6 +484,7 @@ extension Session {
     /// Handles bytes from the client. Readable memory follows them, as ``ConnectionHandler`` requires.
     func took(_ bytes: UnsafeRawBufferPointer) {
         framer.lend(bytes)
+        machine.userShare = service.sessions.turns.left(of: caller.credentials.uid)
         perform(machine.bytesCame())
         framer.keepRest()
     }

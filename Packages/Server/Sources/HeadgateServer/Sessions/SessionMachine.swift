@@ -84,6 +84,8 @@ struct SessionMachine {
     private(set) var account = SessionAccount()
     /// The session's remaining share of this turn.
     var share = TurnShare()
+    /// The units that the sessions of this user have left in this turn. The session sets it before bytes and turns.
+    var userShare = TurnShare.whole
     private var limits: Limits
     /// The number of requests that the client has not answered.
     private(set) var asked = 0
@@ -137,7 +139,7 @@ struct SessionMachine {
     /// Bytes have arrived, which the session's framer holds.
     mutating func bytesCame() -> Order {
         guard reading == .open else { return .nothing }
-        share.renew()
+        share.renew(within: userShare)
         reading = .taking(whilePaused: false)
         return .takeLines
     }
@@ -246,7 +248,7 @@ struct SessionMachine {
 
     mutating func turnCame() -> Order {
         guard reading == .paused(until: .turn) else { return .nothing }
-        share.renew()
+        share.renew(within: userShare)
         if share.isUsedUp { return .stayPaused(until: .turn) }
         reading = .taking(whilePaused: true)
         return .takeLines
@@ -386,8 +388,9 @@ struct TurnShare: Equatable {
     var isUsedUp: Bool { left <= 0 }
 
     /// Starts a new turn. Overspent units count in it, because one line may contain a thousand calls.
-    mutating func renew() {
-        left = TurnShare.whole + min(left, 0)
+    /// - Parameter most: the units that the user has left. If there are none, the session has to wait.
+    mutating func renew(within most: Int = TurnShare.whole) {
+        left = most > 0 ? min(TurnShare.whole, most) + min(left, 0) : min(left, 0)
     }
 
     /// Spends the units of a line of this size.

@@ -9,12 +9,15 @@ final class SessionRegistry {
     private var sessions: [Int: Session] = [:]
     private var perUser: [UInt32: Int] = [:]
     private var next = 1
+    /// The shares of users in a turn of the loop.
+    let turns: UserTurns
     /// The next check for clients that do not read, or nil if no output waits.
     private var look: (any Disposable)?
 
     init(scheduler: any Scheduler, limits: Limits) {
         self.scheduler = scheduler
         self.limits = limits
+        turns = UserTurns(scheduler: scheduler)
     }
 
     var count: Int { sessions.count }
@@ -40,6 +43,7 @@ final class SessionRegistry {
     func add(_ session: Session) {
         sessions[session.number] = session
         perUser[session.caller.credentials.uid, default: 0] += 1
+        turns.isShared = perUser.count > 1
     }
 
     func remove(_ session: Session) {
@@ -47,6 +51,7 @@ final class SessionRegistry {
         let uid = session.caller.credentials.uid
         let left = perUser[uid, default: 1] - 1
         perUser[uid] = left > 0 ? left : nil
+        turns.isShared = perUser.count > 1
     }
 
     /// Applies new settings.

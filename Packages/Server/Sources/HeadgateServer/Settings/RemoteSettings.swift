@@ -190,7 +190,7 @@ struct RemoteSettingsCopy {
         var json = JSONWriter()
         json.object(copy)
         let fresh = "\(path).new"
-        let file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        let file = OwnFile.create(fresh)
         guard file >= 0 else { return }
         let isWritten = Glibc.write(file, json.bytes, json.bytes.count) == json.bytes.count && fsync(file) == 0
         Glibc.close(file)

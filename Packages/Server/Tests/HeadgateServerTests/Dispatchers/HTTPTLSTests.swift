@@ -1,5 +1,7 @@
 import Foundation
 import HeadgateCore
+import HeadgateData
+import HeadgateTransport
 import Testing
 
 @testable import HeadgateServer
@@ -37,6 +39,24 @@ struct HTTPTLSTests {
         defer { server.stop() }
         let result = try await send(to: server, host: "127.0.0.1", .init(caFile: server.certificate))
         #expect(result == .noAnswer(cause: "TLS: certificate not trusted"))
+    }
+
+    @Test("S1: the server of remote settings is trusted by the settings' CA file, and not without it", arguments: [true, false])
+    func remoteSettings(isTrusted: Bool) async throws {
+        let server = try TLSServer()
+        defer { server.stop() }
+        let lines = Guarded<[LoggedLine]>([])
+        var remote: DataObject = ["url": .string("https://localhost:\(server.port)/")]
+        if isTrusted { remote["tls"] = ["ca_file": .string(server.certificate)] }
+        let adding: ServiceStage.Adding = { $0.onLog = { line in lines.withLock { $0.append(line) } } }
+        try await ServiceStage.run(["remote": .object(remote)], adding: adding) { stage in
+            let copy = stage.folder("data/remote-settings.json")
+            try await stage.until { _ in
+                access(copy, F_OK) == 0 || lines.withLock { $0.contains { ["remote_failed", "remote_refused"].contains($0.kind) } }
+            }
+        }
+        let isUntrusted = lines.withLock { $0.contains { $0.message.contains("certificate not trusted") } }
+        #expect(isUntrusted != isTrusted)
     }
 
     @Test("K1: a client certificate is shown to a server that asks for one")

@@ -23,7 +23,7 @@ struct ListeningSocket: ~Copyable {
     init(at address: UnixAddress, backlog: Int32, waiting: Bool = true) throws(TransportError) {
         try Self.makeDirectory(address.directory)
         let descriptor = try Descriptor.unixStream()
-        let lock = try DirectoryLock(address.directory, waiting: waiting)
+        let lock = try SocketLock(address.path + ".lock", waiting: waiting)
         try Self.clear(address)
         try Self.bind(descriptor, to: address)
         let file = try SocketFile(boundAt: address.path)
@@ -124,29 +124,26 @@ struct SocketFile {
 }
 
 /// Prevents two processes that start at the same time from both finding the same stale socket file, so that the second
-/// would remove the first one's socket. The lock is on the directory itself and leaves no file.
+/// would remove the first one's socket.
 ///
-/// A directory that this user may use but not read cannot be locked. In that case only the lock of the data directory
-/// separates two daemons.
-private struct DirectoryLock: ~Copyable {
-    private let directory: Descriptor?
+/// The lock is on a file beside the socket that only this user can open. A lock on the directory could be held by every
+/// user who can read the directory, and the daemon would not start (Behaviour X8). The file stays: if it were removed,
+/// two processes could hold locks on two files of one name.
+private struct SocketLock: ~Copyable {
+    private let file: Descriptor
 
     /// Takes the lock. With `waiting` it waits a moment: a process that holds the lock for longer is not starting.
     init(_ path: String, waiting: Bool) throws(TransportError) {
-        let number = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if number < 0, errno == EACCES {
-            directory = nil
-            return
-        }
+        let number = OwnFile.open(path)
         guard number >= 0 else { throw .last("open", path: path) }
-        let directory = Descriptor(number)
-        guard Self.take(directory, attempts: waiting ? Self.attempts : 1) else { throw .last("flock", path: path) }
-        self.directory = consume directory
+        let file = Descriptor(number)
+        guard Self.take(file, attempts: waiting ? Self.attempts : 1) else { throw .last("flock", path: path) }
+        self.file = consume file
     }
 
-    private static func take(_ directory: borrowing Descriptor, attempts: Int) -> Bool {
+    private static func take(_ file: borrowing Descriptor, attempts: Int) -> Bool {
         for _ in 0..<attempts {
-            if flock(directory.number, LOCK_EX | LOCK_NB) == 0 { return true }
+            if flock(file.number, LOCK_EX | LOCK_NB) == 0 { return true }
             guard errno == EWOULDBLOCK || errno == EINTR else { return false }
             if attempts > 1 { usleep(napInMicroseconds) }
         }

@@ -106,7 +106,7 @@ extension JSONView {
 
     /// The whole number; nil for other values and for a number that is too large. `7.0` and `7e2` are whole numbers.
     public var int: Int64? {
-        guard kind == .number else { return nil }
+        guard kind == .number, raw.count <= JSONView.longestWholeNumber else { return nil }
         return shortWholeNumber ?? number?.int.map(Int64.init)
     }
 
@@ -121,6 +121,10 @@ extension JSONView {
         case .object: .object(DataObject(self))
         }
     }
+
+    /// The most bytes of a number that is read as a whole number. Reading takes time for each digit, and a client may
+    /// send a million (Behaviour X3).
+    private static let longestWholeNumber = 256
 
     /// The value of a number with up to 18 digits and nothing else, which is read without a string; nil for other
     /// numbers.

@@ -71,8 +71,17 @@ extension RPCError {
 
     /// There is no such method.
     public static func methodNotFound(_ method: String) -> RPCError {
-        RPCError(code: methodNotFoundCode, message: "no method \(method)")
+        RPCError(code: methodNotFoundCode, message: "no method \(shortened(method))")
     }
+
+    /// Returns the beginning of a text from outside, for a message.
+    private static func shortened(_ text: String) -> String {
+        guard text.utf8.count > mostOfName else { return text }
+        return String(decoding: text.utf8.prefix(mostOfName), as: UTF8.self) + "…"
+    }
+
+    /// The most bytes of an unknown name in a message.
+    private static let mostOfName = 128
 
     /// Returns the error for a missing or wrong parameter. The path is relative to `params` (`events[1].event`), and
     /// empty for the params as a whole.

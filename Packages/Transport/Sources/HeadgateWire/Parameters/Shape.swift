@@ -38,7 +38,19 @@ public struct Shape<Value>: Sendable {
 
 extension Shape where Value == String {
     /// Any string, such as the name of an object that may or may not exist.
-    public static let string = Shape(.text, mustBe: "a string", \.string)
+    ///
+    /// A longer string than any name is refused before it is copied: comparing and hashing it would take long, above all
+    /// if it consists of combining characters (Behaviour X3).
+    public static let string = Shape(.text) { view throws(ParameterFault) in
+        guard view.kind == .string else { throw ParameterFault("must be a string") }
+        guard view.raw.count <= longestName, let text = view.string else {
+            throw ParameterFault("must be shorter: no name is that long")
+        }
+        return text
+    }
+
+    /// The most bytes of a name, with quotes and escapes. Every declared length is below it.
+    private static let longestName = 16_384
 
     /// Returns a shape of strings with a length in bytes of UTF-8.
     /// - Parameter complaint: returns another problem of a text, or nil if it is valid.
@@ -46,6 +58,10 @@ extension Shape where Value == String {
         _ bytes: ClosedRange<Int>, complaint: @escaping @Sendable (String) -> String? = { _ in nil }
     ) -> Shape {
         Shape(.string(least: bytes.lowerBound, most: bytes.upperBound)) { view throws(ParameterFault) in
+            // No byte is escaped in more than six.
+            guard view.kind != .string || view.raw.count <= 6 * bytes.upperBound + 2 else {
+                throw ParameterFault("must have \(bytes.lowerBound) to \(bytes.upperBound) bytes")
+            }
             let text = try string.read(view)
             if let complaint = complaint(text) { throw ParameterFault(complaint) }
             guard bytes.contains(text.utf8.count) else {
@@ -60,8 +76,13 @@ extension Shape where Value: RawRepresentable<String> & CaseIterable & Sendable 
     /// A word of an enumeration. The fault lists all words.
     public static var word: Shape {
         let words = Value.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-        return Shape(.words(of: Value.self), mustBe: "one of \(words)") { $0.string.flatMap(Value.init) }
+        return Shape(.words(of: Value.self), mustBe: "one of \(words)") { view in
+            view.raw.count <= longestWord ? view.string.flatMap(Value.init) : nil
+        }
     }
+
+    /// The most bytes of a word, with quotes and escapes.
+    private static var longestWord: Int { 512 }
 }
 
 // MARK: Numbers

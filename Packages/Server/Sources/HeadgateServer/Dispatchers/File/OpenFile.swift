@@ -1,6 +1,7 @@
 import CUV
 import Glibc
 import HeadgateData
+import HeadgateTransport
 import HeadgateWire
 
 /// A file that is open for appending complete lines. It is closed when its last owner releases it.
@@ -108,16 +109,28 @@ final class OpenFile {
         // Non-blocking, because a pipe without a reader would block the thread for ever. A pipe is opened for writing
         // only: otherwise it would be its own reader.
         let access = known?.isPipe == true ? O_WRONLY : O_RDWR
-        let flags = access | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+        // A link that another user made would lead to another user's file (Behaviour X8).
+        let isShared = OwnFile.isInSharedDirectory(path)
+        let flags = access | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (isShared ? O_NOFOLLOW : 0)
         if known == nil { try ParentDirectory(of: path).create() }
         let descriptor = Glibc.open(path, known == nil ? flags | O_CREAT : flags, 0o600)
         guard descriptor >= 0 else { throw .last }
         do throws(FileFault) {
             if known == nil { try ParentDirectory(of: path).sync() }
+            if isShared { try refuseForeign(descriptor) }
             return (descriptor, try identity(of: descriptor))
         } catch {
             close(descriptor)
             throw error
+        }
+    }
+
+    /// Refuses a file of another user in a directory that other users can write to (Behaviour X8).
+    private static func refuseForeign(_ descriptor: Int32) throws(FileFault) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .last }
+        guard status.st_uid == geteuid() else {
+            throw FileFault(cause: "it belongs to another user, in a directory that others can write to")
         }
     }
 
