@@ -3,8 +3,10 @@
 RIGHTS = {
     "track": "everyone who can connect",
     "observe": "root, the daemon's own user, and whom `access` names",
+    "read": "the same",
     "control": "the same",
     "serve": "the same",
+    "configure": "the same",
 }
 
 
