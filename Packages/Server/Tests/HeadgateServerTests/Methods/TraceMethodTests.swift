@@ -34,7 +34,7 @@ struct TraceMethodTests {
             #expect(
                 event["dispatchers"]["collect"] == [
                     "state": "pending", "at": nil, "attempts": 0, "last_error": nil, "ahead": 1,
-                    "blocked_by": ["ManualBarrier:collect"], "letter": nil,
+                    "blocked_by": ["ManualBarrier:collect"], "letter": nil, "replayed": false,
                 ])
         }
     }
