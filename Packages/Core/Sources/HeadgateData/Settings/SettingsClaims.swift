@@ -19,6 +19,9 @@ struct SettingsClaims {
         return other
     }
 
+    /// Returns the owner of a name, or nil if nobody has claimed it.
+    func owner(of name: String) -> String? { collision(name, isNumbered: false)?.owner }
+
     private func collision(_ name: String, isNumbered: Bool) -> Claim? {
         if let same = owners[name] { return Claim(owner: same.owner, isNumbered: false) }
         if let base = SettingsClaims.base(of: name), let claim = owners[base], claim.isNumbered { return claim }

@@ -117,6 +117,16 @@ public final class SettingsReader {
         fault(key, "", other.isNumbered ? "is a rotated file of \(other.owner)" : "is the \(what) of \(other.owner)")
     }
 
+    /// Records that a name belongs to an owner outside of the settings, so that no setting may claim it.
+    public func reserve(_ what: String, _ name: String, for owner: String) {
+        _ = notes.claims.take("\(what) \(name)", for: owner, isNumbered: false)
+    }
+
+    /// Returns the owner of a name that was claimed or reserved so far, or nil.
+    public func owner(of what: String, _ name: String) -> String? {
+        notes.claims.owner(of: "\(what) \(name)")
+    }
+
     /// Adds the findings of another pass.
     public func note(_ others: SettingsFindings) {
         notes.findings.add(others)

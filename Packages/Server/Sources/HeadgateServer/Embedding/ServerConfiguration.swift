@@ -186,7 +186,11 @@ public struct ServerConfiguration {
 
     /// Returns the check of settings for a service with these paths.
     func settingsCheck(_ places: Places) -> SettingsCheck {
-        SettingsCheck(vocabulary: vocabulary, environment: environment, dataDirectory: places.dataDirectory)
+        var check = SettingsCheck(
+            vocabulary: vocabulary, environment: environment, dataDirectory: places.dataDirectory)
+        if let path = options.configuration { check.ownFiles[path] = "the daemon's configuration" }
+        if let path = places.socket { check.ownFiles[path] = "the daemon's socket" }
+        return check
     }
 }
 

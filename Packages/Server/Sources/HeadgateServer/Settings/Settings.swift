@@ -64,14 +64,17 @@ public struct Settings: Equatable, Sendable {
     /// - Parameters:
     ///   - vocabulary: the names that the settings may use.
     ///   - directory: the data directory, for faults that depend on the machine's files. If nil, these are not checked.
+    ///   - ownFiles: the paths of files that the daemon itself uses, like its configuration, with what they are.
     ///   - forgives: returns true for the path of an unknown key that is only a warning.
     public static func read(
         _ object: DataObject, vocabulary: SettingsVocabulary = .builtIn, directory: String? = nil,
-        forgiving forgives: (String) -> Bool = { _ in false }
+        ownFiles: [String: String] = [:], forgiving forgives: (String) -> Bool = { _ in false }
     ) -> SettingsReading {
         let reader = SettingsReader(object, directory: directory)
+        for (path, name) in ownFiles { reader.reserve("file", CanonicalPath.of(path), for: name) }
         var settings = Settings()
         settings.read(reader, vocabulary)
+        reader.refuseWrittenReferences()
         var findings = reader.findings
         let isLenient = settings.isLenient
         findings.judgeUnknownKeys { isLenient || forgives($0) }
@@ -241,6 +244,17 @@ public struct SettingsVocabulary {
 }
 
 extension SettingsReader {
+    /// Reports files that the settings read, like the file of a password, and that a dispatcher would write (Behaviour
+    /// K2).
+    fileprivate func refuseWrittenReferences() {
+        guard directory != nil else { return }
+        for reference in references {
+            guard case .file(let path) = reference.target else { continue }
+            guard let owner = owner(of: "file", CanonicalPath.of(path)) else { continue }
+            fault(reference.path, "", "is the file of \(owner)")
+        }
+    }
+
     /// Reads the path of a Unix socket.
     func socketPath(_ key: String) -> String? {
         guard let path = filePath(key) else { return nil }

@@ -8,12 +8,16 @@ struct SettingsCheck {
     var environment: [String: String]
     /// The data directory, or nil to skip the checks of the machine's files.
     var dataDirectory: String?
+    /// The paths of files that the daemon itself uses, with what they are. No dispatcher may write them.
+    var ownFiles: [String: String] = [:]
 
     /// Reads the merged layers.
     func read(_ layers: SettingsLayers) -> SettingsReading {
         let refused = LocalSetting.faults(of: layers[.remote])
         guard refused.isEmpty else { return SettingsReading(nil, SettingsFindings(faults: refused)) }
-        let reading = Settings.read(layers.effective, vocabulary: vocabulary, directory: dataDirectory) { path in
+        let reading = Settings.read(
+            layers.effective, vocabulary: vocabulary, directory: dataDirectory, ownFiles: ownFiles
+        ) { path in
             layers.isRemoteOnly(path)
         }
         guard let settings = reading.settings else { return reading }

@@ -238,6 +238,26 @@ struct DispatcherSettingsTests {
         #expect(read(["log.ndjson", "events.ndjson", "sub/log", "/dev/null", "/dev/null", folder("log")]).faults == [])
     }
 
+    @Test("K2: no dispatcher writes the configuration, the socket, or a file that the settings read")
+    func ownFiles() throws {
+        let folder = try ScratchFolder()
+        let own = [folder("headgate.json"): "the daemon's configuration", folder("h.sock"): "the daemon's socket"]
+        let faults = { (path: String) in
+            let sender: DataItem = ["kind": "file", "path": .string(path)]
+            let secret: DataItem = ["Authorization": ["file": .string(folder("token")), "prefix": "Bearer "]]
+            let http: DataItem = ["kind": "http", "endpoint": "http://127.0.0.1:1/", "headers": secret]
+            return Settings.read(
+                ["dispatchers": ["f": sender, "h": http]], directory: folder("data"), ownFiles: own
+            ).faults.map(\.description)
+        }
+        #expect(
+            faults("../headgate.json") == ["dispatchers.f.path: is the file of the daemon's configuration"])
+        #expect(faults(folder("./h.sock")) == ["dispatchers.f.path: is the file of the daemon's socket"])
+        #expect(
+            faults(folder("token")) == ["dispatchers.h.headers.Authorization.file: is the file of dispatcher `f`"])
+        #expect(faults(folder("other")) == [])
+    }
+
     @Test("Dispatchers keep the order of the configuration")
     func order() throws {
         let reading = try SettingsReading.of(

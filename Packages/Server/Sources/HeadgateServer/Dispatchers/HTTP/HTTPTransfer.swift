@@ -122,9 +122,11 @@ final class HTTPTransfer {
 }
 
 extension CURLcode {
-    /// True if the code means that the connection was lost.
-    fileprivate var isLoss: Bool {
+    /// True if the code means that the connection was lost before an answer came.
+    var isLoss: Bool {
         switch self {
+        // libcurl returns `CURLE_PARTIAL_FILE` if a server ends an HTTP/2 session without an answer.
+        case CURLE_PARTIAL_FILE: true
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM: true
         default: false
         }
