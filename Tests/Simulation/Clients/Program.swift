@@ -159,6 +159,9 @@ final class Program {
         case ClientError.disconnected where !asked.isRepeatable:
             record.count(.programDisconnected)
             record.expect(asked.writings == 1, "\(name) has \(number) given up that was never written")
+        case ClientError.noRoom where isOver:
+            record.count(.programTimedOut)
+            record.expect(asked.writings == 0, "\(name) had no room for \(number), which was written")
         case ClientError.timedOut where isOver, ClientError.disconnected where isOver,
             ClientError.cannotConnect where isOver:
             record.count(.programTimedOut)

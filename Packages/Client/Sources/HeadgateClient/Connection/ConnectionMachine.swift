@@ -215,7 +215,7 @@ extension ConnectionMachine {
     mutating func timePassed(now: Int64) {
         while let late = table.firstLate(at: now) {
             if table[late]?.mayBeGrantedYet == true { order(.giveBack(late)) }
-            finish(late, .failure(table.isWritten(late) ? .timedOut : lateness(orElse: .timedOut)))
+            finish(late, .failure(table[late]?.wasWritten == true ? .timedOut : lateness(orElse: .timedOut)))
         }
         table.queuePostponed(at: now)
         switch phase {
@@ -227,7 +227,7 @@ extension ConnectionMachine {
         }
     }
 
-    /// Returns the reason why a call that was not written ends: there is no connection, or no room on it.
+    /// Returns the reason why a call that was never written ends: there is no connection, or no room on it.
     func lateness(orElse usual: ClientError = .noRoom) -> ClientError {
         phase == .open || phase == .draining ? .noRoom : lastFailure ?? usual
     }
