@@ -450,7 +450,8 @@ import Testing
             try trail.append("no json\n")
             try trail.append(1...4)
             let follower = try FullPipe().start(
-                "headgate", ["send", "--follow", trail.path, "--state", trail.path + ".state", "--socket", daemon.socketPath])
+                "headgate",
+                ["send", "--follow", trail.path, "--state", trail.path + ".state", "--socket", daemon.socketPath])
             defer { follower.terminate() }
             try await trail.expect(1...4)
         }

@@ -164,26 +164,27 @@ def certified(_, plain):
         is_needed = one.is_required or is_false_usually(one)
         return f'given["{one.name}"]' + (f" ?? {usual.get(one.kind, '.null')}" if is_needed else "")
 
+    def case(method, statement, *longer):
+        """Generates a case of one line, or of several if that is too long."""
+        line = f'        case "{method.name}": {statement}'
+        if len(line) <= LONGEST:
+            yield line
+            return
+        yield f'        case "{method.name}":'
+        for one in longer or [statement]:
+            yield from wrapped(f"            {one}")
+
     for method in plain:
         said = f"try await client.{asked(method, given, 'deadline: deadline')}"
         if method.is_answered_empty:
-            line = f'        case "{method.name}": {said}'
-            if len(line) <= LONGEST:
-                yield line
-            else:
-                yield f'        case "{method.name}":'
-                yield from wrapped(f"            {said}")
+            yield from case(method, said)
         elif method.only_result:
             inside = "items($0)" if method.only_result.kind == "array" else "number($0)"
-            line = f'        case "{method.name}": return ["{method.only_result.name}": {inside.replace("$0", said)}]'
-            if len(line) <= LONGEST:
-                yield line
-            else:
-                yield f'        case "{method.name}":'
-                yield from wrapped(f"            let result = {said}")
-                yield f'            return ["{method.only_result.name}": {inside.replace("$0", "result")}]'
+            result = f'["{method.only_result.name}": {inside}]'
+            yield from case(
+                method, f'return {result.replace("$0", said)}', f"let result = {said}", f'return {result.replace("$0", "result")}')
         else:
-            yield f'        case "{method.name}": return {said}'
+            yield from case(method, f"return {said}")
 
 
 def tried(_, plain):

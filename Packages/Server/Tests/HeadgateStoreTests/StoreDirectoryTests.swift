@@ -54,7 +54,8 @@ struct StoreDirectoryTests {
     }
 
     @Test(
-        "Q11: a file of another version is refused, and not a byte of it is touched", arguments: [1, 2, 3, 5] as [UInt8])
+        "Q11: a file of another version is refused, and not a byte of it is touched",
+        arguments: [1, 2, 3, 5] as [UInt8])
     func otherVersion(_ version: UInt8) throws {
         try scene.open()
         scene.append(Groups.of(1...5))

@@ -123,7 +123,8 @@ struct Calls {
         case "flush.list": return ["flushes": items(try await client.flushes(deadline: deadline))]
         case "status": return try await client.status(deadline: deadline)
         case "dispatcher.retry": try await client.retry(given["id"] ?? "", deadline: deadline)
-        case "dispatcher.rewind": return try await client.rewind(given["id"] ?? "", to: given["to"] ?? .null, deadline: deadline)
+        case "dispatcher.rewind":
+            return try await client.rewind(given["id"] ?? "", to: given["to"] ?? .null, deadline: deadline)
         case "config.get": return try await client.settings(given.word("layer"), deadline: deadline)
         case "config.set":
             try await client.changeSettings(

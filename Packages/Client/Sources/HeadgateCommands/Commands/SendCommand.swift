@@ -5,7 +5,9 @@ import HeadgateWire
 extension Command {
     private static let stdin = Option("--stdin", "read events from standard input, one object a line")
     private static let follow = Option("--follow", value: "FILE", "read them from a file as it grows, or a named pipe")
-    private static let state = Option("--state", value: "FILE", "where --follow keeps how far it came (a file in $STATE_DIRECTORY, or $XDG_STATE_HOME/headgate/follow)")
+    private static let state = Option(
+        "--state", value: "FILE",
+        "where --follow keeps how far it came (a file in $STATE_DIRECTORY, or $XDG_STATE_HOME/headgate/follow)")
 
     private static let follows: @Sendable (Arguments) -> Bool = { $0.has(follow) }
 

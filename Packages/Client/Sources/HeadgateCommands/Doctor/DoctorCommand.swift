@@ -58,7 +58,9 @@ private struct Doctor {
         let (answers, fault) = daemon()
         findings += fault.map { [$0] } ?? []
         findings += answers.map { DaemonExamination.findings($0.status) } ?? []
-        if let answer = try? invocation.ask([Question(method: "rights")])[0] { findings.append(RightsText.finding(answer)) }
+        if let rights = try? invocation.ask([Question(method: "rights")])[0] {
+            findings.append(RightsText.finding(rights))
+        }
         let (settings, faults) = settings(answers?.settings)
         findings += faults
         findings += destinations(settings)

@@ -68,10 +68,13 @@ final class Follower {
 
     /// Returns the default path of the state, and makes its directory.
     private static func usualState(of path: String) throws -> String {
-        let whole = path.hasPrefix("/") ? path : (getcwd(nil, 0).map { own in
-            defer { free(own) }
-            return String(cString: own)
-        } ?? "") + "/" + path
+        let whole =
+            path.hasPrefix("/")
+            ? path
+            : (getcwd(nil, 0).map { own in
+                defer { free(own) }
+                return String(cString: own)
+            } ?? "") + "/" + path
         var environment: [String: String] = [:]
         for name in ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"] {
             environment[name] = getenv(name).map { String(cString: $0) }

@@ -118,8 +118,9 @@ extension AccessSettings {
 extension AccessSettings.Grant {
     /// Returns true if the grant has the user or one of the user's groups. Supplementary groups count.
     func includes(_ peer: PeerCredentials) -> Bool {
-        uids.contains(peer.uid) || namedUIDs.contains(peer.uid) || ([peer.gid] + peer.groups).contains {
-            gids.contains($0) || namedGIDs.contains($0)
-        }
+        uids.contains(peer.uid) || namedUIDs.contains(peer.uid)
+            || ([peer.gid] + peer.groups).contains {
+                gids.contains($0) || namedGIDs.contains($0)
+            }
     }
 }

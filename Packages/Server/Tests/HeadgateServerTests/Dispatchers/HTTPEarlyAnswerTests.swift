@@ -1,4 +1,3 @@
-import CCurl
 import Foundation
 import HeadgateCore
 import HeadgateTransport
@@ -50,16 +49,6 @@ struct HTTPEarlyAnswerTests {
         }
         let expectations = server.heads.map { $0.lowercased().contains("expect: 100-continue") }
         #expect(expectations == [false, true, false])
-    }
-
-    @Test("D6: which results of libcurl mean that the connection was lost, over HTTP/1.1 and 2")
-    func losses() {
-        let losses = [
-            CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_PARTIAL_FILE,
-        ]
-        #expect(losses.allSatisfy(\.isLoss))
-        let others = [CURLE_OK, CURLE_OPERATION_TIMEDOUT, CURLE_COULDNT_CONNECT, CURLE_WRITE_ERROR]
-        #expect(!others.contains(where: \.isLoss))
     }
 
     @Test("D6: a batch is remembered until it is answered, and only if it was lost in its body")

@@ -13,6 +13,7 @@ struct RightsTests {
     private final class Lines: Sendable {
         private let lines = Guarded<[LoggedLine]>([])
         func add(_ line: LoggedLine) { lines.withLock { $0.append(line) } }
+        var adding: ServiceStage.Adding { { $0.onLog = { self.add($0) } } }
         func all(_ kind: String) -> [LoggedLine] { lines.withLock { $0.filter { $0.kind == kind } } }
     }
 
@@ -44,7 +45,7 @@ struct RightsTests {
     @Test("X7: a change through control or configure is logged with method, object, client, user, process and reason")
     func operated() async throws {
         let lines = Lines()
-        try await ServiceStage.run(adding: { $0.onLog = { lines.add($0) } }) { stage in
+        try await ServiceStage.run(adding: lines.adding) { stage in
             let client = try await stage.client("ops/1")
             try await client.call("dispatcher.pause", ["id": "collect", "reason": "a test"])
             try await client.call("queue.purge", ["dispatcher": "archive"])
@@ -80,7 +81,7 @@ struct RightsTests {
     @Test("X7: refused calls are counted by method, and logged once for a burst, with the user and the missing right")
     func refused() async throws {
         let lines = Lines()
-        try await ServiceStage.run(timeStands: true, adding: { $0.onLog = { lines.add($0) } }) { stage in
+        try await ServiceStage.run(timeStands: true, adding: lines.adding) { stage in
             let client = try await stage.client("shop/2")
             try await client.call("ping")
             try await disguise(stage)

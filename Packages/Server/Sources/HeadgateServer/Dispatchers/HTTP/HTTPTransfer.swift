@@ -123,7 +123,7 @@ final class HTTPTransfer {
 
 extension CURLcode {
     /// True if the code means that the connection was lost before an answer came.
-    var isLoss: Bool {
+    fileprivate var isLoss: Bool {
         switch self {
         // libcurl returns `CURLE_PARTIAL_FILE` if a server ends an HTTP/2 session without an answer.
         case CURLE_PARTIAL_FILE: true
