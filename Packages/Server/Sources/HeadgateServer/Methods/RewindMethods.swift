@@ -58,7 +58,7 @@ extension RPCError {
         case .notKept(let oldest?):
             self.init(
                 .notFound,
-                "events from there on are not kept any more; the oldest that are kept begin with \(oldest.sequenceNumber), "
+                "events from there on are no longer kept; the oldest that are kept begin with \(oldest.sequenceNumber), "
                     + "received at \(oldest.time.text)",
                 data: [
                     "oldest_seq": .number(DataNumber(Int(oldest.sequenceNumber))),

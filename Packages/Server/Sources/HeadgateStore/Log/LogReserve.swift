@@ -55,7 +55,9 @@ extension LogEntry {
 extension LogChange {
     fileprivate var claim: LogReserve.Claim {
         switch self {
-        case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs), .asked(.retain): .settled
+        // What is retained goes first on a full disk, so it may take no room that others need.
+        case .asked(.retain): .events
+        case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): .settled
         case .asked(.limitLetters), .lettersGone: .deleted
         case .asked, .letter, .rewound: .asked
         case .forgotten, .replaced, .damaged, .givenUp: .own

@@ -156,6 +156,13 @@ struct LogState {
 
     /// The content that has to be kept.
     var needed: Needed { Needed(self) }
+
+    /// The state as it would be if no settled events were retained.
+    var withoutRetained: LogState {
+        var other = self
+        other.retention = nil
+        return other
+    }
 }
 
 /// A segment that is written no more.

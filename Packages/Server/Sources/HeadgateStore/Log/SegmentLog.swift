@@ -127,13 +127,15 @@ final class SegmentLog {
             || front.hasRoom(beside: reserve.left(by: entry.claim, makesRoom: true)) && makesRoom(entry)
     }
 
-    /// Whether there is room for another file once an entry is written, or no segment is needed any more but the one that is written to. What was
-    /// not needed before is about to be given up already.
+    /// Returns true if there is room for another file once an entry is written, or if only the segment that is written to is needed then.
+    /// Segments that were not needed before do not count, because they are dropped already, and nor do retained events, which are dropped
+    /// when there is no room (Behaviour R1).
     private func makesRoom(_ entry: LogEntry) -> Bool {
         guard case .changes(let changes) = entry else { return false }
-        var next = state
+        let now = state.withoutRetained
+        var next = now
         next.apply(changes, in: front.segment.place(front.next))
-        let unneeded = (before: unneeded(state, except: standIn), then: unneeded(next, except: standIn))
+        let unneeded = (before: unneeded(now, except: standIn), then: unneeded(next, except: standIn))
         let bytes = unneeded.then.map(\.file.size).reduce(0, +) - unneeded.before.map(\.file.size).reduce(0, +)
         return bytes >= options.leastSegmentSize || bytes > 0 && unneeded.then.count == next.segments.count
     }

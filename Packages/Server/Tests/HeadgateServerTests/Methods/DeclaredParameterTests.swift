@@ -18,6 +18,8 @@ import Testing
                     let refusal = try await call(method.params(with: place, being: value))
                     // IDs of missing dispatchers fit the schema, and are refused all the same.
                     if place.path.hasSuffix("dispatchers[0]"), value != "archive" { continue }
+                    // A time is a number or one of several texts, so its schema takes anything.
+                    if "\(method.name)" == "dispatcher.rewind", place.path == "to" { continue }
                     #expect(refusal?.path.map { !$0.hasPrefix(place.path) } ?? true, "\(told): \(value)")
                 }
                 guard let isRequired = place.isRequired else { continue }
