@@ -12,8 +12,9 @@ struct Patience {
     /// The limits of a dispatcher that dead-letters events for their attempts.
     static let usual = Patience(mostAttempts: 2, mostAge: nil, longestWait: .seconds(4))
 
-    /// The limits of a worker dispatcher: more attempts, so that batches lost repeatedly are halved.
-    static let ofWorkers = Patience(mostAttempts: 6, mostAge: nil, longestWait: .seconds(4))
+    /// The limits of a worker dispatcher: enough attempts for batches lost repeatedly to be halved, and so few that halves
+    /// reach the last one.
+    static let ofWorkers = Patience(mostAttempts: 4, mostAge: nil, longestWait: .seconds(4))
 
     /// With waits of a millisecond the model knows the retry age to the millisecond.
     init(_ record: Record) {
