@@ -39,9 +39,11 @@ struct HTTPEarlyAnswerTests {
         defer { server.stop() }
         // More bytes than any buffer of the system holds while the server reads nothing.
         let endless = "\"" + String(repeating: "x", count: 30_000_000) + "\""
-        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
-            guard case .noAnswer = await stage.send(endless) else {
-                Issue.record("answered")
+        // A request that times out on a slow machine is no loss.
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, timeout: .seconds(280))) { stage in
+            let first = await stage.send(endless)
+            guard case .noAnswer = first, first != .noAnswer(cause: "timed out") else {
+                Issue.record("\(first)")
                 return
             }
             #expect(await stage.send(endless) == .http(413))
