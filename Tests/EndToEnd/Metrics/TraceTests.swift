@@ -46,8 +46,8 @@ import Testing
             #expect(old["archive"].contains(["state": "expired", "blocked_by": []]))
 
             let words = try await words("dead", of: daemon)
-            #expect(words.contains("dead letter 1: `headgate dead-letters requeue 1` sends it again."))
-            #expect(words.contains("held by ManualBarrier:archive since "))
+            #expect(words.contains("dead letter 1: `headgate dead-letters requeue 1` requeues it."))
+            #expect(words.contains("blocked by ManualBarrier:archive since "))
             #expect(words.contains("audit; `headgate resume archive` opens it; a flush does not pass it."))
             #expect(try await self.words("fine", of: daemon).contains("collect: delivered "))
         }

@@ -17,7 +17,7 @@ TOLERANCE = 9.0
 PAGES = {
     "overview": ("/", "Overview"), "barriers": ("/barriers", "Barriers"), "clients": ("/clients", "Clients"),
     "problems": ("/problems", "Problems"), "dispatcher": ("/dispatchers/web", "web"), "event": ("/event?id=e1", "Event"),
-    "queue": ("/dispatchers/archive/queue", "What waits for archive"),
+    "queue": ("/dispatchers/archive/queue", "Pending events of archive"),
     "letters": ("/dispatchers/web/dead-letters", "Dead letters of web"),
 }
 
@@ -201,7 +201,7 @@ def a_way_closes_and_opens(scene, browser):
     """B10: the page shows a barrier that closes and opens without a reload."""
     browser.open(scene.origin + "/")
     browser.run("window.marker = 1")
-    eventually("a closed way", lambda: shows(browser, "#way", "closed"))
+    eventually("a closed way", lambda: shows(browser, "#way", "blocked"))
     scene.ask("dispatcher.resume", id="archive")
     scene.ask("dispatcher.pause", id="web", reason="look here")
     gate = "return document.querySelector('#way .lane:nth-child(%d) .channel').getAttribute('aria-label')"
@@ -226,10 +226,10 @@ def an_event_is_traced(scene, browser):
         return shows(browser, "main", "delivered")
 
     eventually("its delivery", is_told)
-    for words in ("pending", "ManualBarrier:archive", "kept for the trace", "archive is held"):
+    for words in ("pending", "ManualBarrier:archive", "kept for the trace", "archive is blocked"):
         assert shows(browser, "main", words), (words, browser.text("main"))
     browser.open(scene.origin + "/event?id=never")
-    assert shows(browser, "main", "No event of this id is known"), browser.text("main")
+    assert shows(browser, "main", "No event with this id is known"), browser.text("main")
     scene.ask("dispatcher.resume", id="archive")
 
 
@@ -266,7 +266,7 @@ def forms(scene, browser):
     browser.click("form[action$='/web/purge'] button")
     eventually("the purge", lambda: shows(browser, ".done", "2 events purged."))
     browser.click("form[action$='/requeue'] button")
-    eventually("the dead letter again", lambda: shows(browser, ".done", "1 event sent again."))
+    eventually("the dead letter again", lambda: shows(browser, ".done", "1 event requeued."))
     browser.click("form[action$='/resume'] button")
     eventually("the way open", lambda: shows(browser, ".done", "Resumed."))
     browser.type("form[action$='/web/dead-letters/purge'] input[name=confirm]", "web")
@@ -296,11 +296,11 @@ def daemon_killed(scene, browser):
     browser.run("window.marker = 2")
     eventually("a daemon", lambda: shows(browser, "#presence", "ready"))
     scene.daemon.end(signal.SIGKILL)
-    eventually("its absence", lambda: shows(browser, "#summary", "The daemon has been away since"))
+    eventually("its absence", lambda: shows(browser, "#summary", "The daemon cannot be reached since"))
     assert shows(browser, "#way", "archive"), "how it was last is gone"
     scene.start_daemon()
     eventually("its return", lambda: shows(browser, "#presence", "ready"))
-    eventually("no word of its absence", lambda: not shows(browser, "#summary", "away"))
+    eventually("no word of its absence", lambda: not shows(browser, "#summary", "cannot be reached"))
     scene.ask("dispatcher.resume", id="archive")
     eventually("what happens then", lambda: "manual open" in browser.run(
         "return document.querySelector('#way .lane .channel').getAttribute('aria-label')"))

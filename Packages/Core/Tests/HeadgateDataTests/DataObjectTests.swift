@@ -142,4 +142,11 @@ struct DataObjectTests {
         #expect(object.get(key: "o", as: DataObject.self)?.get(key: "k") == [1, 2])
         #expect(DataItem.number(DataNumber(5)).get() == 5)
     }
+
+    @Test("The leaf paths name each value that is no object with members, in order")
+    func leafPaths() {
+        let object: DataObject = ["b": ["c": 1, "d": ["e": .null]], "a": [:], "f": [1, ["g": 2]]]
+        #expect(object.leafPaths == ["b.c", "b.d.e", "a", "f"])
+        #expect(DataObject().leafPaths.isEmpty)
+    }
 }

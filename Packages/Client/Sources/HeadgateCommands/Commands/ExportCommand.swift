@@ -13,7 +13,7 @@ extension Command {
         operands: [Operand("ID")], options: [since, format],
         notes: """
             Nothing is changed. Each event is a line, as it is stored: first those that wait, in their order, then dead
-            letters, with one member more: dead_letter, which tells when and why the event was given up.
+            letters, with one member more: dead_letter, which says when and why the event was dead-lettered.
 
             What is delivered meanwhile may be left out, and what is in flight is: pause the dispatcher first. If the reader of
             the output leaves before the end, the export stops there with exit code 1.

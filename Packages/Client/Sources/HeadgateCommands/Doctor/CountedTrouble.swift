@@ -10,7 +10,7 @@ public struct CountedTrouble: Sendable {
     /// Counters of events that were not delivered. The service and each dispatcher have them.
     public static let ofEvents = [
         CountedTrouble(
-            counter: "dead", words: "given up",
+            counter: "dead", words: "dead-lettered",
             advice: "Look at its dead letters, mend the cause, and requeue or purge them."),
         CountedTrouble(
             counter: "expired", words: "lost: too old, by `max_age_s` or their `ttl_ms`",

@@ -41,7 +41,7 @@ extension MachineFacts {
         guard let disk else { return nil }
         let room = "\(Quantity.bytes(disk.freeBytes)) of \(Quantity.bytes(disk.totalBytes)) free at \(disk.directory)"
         let advice = "give the data directory a disk of its own, or free some room"
-        if disk.isReadOnly { return .wrong("disk", "\(disk.directory) is read-only", "see dmesg, and mount it anew") }
+        if disk.isReadOnly { return .wrong("disk", "\(disk.directory) is read-only", "see dmesg, and mount it again") }
         if disk.room.level == .nearlyFull {
             return .wrong("disk", disk.freeFiles == 0 ? "no more files can be made at \(disk.directory)" : room, advice)
         }

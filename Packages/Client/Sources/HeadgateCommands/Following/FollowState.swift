@@ -32,7 +32,7 @@ final class FollowState {
         guard length >= 0 else { throw FollowFault("read", path) }
         guard length > 0 else { return nil }
         guard case .object(let kept)? = try? DataItem(parsing: bytes), let place = FollowedPlace(kept) else {
-            throw FollowFault("\(path) does not tell how far a file was followed; delete it to begin anew")
+            throw FollowFault("\(path) is not the state of a followed file; delete it to begin at the start")
         }
         return place
     }

@@ -35,19 +35,19 @@ public struct BarrierText {
     /// Returns the same lines for some barriers before a dispatcher, by their IDs.
     func holders(of ids: [String], before dispatcher: String, among barriers: [ListedBarrier]) -> [String] {
         ids.map { id in
-            guard let barrier = barriers.first(where: { $0.id == id }) else { return "held by \(id)" }
-            return "held by \(id)\(circumstances(of: barrier, holding: [dispatcher]))"
+            guard let barrier = barriers.first(where: { $0.id == id }) else { return "blocked by \(id)" }
+            return "blocked by \(id)\(circumstances(of: barrier, holding: [dispatcher]))"
         }
     }
 
-    /// Returns `holds collect since 11:58:00 (2 min): paused: maintenance; …`, without the barrier's name.
+    /// Returns `blocks collect since 11:58:00 (2 min): paused: maintenance; …`, without the barrier's name.
     func sentence(_ barrier: ListedBarrier) -> String {
-        "holds \(named(barrier.held))\(circumstances(of: barrier, holding: barrier.held))"
+        "blocks \(named(barrier.held))\(circumstances(of: barrier, holding: barrier.held))"
     }
 
     private func holdings(_ barriers: [ListedBarrier]) -> String {
         let holding = barriers.filter { !$0.held.isEmpty }
-        guard !holding.isEmpty else { return "Nothing is held: all ways are open.\n" }
+        guard !holding.isEmpty else { return "No dispatcher is blocked.\n" }
         var table = Table([.init("BARRIER"), .init("STATE"), .init("")])
         for barrier in holding {
             let isWaiting = !barrier.states.contains { $0.state == .closed }
@@ -91,17 +91,17 @@ public struct BarrierText {
     /// Returns the reason why a barrier blocks these dispatchers, or nil if there is none to show.
     public func cause(of barrier: ListedBarrier, holding ids: [String]) -> String? {
         let reason = barrier.reason.map(clock.localised)
-        if barrier.isWaiting { return reason ?? "it has not said yet whether it is open" }
+        if barrier.isWaiting { return reason ?? "the barrier has not reported a state yet" }
         switch barrier.word {
-        case "manual": return reason.map { "paused: \($0)" } ?? "paused, with no reason given"
+        case "manual": return reason.map { "paused: \($0)" } ?? "paused, no reason given"
         case "batching": return pending(BatchSize(barrier.configuration), of: ids)
-        case "backoff": return "it waits after \(reason ?? "a failure")"
-        case "connectivity": return reason ?? "there is no network connection that will do"
-        case "schedule": return reason ?? "outside its hours"
-        case "interval": return "between two of its openings"
-        case "rate": return reason ?? "faster than its rate"
+        case "backoff": return "backing off after \(reason ?? "a failure")"
+        case "connectivity": return reason ?? "no suitable network connection"
+        case "schedule": return reason ?? "outside the schedule"
+        case "interval": return "between two intervals"
+        case "rate": return reason ?? "rate limit reached"
         case "application_status": return reason ?? "every client is in the background"
-        case "activation": return reason ?? "its board has not completed"
+        case "activation": return reason ?? "the board has not completed"
         default: return reason
         }
     }
@@ -110,7 +110,7 @@ public struct BarrierText {
         let held = dispatchers.filter { ids.contains($0.id) }
         let events = Quantity.counted(size.events, "event")
         switch held.count {
-        case 0: return "fewer than \(events) are pending"
+        case 0: return "less than a full batch of \(events) is pending"
         case 1: return "\(held[0].pending) of \(events) \(held[0].pending == 1 ? "is" : "are") pending"
         default:
             let counts = held.map { "\($0.pending) for \($0.id)" }.joined(separator: ", ")
@@ -122,7 +122,7 @@ public struct BarrierText {
 
     /// Returns the condition that would open a barrier that blocks these dispatchers.
     public func opening(of barrier: ListedBarrier, holding ids: [String]) -> String {
-        if barrier.isWaiting { return "opens once it says so" }
+        if barrier.isWaiting { return "opens once the barrier reports so" }
         if barrier.kind == "WorkerBarrier" {
             return "opens when `headgate worker \(ids.first ?? "ID")` takes its batches"
         }
@@ -137,12 +137,14 @@ public struct BarrierText {
         case "rate": return rate(barrier.configuration)
         case "application_status": return "opens when a client comes to the foreground"
         case "activation": return "opens when its board completes"
-        default: return "opens when its own condition holds"
+        default: return "opens when its condition is true"
         }
     }
 
     private func remote(_ barrier: ListedBarrier) -> String {
-        guard let owner = barrier.owner else { return "nobody owns it: opens when a client takes it over and says so" }
+        guard let owner = barrier.owner else {
+            return "its owner has disconnected: opens when a client takes it over and opens it"
+        }
         return "opens when its owner, \(owner), says so"
     }
 

@@ -1,7 +1,7 @@
 import HeadgateClient
 import HeadgateData
 
-/// The queue of a dispatcher that is not configured any more (Behaviour Q3).
+/// The queue of a dispatcher that is no longer configured (Behaviour Q3).
 struct ListedOrphan: Equatable {
     let id: String
     let events: Int

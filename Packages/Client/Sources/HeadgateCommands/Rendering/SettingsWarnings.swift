@@ -6,7 +6,7 @@ enum SettingsWarnings {
 
     /// Returns the warnings about the settings that a patch changes.
     static func about(_ patch: DataObject, in status: DataObject) -> [String] {
-        let paths = paths(in: patch)
+        let paths = patch.leafPaths
         return all(status).filter { warning in
             let path = warning.prefix { $0 != ":" }
             return paths.contains { path == $0 || path.hasPrefix($0 + ".") || $0.hasPrefix(path + ".") }
@@ -20,12 +20,5 @@ enum SettingsWarnings {
 
     private static func all(_ status: DataObject) -> [String] {
         status.get(key: "warnings", as: [String].self) ?? []
-    }
-
-    private static func paths(in patch: DataObject) -> [String] {
-        patch.flatMap { key, value -> [String] in
-            guard let inner = value.get(as: DataObject.self), !inner.isEmpty else { return [key] }
-            return paths(in: inner).map { "\(key).\($0)" }
-        }
     }
 }

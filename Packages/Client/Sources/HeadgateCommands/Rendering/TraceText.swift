@@ -17,7 +17,7 @@ struct TraceText {
         let lines = event.ways.map { way in
             "\(style.apply(.strong, to: PlainText.line(way.dispatcher))): \(PlainText.line(sentence(way)))\n"
         }
-        let rest = lines.isEmpty ? "Nothing is known of its dispatchers.\n" : lines.joined()
+        let rest = lines.isEmpty ? "Its dispatchers are not known.\n" : lines.joined()
         return "\(PlainText.line(heading(event)))\n" + rest
     }
 
@@ -35,12 +35,12 @@ struct TraceText {
         let when = way.at.map { " \(ago($0))" } ?? ""
         switch way.state {
         case "pending": return waiting(way)
-        case "in_flight": return "on its way: sent\(when)\(attempts(way)).\(failed(way))"
+        case "in_flight": return "in flight: sent\(when)\(attempts(way)).\(failed(way))"
         case "delivered": return "delivered\(when)\(attempts(way)).\(failed(way))"
-        case "dead": return "given up\(when)\(attempts(way)).\(failed(way)) \(letter(way))"
-        case "expired": return "expired\(when): it was kept too long\(attempts(way)).\(failed(way))"
-        case "evicted": return "evicted\(when): it had to make room for newer ones\(attempts(way)).\(failed(way))"
-        case "purged": return "purged\(when), as an operator asked\(attempts(way)).\(failed(way))"
+        case "dead": return "dead-lettered\(when)\(attempts(way)).\(failed(way)) \(letter(way))"
+        case "expired": return "expired\(when)\(attempts(way)).\(failed(way))"
+        case "evicted": return "evicted\(when) to make room for newer events\(attempts(way)).\(failed(way))"
+        case "purged": return "purged\(when) by an operator\(attempts(way)).\(failed(way))"
         case "transformed_away": return "dropped\(when) by a transformation."
         default: return "\(way.state)\(when)."
         }
@@ -48,12 +48,12 @@ struct TraceText {
 
     private func waiting(_ way: ListedTrace.Way) -> String {
         guard let dispatcher = dispatchers.first(where: { $0.id == way.dispatcher }) else {
-            return "waits\(behind(way)) until this dispatcher is configured again."
+            return "pending\(behind(way)): this dispatcher is not configured."
         }
         let holders = BarrierText(dispatchers: dispatchers, clock: clock, style: style)
             .holders(of: way.blockedBy, before: dispatcher.id, among: barriers)
-        let rest = holders.isEmpty ? ", and nothing holds it" : ", " + holders.joined(separator: ", and ")
-        return "waits\(behind(way))\(rest)\(attempts(way)).\(failed(way))"
+        let rest = holders.isEmpty ? ", not blocked" : ", " + holders.joined(separator: ", and ")
+        return "pending\(behind(way))\(rest)\(attempts(way)).\(failed(way))"
     }
 
     private func behind(_ way: ListedTrace.Way) -> String {
@@ -75,11 +75,13 @@ struct TraceText {
     }
 
     private func failed(_ way: ListedTrace.Way) -> String {
-        way.lastError.map { " Its last failure: \($0)." } ?? ""
+        way.lastError.map { " Last error: \($0)." } ?? ""
     }
 
     private func letter(_ way: ListedTrace.Way) -> String {
-        guard let letter = way.letter else { return "Its dead letter is gone: it was requeued, purged, or too old." }
-        return "It is dead letter \(letter): `headgate dead-letters requeue \(letter)` sends it again."
+        guard let letter = way.letter else {
+            return "Its dead letter no longer exists: it was requeued, purged or expired."
+        }
+        return "It is dead letter \(letter): `headgate dead-letters requeue \(letter)` requeues it."
     }
 }

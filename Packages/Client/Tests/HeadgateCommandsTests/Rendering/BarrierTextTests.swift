@@ -13,7 +13,7 @@ import Testing
         #expect(
             words.list([Fixed.barrier(Fixed.manual)]) == """
                 BARRIER                STATE
-                ManualBarrier:collect  closed  holds collect since 11:58:00 (2 min): paused: maintenance; \
+                ManualBarrier:collect  closed  blocks collect since 11:58:00 (2 min): paused: maintenance; \
                 `headgate resume collect` opens it; a flush does not pass it
 
                 """)
@@ -29,7 +29,7 @@ import Testing
             ),
             ("batching", [:], "12 of 1 event are pending", "opens once 1 event or a whole batch are pending"),
             (
-                "backoff", [:], "it waits after why",
+                "backoff", [:], "backing off after why",
                 "next attempt at 12:01:30 (in 90 s); `headgate retry collect` retries now"
             ),
             ("connectivity", [:], "why", "opens when there is a network connection"),
@@ -39,14 +39,14 @@ import Testing
                 "schedule", ["start_hour": 9, "end_hour": 17, "days": ["mon", "tue"], "time_zone": "Europe/Berlin"],
                 "why", "opens from 9:00 to 17:00 on mon, tue, Europe/Berlin"
             ),
-            ("interval", [:], "between two of its openings", "opens at its next interval"),
+            ("interval", [:], "between two intervals", "opens at its next interval"),
             (
-                "interval", ["interval_ms": 60_000], "between two of its openings", "opens every 60 s for 1 s"
+                "interval", ["interval_ms": 60_000], "between two intervals", "opens every 60 s for 1 s"
             ),
             ("rate", ["per_second": 2.5], "why", "opens as its rate allows, 2.5 a second"),
             ("application_status", [:], "why", "opens when a client comes to the foreground"),
             ("activation", [:], "why", "opens when its board completes"),
-            ("something", [:], "why", "opens when its own condition holds"),
+            ("something", [:], "why", "opens when its condition is true"),
         ] as [(String, DataObject, String, String)])
     func kinds(word: String, configuration: DataObject, cause: String, opening: String) {
         let barrier = changed(["word": .string(word), "configuration": .object(configuration), "reason": "why"])
@@ -57,10 +57,10 @@ import Testing
     @Test(
         "B10: also where the daemon gives no reason",
         arguments: [
-            ("manual", "paused, with no reason given"), ("backoff", "it waits after a failure"),
-            ("connectivity", "there is no network connection that will do"), ("schedule", "outside its hours"),
-            ("rate", "faster than its rate"), ("application_status", "every client is in the background"),
-            ("activation", "its board has not completed"), ("something", nil),
+            ("manual", "paused, no reason given"), ("backoff", "backing off after a failure"),
+            ("connectivity", "no suitable network connection"), ("schedule", "outside the schedule"),
+            ("rate", "rate limit reached"), ("application_status", "every client is in the background"),
+            ("activation", "the board has not completed"), ("something", nil),
         ] as [(String, String?)])
     func withoutReason(word: String, cause: String?) {
         let barrier = changed(["word": .string(word), "reason": nil])
@@ -71,8 +71,8 @@ import Testing
     func momentInReason() {
         let berlin = WallClock(now: Fixed.clock.now) { _ in 3_600 }
         let words = BarrierText(dispatchers: [], clock: berlin, style: Fixed.style)
-        let barrier = changed(["word": "schedule", "reason": "outside its hours until 2027-01-15T14:00:00.000Z"])
-        #expect(words.cause(of: barrier, holding: ["collect"]) == "outside its hours until 15:00:00")
+        let barrier = changed(["word": "schedule", "reason": "outside the schedule until 2027-01-15T14:00:00.000Z"])
+        #expect(words.cause(of: barrier, holding: ["collect"]) == "outside the schedule until 15:00:00")
     }
 
     @Test("B22: a batching barrier before several tells what is pending for each; of unknown ones it tells no number")
@@ -87,7 +87,7 @@ import Testing
         let cause = both.cause(of: barrier, holding: ["collect", "archive"])
         #expect(cause == "of 20 events there are pending 12 for collect, 1 for archive")
         #expect(both.cause(of: barrier, holding: ["archive"]) == "1 of 20 events is pending")
-        #expect(both.cause(of: barrier, holding: ["elsewhere"]) == "fewer than 20 events are pending")
+        #expect(both.cause(of: barrier, holding: ["elsewhere"]) == "less than a full batch of 20 events is pending")
     }
 
     @Test("B29: a remote barrier names its owner, or says that it has none; its reason is the owner's")
@@ -96,16 +96,16 @@ import Testing
         #expect(words.cause(of: owned, holding: ["collect"]) == "stock-taking")
         #expect(words.opening(of: owned, holding: ["collect"]) == "opens when its owner, shop, says so")
         let left = changed(["kind": "RemoteBarrier", "word": "hold", "reason": "left behind by shop"])
-        let opening = "nobody owns it: opens when a client takes it over and says so"
+        let opening = "its owner has disconnected: opens when a client takes it over and opens it"
         #expect(words.opening(of: left, holding: ["collect"]) == opening)
     }
 
     @Test("B3: a barrier that has not spoken is shown as waiting")
     func waiting() {
         let barrier = changed(["states": ["collect": "waiting"], "reason": nil])
-        #expect(words.cause(of: barrier, holding: ["collect"]) == "it has not said yet whether it is open")
-        #expect(words.opening(of: barrier, holding: ["collect"]) == "opens once it says so")
-        #expect(words.list([barrier]).contains("waiting  holds collect"))
+        #expect(words.cause(of: barrier, holding: ["collect"]) == "the barrier has not reported a state yet")
+        #expect(words.opening(of: barrier, holding: ["collect"]) == "opens once the barrier reports so")
+        #expect(words.list([barrier]).contains("waiting  blocks collect"))
     }
 
     @Test("Barriers that hold nobody are listed shortly below those that do")
@@ -114,9 +114,9 @@ import Testing
         let absent = changed(["id": "absent", "states": [:], "scopes": ["nowhere"]])
         let off = changed(["id": "off", "states": [:], "scopes": []])
         let list = words.list([open, absent, Fixed.barrier(Fixed.manual), off])
-        #expect(list.hasPrefix("BARRIER                STATE\nManualBarrier:collect  closed  holds collect"))
+        #expect(list.hasPrefix("BARRIER                STATE\nManualBarrier:collect  closed  blocks collect"))
         #expect(list.hasSuffix("\n\nopen: open\nbefore nobody: absent (nowhere)\nswitched off: off\n"))
-        #expect(words.list([open]) == "Nothing is held: all ways are open.\n\nopen: open\n")
+        #expect(words.list([open]) == "No dispatcher is blocked.\n\nopen: open\n")
         #expect(words.list([]) == "There are no barriers.\n")
     }
 
@@ -126,8 +126,8 @@ import Testing
         entry["blocked_by"] = ["ManualBarrier:collect", "unheard"]
         let lines = words.holders(of: ListedDispatcher(entry), among: [Fixed.barrier(Fixed.manual)])
         #expect(lines.count == 2)
-        #expect(lines[0].hasPrefix("held by ManualBarrier:collect since 11:58:00 (2 min): paused: maintenance; "))
-        #expect(lines[1] == "held by unheard")
+        #expect(lines[0].hasPrefix("blocked by ManualBarrier:collect since 11:58:00 (2 min): paused: maintenance; "))
+        #expect(lines[1] == "blocked by unheard")
     }
 
     private func changed(_ members: DataObject) -> ListedBarrier {

@@ -15,7 +15,7 @@ import Testing
                 DISPATCHER  KIND  WAY     PENDING  IN FLIGHT  SENT  FAILED  DEAD  OLDEST
                 collect     http  closed       12          0     3       1     0  2 min
 
-                collect: held by ManualBarrier:collect since 11:58:00 (2 min): paused: maintenance; \
+                collect: blocked by ManualBarrier:collect since 11:58:00 (2 min): paused: maintenance; \
                 `headgate resume collect` opens it; a flush does not pass it
                 collect: is being flushed
                 collect: last error: HTTP 503
@@ -98,7 +98,7 @@ import Testing
 
                 DISPATCHER
                 """))
-        #expect(text.contains("held by ManualBarrier:collect"))
+        #expect(text.contains("blocked by ManualBarrier:collect"))
     }
 
     @Test("A status with nothing in it is no error")

@@ -25,35 +25,35 @@ import Testing
             (["state": "delivered", "at": Fixed.ago(11), "attempts": 1], "delivered 11 s ago."),
             (
                 ["state": "delivered", "at": Fixed.ago(11), "attempts": 3, "last_error": "HTTP 503"],
-                "delivered 11 s ago after 3 attempts. Its last failure: HTTP 503."
+                "delivered 11 s ago after 3 attempts. Last error: HTTP 503."
             ),
-            (["state": "in_flight", "at": Fixed.ago(2), "attempts": 1], "on its way: sent 2 s ago."),
-            (["state": "in_flight", "at": Fixed.ago(2), "attempts": 2], "on its way: sent 2 s ago, the 2. attempt."),
+            (["state": "in_flight", "at": Fixed.ago(2), "attempts": 1], "in flight: sent 2 s ago."),
+            (["state": "in_flight", "at": Fixed.ago(2), "attempts": 2], "in flight: sent 2 s ago, the 2. attempt."),
             (
                 ["state": "dead", "at": Fixed.ago(1), "attempts": 1, "last_error": "HTTP 400", "letter": 7],
-                "given up 1 s ago after 1 attempt. Its last failure: HTTP 400. It is dead letter 7: "
-                    + "`headgate dead-letters requeue 7` sends it again."
+                "dead-lettered 1 s ago after 1 attempt. Last error: HTTP 400. It is dead letter 7: "
+                    + "`headgate dead-letters requeue 7` requeues it."
             ),
             (
                 ["state": "dead", "at": Fixed.ago(1)],
-                "given up 1 s ago. Its dead letter is gone: it was requeued, purged, or too old."
+                "dead-lettered 1 s ago. Its dead letter no longer exists: it was requeued, purged or expired."
             ),
-            (["state": "expired", "at": Fixed.ago(1), "attempts": 0], "expired 1 s ago: it was kept too long."),
+            (["state": "expired", "at": Fixed.ago(1), "attempts": 0], "expired 1 s ago."),
             (
                 ["state": "evicted", "at": Fixed.ago(1), "attempts": 0],
-                "evicted 1 s ago: it had to make room for newer ones."
+                "evicted 1 s ago to make room for newer events."
             ),
-            (["state": "purged", "at": Fixed.ago(1), "attempts": 0], "purged 1 s ago, as an operator asked."),
+            (["state": "purged", "at": Fixed.ago(1), "attempts": 0], "purged 1 s ago by an operator."),
             (["state": "transformed_away", "at": Fixed.ago(1)], "dropped 1 s ago by a transformation."),
             (["state": "later"], "later."),
-            (["state": "pending", "ahead": 0, "attempts": 0], "waits as the next, and nothing holds it."),
+            (["state": "pending", "ahead": 0, "attempts": 0], "pending as the next, not blocked."),
             (
                 ["state": "pending", "ahead": 1, "attempts": 2, "last_error": "HTTP 503", "blocked_by": ["x"]],
-                "waits behind 1 other, held by x; sent 2 times before. Its last failure: HTTP 503."
+                "pending behind 1 other, blocked by x; sent 2 times before. Last error: HTTP 503."
             ),
             (
                 ["state": "pending", "ahead": 3, "attempts": 0, "blocked_by": ["ManualBarrier:collect"]],
-                "waits behind 3 others, held by ManualBarrier:collect since 11:58:00 (2 min): paused: maintenance; "
+                "pending behind 3 others, blocked by ManualBarrier:collect since 11:58:00 (2 min): paused: maintenance; "
                     + "`headgate resume collect` opens it; a flush does not pass it."
             ),
         ] as [(DataObject, String)])
@@ -67,8 +67,8 @@ import Testing
         let way: DataObject = ["state": "pending", "ahead": 0, "attempts": 0]
         #expect(
             text(way, dispatcher: "old").hasSuffix(
-                "old: waits as the next until this dispatcher is configured again.\n"))
+                "old: pending as the next: this dispatcher is not configured.\n"))
         let text = words.text([ListedTrace(["id": "e1", "seq": 1])])
-        #expect(text == "e1 was received as 1.\nNothing is known of its dispatchers.\n")
+        #expect(text == "e1 was received as 1.\nIts dispatchers are not known.\n")
     }
 }

@@ -42,7 +42,7 @@ import Testing
                 "collect     closed       12          0     3         0  90 s      manual",
                 "collect: last error: HTTP 503",
                 "",
-                "ManualBarrier:collect: holds collect since 11:58:00 (2 min): paused: maintenance; "
+                "ManualBarrier:collect: blocks collect since 11:58:00 (2 min): paused: maintenance; "
                     + "`headgate resume collect` opens it; a flush does not",
                 "  pass it",
                 "q or Ctrl-C ends",

@@ -19,7 +19,9 @@ struct BarrierWords {
 
                 """
         }
-        guard !items.isEmpty else { return "<p>Nothing holds it: what waits is sent as fast as it is taken.</p>" }
+        guard !items.isEmpty else {
+            return "<p>No barrier blocks it: pending events are sent as fast as the destination accepts them.</p>"
+        }
         return "<ul class=\"holders\">\(items)</ul>"
     }
 

@@ -15,9 +15,9 @@ struct BarriersPage {
     /// The body of the page.
     var html: HTML {
         """
-        <section aria-labelledby="table-title"><h2 id="table-title">Who holds whom</h2>
+        <section aria-labelledby="table-title"><h2 id="table-title">Barriers by dispatcher</h2>
         <div id="barriers" class="wide">\(table)</div></section>
-        <section aria-labelledby="notes-title"><h2 id="notes-title">Since when, why, and what opens it</h2>
+        <section aria-labelledby="notes-title"><h2 id="notes-title">Details</h2>
         <div id="notes">\(notes)</div></section>
 
         """
@@ -39,15 +39,15 @@ struct BarriersPage {
             table.add(
                 ["\(barrier.id)"] + states + [barrier.isFlushable ? "passes it" : "does not pass it"])
         }
-        return table.html(orElse: "There are no barriers: all ways are open.")
+        return table.html(orElse: "No barriers.")
     }
 
     private var notes: HTML {
         var table = PageTable(
-            "What is known of each barrier",
+            "State of each barrier",
             [
                 .init(name: "Barrier"), .init(name: "Kind"), .init(name: "Since"), .init(name: "Set by"),
-                .init(name: "Why"), .init(name: "What opens it"), .init(name: "Settings"),
+                .init(name: "Reason"), .init(name: "Opens when"), .init(name: "Settings"),
             ])
         let text = BarrierText(dispatchers: state.dispatchers, clock: clock)
         for barrier in barriers {

@@ -16,9 +16,9 @@ struct ChangeOrder: Equatable, Sendable {
         let type = request.value("content-type")?.prefix { $0 != ";" }.lowercased()
         guard request.body.isEmpty || type == "application/x-www-form-urlencoded",
             let form = FormFields(String(decoding: request.body, as: UTF8.self))
-        else { throw Fault(status: 415, words: "This is no form of the console’s.") }
+        else { throw Fault(status: 415, words: "This is not a form of the console.") }
         guard !change.act.destroys || form["confirm"] == change.dispatcher else {
-            throw Fault(status: 400, words: "Nothing was done: type \(change.dispatcher) to confirm.")
+            throw Fault(status: 400, words: "Nothing was changed: type \(change.dispatcher) to confirm.")
         }
         method = change.act.method
         params = Self.params(change, form)

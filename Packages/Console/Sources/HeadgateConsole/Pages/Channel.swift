@@ -30,9 +30,9 @@ struct Channel {
     private var words: String {
         let states = shown.map { "\($0.barrier.word) \($0.state.rawValue)" }
         let more = gates.count - shown.count
-        let rest = more > 0 ? ", and \(more) more that are open" : ""
-        return "The way to \(dispatcher.id) is \(dispatcher.isOpen ? "open" : "closed"). "
-            + (states.isEmpty ? "There is no barrier." : "Barriers: \(states.joined(separator: ", "))\(rest).")
+        let rest = more > 0 ? ", and \(more) other open barriers" : ""
+        return "\(dispatcher.id) is \(dispatcher.isOpen ? "open" : "blocked"). "
+            + (states.isEmpty ? "No barriers." : "Barriers: \(states.joined(separator: ", "))\(rest).")
     }
 
     private var shown: [DaemonState.Gate] {

@@ -14,7 +14,7 @@ struct ClientsPage {
     /// The body of the page.
     var html: HTML {
         """
-        <section aria-labelledby="totals-title"><h2 id="totals-title">All together</h2>
+        <section aria-labelledby="totals-title"><h2 id="totals-title">Totals</h2>
         <div id="totals">\(totals)</div></section>
         <section aria-labelledby="clients-title"><h2 id="clients-title">Connected now</h2>
         <div id="clients">\(clients)</div></section>
@@ -27,7 +27,7 @@ struct ClientsPage {
 
     private var clients: HTML {
         guard let all = state.clients else {
-            return "<p class=\"nothing\">The daemon does not tell: it is away, or older than the console.</p>"
+            return "<p class=\"nothing\">Not available: the daemon cannot be reached or is older than the console.</p>"
         }
         var table = PageTable("Connected clients", Self.columns)
         let stopped = all.filter { $0.traffic?.stopped != nil }
@@ -41,14 +41,14 @@ struct ClientsPage {
     private static let columns: [PageTable.Column] = [
         .init(name: "Connection"), .init(name: "Program"), .init(name: "Process", isNumeric: true),
         .init(name: "User", isNumeric: true), .init(name: "Connected", isNumeric: true),
-        .init(name: "Events", isNumeric: true), .init(name: "Twice", isNumeric: true),
+        .init(name: "Events", isNumeric: true), .init(name: "Duplicates", isNumeric: true),
         .init(name: "Refused", isNumeric: true), .init(name: "Failed", isNumeric: true),
         .init(name: "Unanswered", isNumeric: true), .init(name: "Read"),
     ]
 
     private func row(_ client: ListedClient) -> [HTML] {
         let who: [HTML] = [
-            "\(client.session)", "\(client.client ?? "did not say")", "\(client.pid.map(String.init) ?? "–")",
+            "\(client.session)", "\(client.client ?? "unnamed")", "\(client.pid.map(String.init) ?? "–")",
             "\(client.uid.map(String.init) ?? "–")",
         ]
         guard let traffic = client.traffic else { return who + Self.columns.dropFirst(who.count).map { _ in "–" } }
@@ -64,11 +64,11 @@ struct ClientsPage {
     /// The counters of all clients, including those that have left.
     private var totals: HTML {
         let counters = [
-            ("received", "events received"), ("duplicates", "sent twice, stored once"),
-            ("unrouted", "wanted by no dispatcher"), ("rejected", "events refused"),
-            ("failed_notifications", "messages without an id that failed"), ("line_too_long", "lines too long"),
+            ("received", "events received"), ("duplicates", "duplicate events"),
+            ("unrouted", "events without a dispatcher"), ("rejected", "events refused"),
+            ("failed_notifications", "failed notifications"), ("line_too_long", "lines too long"),
             ("rejected_connections", "connections refused"),
-            ("slow_readers_closed", "closed: they did not read their answers"),
+            ("slow_readers_closed", "connections closed as slow readers"),
         ]
         let cells = counters.map { Words.figure($1, Words.count(state.counter($0))) }
         return "<dl class=\"figures\">\(cells)\(stops)</dl>"
@@ -77,6 +77,6 @@ struct ClientsPage {
     /// The number of times that the daemon stopped reading a client until it had room, if the daemon reports it.
     private var stops: HTML {
         guard let stops = state.metrics?.value("headgate_paused_readings_total") else { return "" }
-        return Words.figure("times reading stopped until there was room", Words.count(Int(stops)))
+        return Words.figure("pauses of reading", Words.count(Int(stops)))
     }
 }

@@ -8,7 +8,7 @@ struct Controls {
     /// All forms.
     var html: HTML {
         """
-        <section aria-labelledby="controls-title"><h2 id="controls-title">What you can do</h2>
+        <section aria-labelledby="controls-title"><h2 id="controls-title">Actions</h2>
         <div class="controls">\(pause)\(resume)\(retry)\(flush)\(requeue)\(purge)\(bury)</div></section>
 
         """
@@ -16,35 +16,38 @@ struct Controls {
 
     private var pause: HTML {
         form(
-            .pause, "Pause", "Closes its ManualBarrier, until it is resumed, over restarts, too.",
+            .pause, "Pause", "Pause this dispatcher. It stays paused across restarts until you resume it.",
             """
-            <label>Why <input name="reason" maxlength="200" autocomplete="off"></label>
-            <label class="check"><input type="checkbox" name="flushable" value="yes"> A flush may pass</label>
+            <label>Reason <input name="reason" maxlength="200" autocomplete="off"></label>
+            <label class="check"><input type="checkbox" name="flushable" value="yes"> Flushes may pass</label>
             """)
     }
 
     private var resume: HTML {
-        form(.resume, "Resume", "Opens its ManualBarrier.", "")
+        form(.resume, "Resume", "Resume this dispatcher.", "")
     }
 
     private var retry: HTML {
-        form(.retry, "Retry now", "End the wait after a failure: the next attempt begins now.", "")
+        form(.retry, "Retry now", "End the backoff: the next attempt begins now.", "")
     }
 
     private var flush: HTML {
-        form(.flush, "Flush", "Sends what waits, past the barriers that a flush passes.", "")
+        form(.flush, "Flush", "Send pending events now, past all flushable barriers.", "")
     }
 
     private var requeue: HTML {
-        form(.requeue, "Requeue all dead letters", "They go again, under their ids.", "")
+        form(.requeue, "Requeue all dead letters", "Send all dead letters again. They keep their ids.", "")
     }
 
     private var purge: HTML {
-        form(.purge, "Purge what waits", "Drops all that waits for it, for good.", confirmation(.purge))
+        form(
+            .purge, "Purge pending events", "Delete all pending events of this dispatcher permanently.",
+            confirmation(.purge))
     }
 
     private var bury: HTML {
-        form(.bury, "Purge its dead letters", "Deletes them for good.", confirmation(.bury))
+        form(
+            .bury, "Purge dead letters", "Delete all dead letters of this dispatcher permanently.", confirmation(.bury))
     }
 
     private func form(_ act: Route.Change.Act, _ name: HTML, _ meaning: HTML, _ fields: HTML) -> HTML {
@@ -91,10 +94,10 @@ extension Route.Change.Act {
         switch self {
         case .pause: "Paused."
         case .resume: "Resumed."
-        case .retry: "The wait is over: the next attempt begins now."
+        case .retry: "The backoff has ended: the next attempt begins now."
         case .flush: "The flush has begun."
         case .purge: "\(Quantity.counted(count, "event")) purged."
-        case .requeue: "\(Quantity.counted(count, "event")) sent again."
+        case .requeue: "\(Quantity.counted(count, "event")) requeued."
         case .bury: "\(Quantity.counted(count, "dead letter")) purged."
         }
     }

@@ -24,13 +24,13 @@ struct DispatcherPage {
     /// Returns the body of the page, with the forms for changes if they are allowed.
     func html(_ contents: Contents, controls: HTML) -> HTML {
         """
-        <section aria-labelledby="held-title"><h2 id="held-title">Its way</h2><div id="held">\(held)</div></section>
+        <section aria-labelledby="held-title"><h2 id="held-title">State</h2><div id="held">\(held)</div></section>
         <section aria-labelledby="figures-title"><h2 id="figures-title">Figures</h2>
         <div id="figures">\(figures)</div></section>
         <section aria-labelledby="attempts-title"><h2 id="attempts-title">Attempts</h2>
         <div id="attempts">\(attempts)</div></section>
         \(controls)
-        <section aria-labelledby="waiting-title"><h2 id="waiting-title">What waits</h2>\(waiting(contents))</section>
+        <section aria-labelledby="waiting-title"><h2 id="waiting-title">Pending events</h2>\(waiting(contents))</section>
         <section aria-labelledby="letters-title"><h2 id="letters-title">Dead letters</h2>\(letters(contents))</section>
         <section aria-labelledby="settings-title"><h2 id="settings-title">Settings</h2>\(settings(contents))</section>
 
@@ -43,7 +43,7 @@ struct DispatcherPage {
         let channel = Channel(dispatcher: dispatcher, gates: state.gates(before: dispatcher.id), rate: rate)
         let flushing = dispatcher.isFlushing ? " " + Words.badge("flushing", .waiting) : "" as HTML
         return """
-            <p class="sentence">The way to this dispatcher, of kind <code>\(dispatcher.kind)</code>, is \
+            <p class="sentence">This dispatcher, of kind <code>\(dispatcher.kind)</code>, is \
             \(Words.way(dispatcher))\(flushing)</p>
             \(channel.html)\(BarrierWords(state: state, clock: clock).holders(of: dispatcher))
             """
@@ -51,15 +51,15 @@ struct DispatcherPage {
 
     private var figures: HTML {
         let cells = [
-            Words.figure("waiting", Words.count(dispatcher.pending)),
+            Words.figure("pending", Words.count(dispatcher.pending)),
             Words.figure("oldest", "\(Words.age(dispatcher.oldest))"),
-            Words.figure("on its way", Words.count(dispatcher.inFlight), Self.batches(state, dispatcher.id)),
+            Words.figure("in flight", Words.count(dispatcher.inFlight), Self.batches(state, dispatcher.id)),
             Words.figure("delivered", Words.count(dispatcher.sent), "\(Words.rate(rate)) a second"),
             Words.figure("failed attempts", Words.count(dispatcher.failed)),
-            Words.figure("given up", Words.count(dispatcher.dead)),
+            Words.figure("dead-lettered", Words.count(dispatcher.dead)),
             Words.figure("expired", Words.count(dispatcher.expired)),
             Words.figure("evicted", Words.count(dispatcher.evicted)),
-            Words.figure("tries again", Words.moment(dispatcher.retryAt, clock)),
+            Words.figure("next attempt", Words.moment(dispatcher.retryAt, clock)),
         ]
         return "<dl class=\"figures\">\(cells)</dl>"
     }
@@ -69,18 +69,18 @@ struct DispatcherPage {
         guard let sizes = state.metrics?.histogram("headgate_batch_events", ("dispatcher", id)),
             let half = sizes.quantile(0.5)
         else { return "" }
-        return "half of the batches have up to \(Words.count(max(1, Int(half.rounded(.up)))))"
+        return "batch size p50: \(Words.count(max(1, Int(half.rounded(.up)))))"
     }
 
     private var attempts: HTML {
         let error: HTML =
             dispatcher.lastErrorText(clock).map { "<p class=\"error\">\(Words.badge("failing", .bad)) \($0)</p>" }
-            ?? "<p>The last attempt did not fail.</p>"
+            ?? "<p>No last error.</p>"
         var table = PageTable(
             "Attempts of \(dispatcher.id) by outcome",
             [
                 .init(name: "Outcome"), .init(name: "Attempts", isNumeric: true),
-                .init(name: "Half took up to", isNumeric: true), .init(name: "99 of 100", isNumeric: true),
+                .init(name: "p50", isNumeric: true), .init(name: "p99", isNumeric: true),
             ])
         for sample in state.metrics?.samples("headgate_attempt_seconds") ?? [] {
             guard sample.labels["dispatcher"] == dispatcher.id, let times = sample.histogram, times.count > 0 else {
@@ -91,7 +91,7 @@ struct DispatcherPage {
                 "\(times.quantile(0.5).map(Words.seconds) ?? "–")", "\(times.quantile(0.99).map(Words.seconds) ?? "–")",
             ])
         }
-        return error + table.html(orElse: "There is nothing to tell of how long attempts took.")
+        return error + table.html(orElse: "No attempts measured yet.")
     }
 
     // MARK: Content that is read once
@@ -115,5 +115,5 @@ struct DispatcherPage {
         return "<dl class=\"settings\">\(lines)</dl>"
     }
 
-    private static let unknown: HTML = "<p class=\"nothing\">The daemon did not tell.</p>"
+    private static let unknown: HTML = "<p class=\"nothing\">Not available: the daemon did not answer.</p>"
 }

@@ -28,7 +28,9 @@ struct EventPage {
     private func finding(_ finding: Finding) -> HTML {
         switch finding {
         case .none:
-            return "<p>Whether it waits, and for what; whether it is on its way, was delivered, or was given up.</p>"
+            return """
+                <p>Shows whether the event is pending, in flight, delivered or dead-lettered, and which barriers block it.</p>
+                """
         case .failed(let words): return "<p class=\"error\">\(words)</p>"
         case .events(let events):
             let parts = events.map(trace)
@@ -38,11 +40,11 @@ struct EventPage {
 
     private func trace(_ event: DataObject) -> HTML {
         var table = PageTable(
-            "Where it is",
+            "State by dispatcher",
             [
                 .init(name: "Dispatcher"), .init(name: "State"), .init(name: "At"),
-                .init(name: "Attempts", isNumeric: true), .init(name: "Before it", isNumeric: true),
-                .init(name: "Held by"), .init(name: "Last error"),
+                .init(name: "Attempts", isNumeric: true), .init(name: "Ahead", isNumeric: true),
+                .init(name: "Blocked by"), .init(name: "Last error"),
             ])
         for (dispatcher, value) in event.get(key: "dispatchers", as: DataObject.self) ?? [:] {
             guard let way: DataObject = value.get() else { continue }
@@ -53,9 +55,9 @@ struct EventPage {
         return """
             <section><h2>\(event.get(key: "event") ?? "")</h2>
             <dl class="figures">\(Words.figure("received", Words.moment(received, clock)))\
-            \(Words.figure("place", place))\
+            \(Words.figure("sequence number", place))\
             \(Words.figure("of", "\(event.get(key: "namespace") ?? "–")"))</dl>
-            \(table.html(orElse: "No dispatcher wanted it."))\(holders(event))</section>
+            \(table.html(orElse: "No dispatcher accepted this event."))\(holders(event))</section>
 
             """
     }
@@ -66,7 +68,7 @@ struct EventPage {
         let parts = ways.compactMap { id, value -> HTML? in
             let held: [String] = value.get(as: DataObject.self)?.get(key: "blocked_by") ?? []
             guard !held.isEmpty, let dispatcher = state.dispatcher(id) else { return nil }
-            return "<h3>\(id) is held</h3>\(BarrierWords(state: state, clock: clock).holders(of: dispatcher))"
+            return "<h3>\(id) is blocked</h3>\(BarrierWords(state: state, clock: clock).holders(of: dispatcher))"
         }
         return "\(parts)"
     }

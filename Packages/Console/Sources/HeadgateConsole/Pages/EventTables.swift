@@ -11,9 +11,9 @@ enum EventTables {
     /// Returns a table of pending events, with a link to the next ones.
     static func waiting(_ page: PeekedEvents, for dispatcher: String, _ clock: WallClock) -> HTML {
         var table = PageTable(
-            "What waits for \(dispatcher)",
+            "Pending events of \(dispatcher)",
             [
-                .init(name: "Place", isNumeric: true), .init(name: "Event"), .init(name: "Id"),
+                .init(name: "Sequence", isNumeric: true), .init(name: "Event"), .init(name: "Id"),
                 .init(name: "Received"), .init(name: "Contents"),
             ])
         for event in page.events {
@@ -23,17 +23,17 @@ enum EventTables {
                 Words.moment(received, clock), contents(event),
             ])
         }
-        return table.html(orElse: "Nothing waits.")
-            + more(page.next.map { Route.Page.queue(dispatcher, after: $0) }, "What waits behind these")
+        return table.html(orElse: "No pending events.")
+            + more(page.next.map { Route.Page.queue(dispatcher, after: $0) }, "Next events")
     }
 
     /// Returns a table of dead letters, with a link to the next ones.
     static func letters(_ page: DeadLetterPage, of dispatcher: String, _ clock: WallClock) -> HTML {
         var table = PageTable(
-            "What \(dispatcher) gave up",
+            "Dead letters of \(dispatcher)",
             [
                 .init(name: "Letter", isNumeric: true), .init(name: "Event"), .init(name: "Id"), .init(name: "Reason"),
-                .init(name: "Attempts", isNumeric: true), .init(name: "Given up"), .init(name: "Answer"),
+                .init(name: "Attempts", isNumeric: true), .init(name: "Dead since"), .init(name: "Answer"),
                 .init(name: "Contents"),
             ])
         for letter in page.letters {
@@ -45,8 +45,8 @@ enum EventTables {
                 letter.event.map(contents) ?? "damaged",
             ])
         }
-        return table.html(orElse: "There are none.")
-            + more(page.next.map { Route.Page.deadLetters(dispatcher, after: $0) }, "Those given up after these")
+        return table.html(orElse: "No dead letters.")
+            + more(page.next.map { Route.Page.deadLetters(dispatcher, after: $0) }, "Next dead letters")
     }
 
     private static func link(_ event: DataObject) -> HTML {

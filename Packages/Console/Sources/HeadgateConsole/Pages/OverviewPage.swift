@@ -18,7 +18,7 @@ struct OverviewPage {
     /// The body of the page.
     var html: HTML {
         """
-        <div class="overview"><section aria-labelledby="way-title"><h2 id="way-title">The way of events</h2>
+        <div class="overview"><section aria-labelledby="way-title"><h2 id="way-title">Flow of events</h2>
         <div id="way">\(way)</div></section>
         <section aria-labelledby="plots-title"><h2 id="plots-title">The last 15 minutes</h2>
         <div id="plots">\(plots)</div></section></div>
@@ -30,7 +30,7 @@ struct OverviewPage {
 
     private var way: HTML {
         let lanes = state.dispatchers.map(lane)
-        let none: HTML = "<li class=\"nothing\">There are no dispatchers: nothing is sent anywhere.</li>"
+        let none: HTML = "<li class=\"nothing\">No dispatchers are configured, so no event is sent.</li>"
         return """
             <div class="way"><div class="stage"><h3><a href="/clients">Clients</a></h3><dl>\(clients)</dl></div>
             <div class="stage"><h3>Store</h3><dl>\(store)</dl></div>
@@ -43,7 +43,7 @@ struct OverviewPage {
         [
             Words.figure("connected", Words.count(state.status?.get(key: "clients") ?? 0)),
             Words.figure("received", Words.rate(history.latest?.received ?? 0), "a second"),
-            Words.figure("in all", Words.count(state.counter("received"))),
+            Words.figure("total", Words.count(state.counter("received"))),
         ]
     }
 
@@ -62,16 +62,17 @@ struct OverviewPage {
         let channel = Channel(dispatcher: dispatcher, gates: state.gates(before: dispatcher.id), rate: rate)
         let flushing = dispatcher.isFlushing ? " " + Words.badge("flushing", .waiting) : "" as HTML
         let dead: HTML =
-            dispatcher.dead > 0 ? Words.figure("given up", "<b class=\"bad\">\(Words.count(dispatcher.dead))</b>") : ""
+            dispatcher.dead > 0
+            ? Words.figure("dead-lettered", "<b class=\"bad\">\(Words.count(dispatcher.dead))</b>") : ""
         return """
             <li class="lane"><h3><a href="\(Route.Page.dispatcher(dispatcher.id).target)">\(dispatcher.id)</a> \
             <span class="note">\(dispatcher.kind)</span> \(Words.way(dispatcher))\(flushing)</h3>
             \(channel.html)
-            <dl>\(Words.figure("waiting", Words.count(dispatcher.pending)))\
+            <dl>\(Words.figure("pending", Words.count(dispatcher.pending)))\
             \(Words.figure("oldest", "\(Words.age(dispatcher.oldest))"))\
-            \(Words.figure("on its way", Words.count(dispatcher.inFlight)))\
+            \(Words.figure("in flight", Words.count(dispatcher.inFlight)))\
             \(Words.figure("delivered", Words.rate(rate), "a second"))\
-            \(Words.figure("in all", Words.count(dispatcher.sent)))\(dead)</dl>\(error(dispatcher))</li>
+            \(Words.figure("total", Words.count(dispatcher.sent)))\(dead)</dl>\(error(dispatcher))</li>
 
             """
     }
@@ -86,13 +87,13 @@ struct OverviewPage {
     private var plots: HTML {
         let steps = history.steps(at: time)
         let rates = Plot(
-            title: "Events a second",
+            title: "Events per second",
             lines: [
                 line("received", steps.map { $0?.received }, Quantity.rate),
                 line("delivered", steps.map { $0?.delivered }, Quantity.rate),
             ], words: Quantity.rate)
         let backlog = Plot(
-            title: "Events that wait",
+            title: "Backlog",
             lines: [line("in the store", steps.map { $0?.backlog }, Self.whole)], words: Self.whole)
         return """
             <div class="plots">\(rates.html)\(backlog.html)\
@@ -109,12 +110,12 @@ struct OverviewPage {
     private func times(_ title: String, _ values: [History.Quantiles?]) -> HTML {
         let nothing =
             state.presence == .serving && state.metrics == nil
-            ? "This daemon does not tell: it is older than the console." : "Nothing in this time."
+            ? "Not available: the daemon is older than the console." : "No events in this time."
         return Plot(
             title: title,
             lines: [
-                line("half of them", values.map { $0?.half }, Words.seconds),
-                line("99 of 100", values.map { $0?.most }, Words.seconds),
+                line("p50", values.map { $0?.half }, Words.seconds),
+                line("p99", values.map { $0?.most }, Words.seconds),
             ], words: Words.seconds, nothing: nothing
         ).html
     }

@@ -108,7 +108,7 @@ final class PageDesk {
             do {
                 let events = try PeekedEvents(result.get())
                 let table = EventTables.waiting(events, for: id, .local)
-                answer(page, "What waits for \(id)", back(id) + table, then)
+                answer(page, "Pending events of \(id)", back(id) + table, then)
             } catch { fail(error, then) }
         }
     }
@@ -137,7 +137,8 @@ final class PageDesk {
         switch result {
         case .success(let trace): return .events(trace.get(key: "events") ?? [])
         case .failure(ClientError.refused(let error)) where error.reason == .notFound:
-            return .failed("No event of this id is known: it was never received, or was settled long ago.")
+            return .failed(
+                "No event with this id is known: it was never received, or its outcome is no longer remembered.")
         case .failure(ClientError.refused(let error)) where error.code == RPCError.methodNotFoundCode:
             return .failed("This daemon cannot trace events: it is older than the console.")
         case .failure(let error): return .failed("\(error)")
@@ -193,13 +194,15 @@ final class PageDesk {
     // MARK: Failures
 
     private func refuseDispatcher(_ id: String, _ then: Completion) {
-        guard daemon.state.presence == .serving else { return then(RefusalPage.response(503, "The daemon is away.")) }
+        guard daemon.state.presence == .serving else {
+            return then(RefusalPage.response(503, "The daemon cannot be reached."))
+        }
         then(RefusalPage.response(404, "There is no dispatcher \(id)."))
     }
 
     private func fail(_ error: any Error, _ then: Completion) {
         guard case ClientError.refused(let refusal) = error else {
-            return then(RefusalPage.response(503, "The daemon is away: \(error)"))
+            return then(RefusalPage.response(503, "The daemon cannot be reached: \(error)"))
         }
         then(RefusalPage.response(refusal.reason == .notFound ? 404 : 409, refusal.message))
     }

@@ -14,7 +14,7 @@ struct Plot {
     /// Returns a value as text.
     let words: (Double) -> String
     /// The text of a plot without values.
-    var nothing = "Nothing yet: it is measured while somebody looks."
+    var nothing = "No data yet: the console measures only while a page is open."
 
     private static let height = 100.0
 

@@ -32,16 +32,18 @@ struct Problems {
         switch state.presence {
         case .away(let cause, let since):
             let advice =
-                "Is headgated running? `systemctl status headgate` and its log tell. This page comes back by itself."
+                "Is headgated running? See `systemctl status headgate` and its log. This page reconnects by itself."
             return [
-                Problem(title: "The daemon is away since \(clock.text(since)): \(cause)", advice: advice, isBad: true)
+                Problem(
+                    title: "The daemon cannot be reached since \(clock.text(since)): \(cause)", advice: advice,
+                    isBad: true)
             ]
         case .refusing(let cause):
             let advice = "Grant `observe` to this console's user in `access` of the daemon's settings."
-            return [Problem(title: "The daemon refuses to be looked at: \(cause)", advice: advice, isBad: true)]
+            return [Problem(title: "The daemon refuses the console: \(cause)", advice: advice, isBad: true)]
         case .serving where !state.isReady:
             return [
-                Problem(title: "The daemon is not ready", advice: "It may be starting: its log tells.", isBad: true)
+                Problem(title: "The daemon is not ready", advice: "It may be starting; see its log.", isBad: true)
             ]
         case .serving, .unknown: return []
         }
@@ -50,7 +52,7 @@ struct Problems {
     /// The warnings of `status`.
     private var warnings: [Problem] {
         (state.status?.get(key: "warnings", as: [String].self) ?? []).map {
-            Problem(title: $0, advice: "Mend the settings, then `headgate config reload`.")
+            Problem(title: $0, advice: "Fix the settings, then run `headgate config reload`.")
         }
     }
 
@@ -60,7 +62,7 @@ struct Problems {
         return [
             Problem(
                 title: "This machine has no network connection",
-                advice: "Events wait on disk, and go on by themselves when there is one.")
+                advice: "Events stay on disk and are sent when the network is back.")
         ]
     }
 
@@ -74,7 +76,7 @@ struct Problems {
             let cause = words.cause(of: barrier, holding: [dispatcher.id]).map { ": \($0)" } ?? ""
             let since = barrier.since.map { " since \(clock.text($0))" } ?? ""
             return Problem(
-                title: "\(barrier.id) holds \(dispatcher.id)\(since)\(cause)",
+                title: "\(barrier.id) blocks \(dispatcher.id)\(since)\(cause)",
                 advice: Words.sentence(words.opening(of: barrier, holding: [dispatcher.id])), dispatcher: dispatcher.id)
         }
     }
@@ -84,7 +86,7 @@ struct Problems {
         return [
             Problem(
                 title: "\(dispatcher.id): \(error)",
-                advice: "It tries again by itself. Look at the destination, and at the dispatcher's settings.",
+                advice: "The dispatcher retries by itself. Check the destination and the dispatcher's settings.",
                 dispatcher: dispatcher.id, isBad: true)
         ]
     }

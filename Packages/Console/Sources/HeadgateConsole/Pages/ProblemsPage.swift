@@ -21,7 +21,7 @@ struct ProblemsPage {
         let items = all.map { problem -> HTML in
             let link: HTML =
                 problem.dispatcher.map {
-                    " <a href=\"\(Route.Page.dispatcher($0).target)\">Look at \($0)</a>"
+                    " <a href=\"\(Route.Page.dispatcher($0).target)\">Open \($0)</a>"
                 } ?? ""
             return """
                 <li class="\(problem.isBad ? "bad" : "held" as HTML)"><h2>\(problem.title)</h2>\

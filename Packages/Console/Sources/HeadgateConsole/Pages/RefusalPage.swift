@@ -37,6 +37,6 @@ enum RefusalPage {
     /// link.
     private static func hint(_ status: Int) -> HTML {
         guard status == 401 else { return "" }
-        return "<p>You have opened it before, and came by a link on another site? <a href=\"/\">Go on.</a></p>"
+        return "<p>If you opened the console before and came here from another site: <a href=\"/\">continue</a>.</p>"
     }
 }

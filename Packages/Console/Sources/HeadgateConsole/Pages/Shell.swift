@@ -44,7 +44,7 @@ struct Shell {
             <h1>\(title)</h1>
             \(note)\(body)</main>
             <footer><p>Times are this machine’s, \(Self.machine). The daemon’s socket is <code>\(socketPath)</code>.\
-             <noscript>This page is of \(clock.text(clock.now)): load it again for news.</noscript></p></footer>
+             <noscript>This page shows the state at \(clock.text(clock.now)): reload it to update.</noscript></p></footer>
             </body>
             </html>
 
@@ -93,13 +93,13 @@ struct Shell {
         switch state.presence {
         case .unknown: return "The daemon has not been asked yet."
         case .away(let cause, let since):
-            let rest: HTML = state.asOf.map { "This is how it was at \(clock.text($0))." } ?? ""
-            return "<strong>The daemon has been away since \(clock.text(since)):</strong> \(cause). \(rest)"
+            let rest: HTML = state.asOf.map { "The page shows the state at \(clock.text($0))." } ?? ""
+            return "<strong>The daemon cannot be reached since \(clock.text(since)):</strong> \(cause). \(rest)"
         case .refusing(let cause):
-            return "<strong>The daemon does not let this console look:</strong> \(cause)."
+            return "<strong>The daemon refuses the console:</strong> \(cause)."
         case .serving:
             let problems = Problems(state: state, clock: clock).all
-            guard let first = problems.first else { return "All is well." }
+            guard let first = problems.first else { return "No problems." }
             let more: HTML = problems.count > 1 ? " and \(problems.count - 1) more" : ""
             return "<a href=\"/problems\">\(first.title)\(more)</a>"
         }

@@ -32,7 +32,7 @@ enum Words {
 
     /// Returns a dispatcher's state.
     static func way(_ dispatcher: ListedDispatcher) -> HTML {
-        dispatcher.isOpen ? badge("open", .good) : badge("closed", .held)
+        dispatcher.isOpen ? badge("open", .good) : badge("blocked", .held)
     }
 
     /// The meaning of a mark.

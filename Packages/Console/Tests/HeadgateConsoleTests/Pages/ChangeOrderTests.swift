@@ -53,7 +53,7 @@ struct ChangeOrderTests {
 
     @Test("What was done is told, with how many events it was done to")
     func done() {
-        #expect(Route.Change.Act.requeue.done(count: 1) == "1 event sent again.")
+        #expect(Route.Change.Act.requeue.done(count: 1) == "1 event requeued.")
         #expect(Route.Change.Act.purge.done(count: 1_200) == "1 200 events purged.")
     }
 }

@@ -141,7 +141,7 @@ struct PageTests {
         let dispatcher = ListedDispatcher(["id": "web", "state": "blocked"])
         let gates = [gate("manual", .open), gate("backoff", .closed), gate("own", .waiting)]
         let html = Channel(dispatcher: dispatcher, gates: gates, rate: 0).html.text
-        #expect(html.contains("The way to web is closed. Barriers: manual open, backoff closed, own waiting."))
+        #expect(html.contains("web is blocked. Barriers: manual open, backoff closed, own waiting."))
         #expect(html.contains("class=\"water\" x=\"0\" y=\"26\" width=\"50.0%\"") && !html.contains("class=\"flow\""))
         let open = Channel(dispatcher: dispatcher, gates: [gate("manual", .open)], rate: 2).html.text
         #expect(open.contains("width=\"100%\" height=\"20\"/><line class=\"flow\" x1=\"0\" x2=\"100%\""))
@@ -166,6 +166,6 @@ struct PageTests {
         #expect(both.contains("1\u{202F}234"))
         #expect(page(Array(repeating: read, count: 250)).contains("And 50 more."))
         #expect(
-            page([]).contains("Nobody is.") && ClientsPage(state: DaemonState()).html.text.contains("does not tell"))
+            page([]).contains("Nobody is.") && ClientsPage(state: DaemonState()).html.text.contains("Not available"))
     }
 }

@@ -36,14 +36,15 @@ struct ProblemsTests {
         ]
         #expect(
             titles(status) == [
-                "1 event of web was given up", "2 events of web were lost: too old, by `max_age_s` or their `ttl_ms`",
+                "1 event of web was dead-lettered",
+                "2 events of web were lost: too old, by `max_age_s` or their `ttl_ms`",
                 "barrier x: there is no dispatcher `y`",
             ])
     }
 
     @Test("Who is paused, cut off or held by a client is told", arguments: ["manual", "connectivity", "own"])
     func holds(word: String) {
-        #expect(titles(held(by: word)).first?.hasPrefix("b holds web") == true)
+        #expect(titles(held(by: word)).first?.hasPrefix("b blocks web") == true)
     }
 
     @Test(

@@ -18,7 +18,7 @@ struct Operation {
     enum Outcome {
         case done
         case failed(RPCError)
-        /// The client disconnected before the end. The work may go on.
+        /// The client disconnected before the end. The work may continue.
         case abandoned
     }
 
@@ -48,17 +48,9 @@ struct Operation {
     /// Returns the names of the settings in a patch, without their values.
     private static func settings(in patch: JSONView) -> String {
         guard let patch = try? Shape<DataObject>.object.read(patch) else { return "settings" }
-        let paths = names(in: patch, at: "")
+        let paths = patch.leafPaths
         let shown = paths.prefix(mostSettings).joined(separator: ", ")
         return paths.count > mostSettings ? "\(shown) and \(paths.count - mostSettings) more" : shown
-    }
-
-    private static func names(in object: DataObject, at place: String) -> [String] {
-        object.flatMap { key, value -> [String] in
-            let path = place.isEmpty ? key : "\(place).\(key)"
-            guard case .object(let inner) = value, !inner.isEmpty else { return [path] }
-            return names(in: inner, at: path)
-        }
     }
 
     /// The most names of settings in one line of the log.
@@ -90,7 +82,7 @@ extension Operation.Outcome {
         switch self {
         case .done: "done"
         case .failed(let error): "done in part: \(error.message)"
-        case .abandoned: "goes on; the client has disconnected"
+        case .abandoned: "continues; the client has disconnected"
         }
     }
 }

@@ -29,7 +29,7 @@ struct KafkaAnswerTests {
             (RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT, "Kafka: the brokers are not ready"),
             (RD_KAFKA_RESP_ERR__TRANSPORT, "connection lost"), (RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, "timed out"),
             (RD_KAFKA_RESP_ERR__AUTHENTICATION, "Kafka: authentication failed"),
-            (RD_KAFKA_RESP_ERR_PRODUCER_FENCED, "Kafka: the producer has to begin anew"),
+            (RD_KAFKA_RESP_ERR_PRODUCER_FENCED, "Kafka: the producer has to be recreated"),
             (RD_KAFKA_RESP_ERR__BAD_MSG, "Kafka: no Kafka broker answers at this address"),
             (RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, "Kafka: the brokers do not know this compression"),
             (RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, "Kafka: the brokers' version does not fit"),

@@ -77,7 +77,7 @@ extension rd_kafka_resp_err_t {
                 ]
             ),
             (
-                "Kafka: the producer has to begin anew",
+                "Kafka: the producer has to be recreated",
                 [
                     RD_KAFKA_RESP_ERR__FATAL, RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR__GAPLESS_GUARANTEE,
                     RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,

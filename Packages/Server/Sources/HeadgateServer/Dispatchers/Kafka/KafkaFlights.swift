@@ -283,7 +283,7 @@ struct KafkaFlights {
 
     /// Returns all events of the returned messages for another attempt, and all events that wait behind them.
     private mutating func fail(_ back: [Returned]) -> [MessageFlights.Ended] {
-        let cause = back.lazy.compactMap(\.report.cause).first ?? "Kafka: given up"
+        let cause = back.lazy.compactMap(\.report.cause).first ?? "Kafka: cancelled"
         var ended: [MessageFlights.Ended] = []
         for place in back.compactMap(\.sent.place) { ended += settle(place, .retry(cause: cause, charged: false)) }
         return ended + failWaiting(cause).ended
