@@ -12,13 +12,10 @@ import subprocess
 import sys
 import tempfile
 
+import yaml
+
 from oci import USER
 
-try:
-    import yaml
-except ImportError:
-    print("manifests.py: python3-yaml is missing, so the manifests are not checked")
-    sys.exit(0)
 try:
     import kubernetes_validate
 except ImportError:

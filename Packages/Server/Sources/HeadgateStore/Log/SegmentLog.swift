@@ -419,62 +419,6 @@ final class SegmentLog {
         return true
     }
 
-    // MARK: Rewinding
-
-    /// Makes a dispatcher's events unsettled again (Behaviour R2).
-    func rewind(_ request: RewindRequest) throws(DiskFault) -> RewindOutcome {
-        try mend()
-        guard let dispatcher = state.dispatchers[request.dispatcher] else { return .notKept(nil) }
-        let oldest = oldestKept
-        let range = RewindRange(givenUpThrough: state.retention == nil ? nil : state.givenUpThrough, oldest: oldest)
-        guard range.allows(request.place) else { return .notKept(oldest) }
-        let first = try first(request.place)
-        var rewound = dispatcher
-        rewound.settled = state.settled(of: dispatcher).through(first - 1)
-        let mark = request.mark(first)
-        let unsettled = try BacklogCount.unsettled(of: [rewound], state.routes, in: segments)
-        let change = LogEntry.changes([
-            .rewound(request.dispatcher, rewound.settled), .asked(.keep(mark.name, mark.bytes)),
-        ])
-        _ = try write([change])
-        if options.durability == .full { try sync() }
-        return .rewound(
-            RewoundQueue(
-                first: first, settled: rewound.settled, unsettled: unsettled[request.dispatcher] ?? [:],
-                isComplete: range.isComplete(from: first)))
-    }
-
-    /// The oldest event that is retained, or that a dispatcher may not have settled; nil if there is none.
-    private var oldestKept: KeptPlace? {
-        let needed = state.needed
-        for segment in segments {
-            guard let block = segment.index.blocks.first(where: { needed.bytes(of: $0.stretch) > 0 }) else { continue }
-            let isPending = needed.unsettled(of: block.stretch) != .zero
-            let first = isPending ? block.stretch.first : max(block.stretch.first, state.givenUpThrough + 1)
-            return KeptPlace(first, receivedStamp: block.stretch.ages.firstReceipt)
-        }
-        return nil
-    }
-
-    /// Returns the first event of a rewind.
-    private func first(_ place: RewindRequest.Place) throws(DiskFault) -> SequenceNumber {
-        guard case .receipt(let stamp) = place else {
-            if case .sequenceNumber(let number) = place { return number }
-            return state.lastSequenceNumber + 1
-        }
-        for segment in segments {
-            for block in segment.index.blocks where block.stretch.ages.lastReceipt >= stamp {
-                var found: SequenceNumber?
-                try segment.visitGroups(block) { group in
-                    guard found == nil, let events = group.chunk else { return }
-                    found = events.first { $0.receivedStamp >= stamp }?.sequenceNumber
-                }
-                if let found { return found }
-            }
-        }
-        return state.lastSequenceNumber + 1
-    }
-
     /// Notes files that nobody needs any more. A segment that was begun meanwhile may have done so already.
     private func drop(_ files: [LogFile]) {
         void += files.filter { !void.contains($0) }
