@@ -19,7 +19,7 @@ extension Command {
 
 /// Renders the answer of `rights` for people.
 enum RightsText {
-    /// What each right allows, in the order of the documentation.
+    /// The meaning of each right, in the order of the documentation.
     private static let meanings = [
         ("track", "send events"), ("observe", "see state and numbers"), ("read", "see contents of events"),
         ("control", "operate"), ("serve", "run workers and serve boards"), ("configure", "change settings"),

@@ -275,7 +275,7 @@ final class Dispatcher {
 
     /// Finishes what is in flight, and then keeps the queue as it is until ``rewound(to:)`` or ``endRewind()`` (Behaviour
     /// R2). Call it only if ``isRewinding`` is false.
-    /// - Parameter whenQuiet: is called with true when the queue does not change any more, or with false if the
+    /// - Parameter whenQuiet: is called with true when the queue no longer changes, or with false if the
     ///   dispatcher was removed before.
     func beginRewind(_ whenQuiet: @escaping (Bool) -> Void) {
         rewind = .waiting(whenQuiet)

@@ -145,7 +145,7 @@ public enum RewindRefusal: Error, Equatable, Sendable {
     case unsupported(store: String)
     /// The place lies in the future.
     case future
-    /// Events from the place on are not kept any more. The value is the oldest place that can be rewound to; nil if
+    /// Events from the place on are no longer kept. The value is the oldest place that can be rewound to; nil if
     /// there is none.
     case notKept(Place?)
     /// The dispatcher was removed meanwhile.

@@ -11,7 +11,7 @@ public final class MemoryEventStore: EventStore {
     private var retention: Retention?
     /// No dispatcher needs the events up to this one.
     private var trimmedThrough: SequenceNumber = 0
-    /// Settled events up to this one are not kept any more.
+    /// Settled events up to this one are no longer kept.
     private var givenUpThrough: SequenceNumber = 0
     /// The fault of all appends and writes while it is set, for tests of a full disk.
     public var fault: StoreFault?

@@ -38,7 +38,7 @@ public struct RewindRequest: Sendable {
 public enum RewindOutcome: Sendable, Equatable {
     /// The dispatcher is rewound, and that survives a crash of the process.
     case rewound(RewoundQueue)
-    /// Events from the place on are not kept any more. Nothing is changed.
+    /// Events from the place on are no longer kept. Nothing is changed.
     case notKept(KeptPlace?)
 }
 

@@ -59,7 +59,7 @@ final class Settlements {
     }
 
     /// Records that the store has rewound a dispatcher: events after a position are needed again, and are trimmed again
-    /// later. Settlements from before the rewind do not apply any more.
+    /// later. Settlements from before the rewind no longer apply.
     func rewound(_ dispatcher: DispatcherNumber, to position: SequenceNumber) {
         (settled[dispatcher], said.settled[dispatcher]) = (nil, nil)
         said.trim = min(said.trim, position)

@@ -35,7 +35,7 @@ enum LogChange {
     case replaced([UInt64], by: LogSegmentEntry, letters: [LetterNumber: LetterPlace])
     /// A piece of a segment is damaged, and does not hold any more what its summary says.
     case damaged(LogPlace, lost: RouteTallies)
-    /// Settled events up to this one are not kept any more (Behaviour R1).
+    /// Settled events up to this one are no longer kept (Behaviour R1).
     case givenUp(through: SequenceNumber)
     /// A dispatcher has settled these events, and no others (Behaviour R2).
     case rewound(DispatcherNumber, Settled)

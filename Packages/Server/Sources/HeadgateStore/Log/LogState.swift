@@ -15,7 +15,7 @@ struct LogState {
     var trimmedThrough: SequenceNumber = 0
     /// The limits of settled events that are kept; nil keeps none (Behaviour R1).
     var retention: Retention?
-    /// Settled events up to and including this one are not kept any more.
+    /// Settled events up to and including this one are no longer kept.
     var givenUpThrough: SequenceNumber = 0
     var ids = LogIDs()
     /// The segments that are written no more, by what they hold.
