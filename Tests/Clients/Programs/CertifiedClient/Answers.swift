@@ -26,7 +26,7 @@ extension ListedDispatcher {
             "dead": .count(dead), "expired": .count(expired), "evicted": .count(evicted),
             "oldest_ms": .count(oldest?.wholeMilliseconds), "retry_at": .time(retryAt), "last_error": .text(lastError),
             "last_error_at": .time(lastErrorAt),
-            "flushing": .bool(isFlushing),
+            "flushing": .bool(isFlushing), "rewinds": .count(rewinds),
         ]
     }
 }

@@ -34,6 +34,8 @@ public struct ListedDispatcher: Sendable, Equatable {
     public let lastErrorAt: Timestamp?
     /// True while the dispatcher is being flushed.
     public let isFlushing: Bool
+    /// The number of times that the dispatcher was rewound (Behaviour R2).
+    public let rewinds: Int
 
     /// Reads an entry of `dispatcher.list`. Missing members are empty.
     public init(_ entry: DataObject) {
@@ -54,6 +56,7 @@ public struct ListedDispatcher: Sendable, Equatable {
         lastError = entry.get(key: "last_error")
         lastErrorAt = entry.get(key: "last_error_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
         isFlushing = entry.get(key: "flushing") ?? false
+        rewinds = count("rewinds")
     }
 
     /// Reads the member `dispatchers` of `dispatcher.list` or `status`. Returns nil if it is absent.

@@ -34,6 +34,8 @@ public struct ListedTrace: Sendable, Equatable {
         public let blockedBy: [String]
         /// The number of its dead letter.
         public let letter: Int?
+        /// True if a rewind made the event pending again (Behaviour R2).
+        public let isReplayed: Bool
 
         fileprivate init(_ dispatcher: String, _ entry: DataObject) {
             self.dispatcher = dispatcher
@@ -44,6 +46,7 @@ public struct ListedTrace: Sendable, Equatable {
             ahead = entry.get(key: "ahead")
             blockedBy = entry.get(key: "blocked_by") ?? []
             letter = entry.get(key: "letter")
+            isReplayed = entry.get(key: "replayed") ?? false
         }
     }
 
