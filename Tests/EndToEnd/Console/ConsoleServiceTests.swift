@@ -108,7 +108,7 @@ import Testing
     func unattended() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": ["collect": ["kind": "file", "path": "e"]]])
-            let ear = try scene.keep(Eavesdropper(at: scene.directory.path("ear.sock"), before: daemon.socketPath))
+            let ear = try scene.keep(TrafficRecorder(at: scene.directory.path("ear.sock"), before: daemon.socketPath))
             daemon.socketPath = ear.path
             let console = scene.console(showing: daemon)
             try await console.start()

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test("B5, B10: a program's own barrier gets its settings, blocks, shows its reason, and opens")
-    func ownBarrier() async throws {
+    func boardBarrier() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let file = scene.directory.path("maintenance")

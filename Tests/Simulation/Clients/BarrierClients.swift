@@ -6,7 +6,7 @@ import HeadgateData
 /// Clients that own barriers and announce an application status (Behaviour B26, B29, F5).
 final class BarrierClients: Actor {
     private let record: Record
-    private let crowd: Crowd
+    private let crowd: ClientFleet
     private var barriers: [BarrierAccount] = []
     private weak var service: Service?
     private var registered = 0
@@ -15,7 +15,7 @@ final class BarrierClients: Actor {
     private var hasCalmed = false
     private var isCalm = false
 
-    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ workSide: WorkSide, isDiskSound: Bool) {
+    init(_ record: Record, _ crowd: ClientFleet, _ sides: [FarSide], _ workSide: WorkSide, isDiskSound: Bool) {
         self.record = record
         self.isDiskSound = isDiskSound
         self.crowd = crowd

@@ -7,7 +7,7 @@ import HeadgateData
 final class BoardClients: Actor, Duty {
     private let record: Record
     private let scheduler: any Scheduler
-    private unowned let crowd: Crowd
+    private unowned let crowd: ClientFleet
     private let terms: BoardTerms
     private let account: BoardAccount
     private var servings: [Serving] = []
@@ -32,7 +32,7 @@ final class BoardClients: Actor, Duty {
         }
     }
 
-    init(_ record: Record, _ scheduler: any Scheduler, _ crowd: Crowd, _ terms: BoardTerms) {
+    init(_ record: Record, _ scheduler: any Scheduler, _ crowd: ClientFleet, _ terms: BoardTerms) {
         self.record = record
         self.scheduler = scheduler
         self.crowd = crowd

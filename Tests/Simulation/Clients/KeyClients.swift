@@ -7,7 +7,7 @@ import HeadgateData
 final class KeyClients: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private unowned let crowd: Crowd
+    private unowned let crowd: ClientFleet
     private let side: FarSide
     private let account: KeyAccount
     private var serving: [SimulatedClient] = []
@@ -15,7 +15,7 @@ final class KeyClients: Actor, Duty {
     private var isCalm = false
 
     init(
-        _ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ side: FarSide, _ account: KeyAccount
+        _ record: Record, _ scheduler: SimulatedScheduler, _ crowd: ClientFleet, _ side: FarSide, _ account: KeyAccount
     ) {
         (self.record, self.scheduler, self.crowd, self.side, self.account) = (record, scheduler, crowd, side, account)
         side.key = account

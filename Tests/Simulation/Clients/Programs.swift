@@ -6,14 +6,14 @@ import HeadgateCore
 final class Programs: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private let crowd: Crowd
+    private let crowd: ClientFleet
     private let ledger: Ledger
     private var programs: [Program] = []
     private var begun = 0
     private var service: Service?
     private var isCalm = false
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ ledger: Ledger) {
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: ClientFleet, _ ledger: Ledger) {
         (self.record, self.scheduler, self.crowd, self.ledger) = (record, scheduler, crowd, ledger)
         crowd.programs = self
     }

@@ -9,7 +9,7 @@ import HeadgateWire
 final class WatchClients: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private unowned let crowd: Crowd
+    private unowned let crowd: ClientFleet
     private let ledger: Ledger
     private let nature: Nature
     /// All watches requested in this life.
@@ -17,7 +17,7 @@ final class WatchClients: Actor, Duty {
     private var service: Service?
     private var isCalm = false
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ ledger: Ledger, _ nature: Nature) {
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: ClientFleet, _ ledger: Ledger, _ nature: Nature) {
         (self.record, self.scheduler, self.crowd, self.ledger, self.nature) = (record, scheduler, crowd, ledger, nature)
         crowd.duties.append(self)
     }

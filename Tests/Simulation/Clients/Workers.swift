@@ -7,7 +7,7 @@ import HeadgateData
 final class Workers: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private unowned let crowd: Crowd
+    private unowned let crowd: ClientFleet
     private let side: WorkSide
     /// Clients that subscribed in this life.
     private var workers: [Worker] = []
@@ -34,7 +34,7 @@ final class Workers: Actor, Duty {
         }
     }
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ side: WorkSide) {
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: ClientFleet, _ side: WorkSide) {
         self.record = record
         self.scheduler = scheduler
         self.crowd = crowd

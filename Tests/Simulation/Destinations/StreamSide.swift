@@ -16,7 +16,7 @@ struct StreamKind: DispatcherKind {
     func reachesNetwork(_ settings: Settings) -> Bool { false }
 
     func makeSender(
-        of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings
+        of dispatcher: String, _ settings: Settings, in surroundings: SenderContext
     ) throws -> any Sender {
         let sender = try MessageSender(timeout: StreamSide.timeout, on: surroundings.scheduler) { [side] link in
             side.stream.connect(link)

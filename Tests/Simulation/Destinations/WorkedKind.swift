@@ -20,7 +20,7 @@ struct WorkedKind: DispatcherKind {
     func reachesNetwork(_ settings: WorkerSettings) -> Bool { kind.reachesNetwork(settings) }
 
     func makeSender(
-        of dispatcher: String, _ settings: WorkerSettings, in surroundings: SenderSurroundings
+        of dispatcher: String, _ settings: WorkerSettings, in surroundings: SenderContext
     ) -> any Sender {
         WitnessedSender(kind.makeSender(of: dispatcher, settings, in: surroundings), side)
     }

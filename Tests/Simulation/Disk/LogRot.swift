@@ -65,7 +65,7 @@ extension LogGroup.Pieces {
     fileprivate var isAlone: Bool {
         guard let extras = try? extras.read({ (reader) throws(LogReader.Unsound) in try LogExtras(&reader) })
         else { return false }
-        return extras.newRoutes.isEmpty && extras.groundwork.dispatchers.isEmpty && extras.groundwork.kept.isEmpty
+        return extras.newRoutes.isEmpty && extras.initialState.dispatchers.isEmpty && extras.initialState.kept.isEmpty
             && extras.requeued.isEmpty
     }
 }

@@ -42,7 +42,7 @@ final class Rot {
     // MARK: Rotting
 
     /// Damages something.
-    func strike(_ platter: Platter, inLife: Bool = false) {
+    func strike(_ platter: SimulatedMedium, inLife: Bool = false) {
         switch kind {
         case .frames: strikeFrame(platter, inLife)
         case .anything:
@@ -63,7 +63,7 @@ final class Rot {
     ///
     /// Unsynced frames after the last one would be lost with it, so that the last frame is spared while the daemon
     /// runs.
-    private func strikeFrame(_ platter: Platter, _ inLife: Bool) {
+    private func strikeFrame(_ platter: SimulatedMedium, _ inLife: Bool) {
         let frames = platter.names.keys.sorted().filter { $0.hasSuffix(".log") }.flatMap { path in
             platter.names[path].map { node in LogRot(node.bytes, inLife: inLife).frames.map { (node: node, frame: $0) }
             } ?? []
@@ -82,8 +82,8 @@ final class Rot {
 
     /// Returns any frames, frames with needed events, or the newest frame.
     private func aimed(
-        at frames: [(node: Platter.Node, frame: LogRot.Frame)]
-    ) -> [(node: Platter.Node, frame: LogRot.Frame)] {
+        at frames: [(node: SimulatedMedium.Node, frame: LogRot.Frame)]
+    ) -> [(node: SimulatedMedium.Node, frame: LogRot.Frame)] {
         let newest = frames.compactMap(\.frame.events.last).max()
         let aimed =
             switch gap.isSettled ? 0 : record.number(0...2) {
@@ -96,8 +96,8 @@ final class Rot {
 
     /// Returns frames of the current segment that are about to be read.
     private func fresh(
-        of frames: [(node: Platter.Node, frame: LogRot.Frame)]
-    ) -> [(node: Platter.Node, frame: LogRot.Frame)] {
+        of frames: [(node: SimulatedMedium.Node, frame: LogRot.Frame)]
+    ) -> [(node: SimulatedMedium.Node, frame: LogRot.Frame)] {
         let newest = frames.map(\.frame.segment).max()
         let fresh = frames.filter { $0.frame.segment == newest && $0.frame.events.contains(where: isNeeded) }
         return fresh.isEmpty ? frames : fresh
@@ -105,12 +105,12 @@ final class Rot {
 
     /// Accounts for a power failure. It removes unsynced frames that confirmed others. If several groups were in one
     /// write, a start takes a damaged one for the end of the log, so that the groups after it are lost too.
-    func powerLost(_ platter: Platter) {
+    func powerLost(_ platter: SimulatedMedium) {
         if kind == .frames, strikes > 0 { doubt(platter) }
     }
 
     /// Accounts for the possible loss of frames that confirmed damaged events.
-    private func doubt(_ platter: Platter) {
+    private func doubt(_ platter: SimulatedMedium) {
         for (path, node) in platter.names where path.hasSuffix(".log") {
             damaged.formUnion(LogRot(node.bytes, inLife: false).cutOff)
         }

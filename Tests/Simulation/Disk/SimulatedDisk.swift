@@ -19,7 +19,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         var misreads: Int?
     }
 
-    private let platter: Platter
+    private let platter: SimulatedMedium
     var mood = Mood()
     /// The number of syncs so far.
     fileprivate(set) var syncs = 0
@@ -35,7 +35,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     /// SQLite references the VFS only while a file is open.
     private lazy var sqlite = SQLiteDisk(self)
 
-    init(_ platter: Platter, _ record: Record) {
+    init(_ platter: SimulatedMedium, _ record: Record) {
         self.platter = platter
         self.record = record
     }
@@ -111,7 +111,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
             guard creating else { throw DiskFault(code: ENOENT) }
             guard !mood.isFull else { throw DiskFault(code: ENOSPC) }
             record.detail("disk: makes \(path)")
-            platter.name(path, Platter.Node())
+            platter.name(path, SimulatedMedium.Node())
         }
         guard let node = platter.names[path] else { throw DiskFault(code: ENOENT) }
         return SimulatedFile(node, path, on: self)
@@ -156,12 +156,12 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
 /// A file on a simulated disk.
 private final class SimulatedFile: DiskFile {
-    private let node: Platter.Node
+    private let node: SimulatedMedium.Node
     /// The path that the file was opened with.
     private let name: String
     private let disk: SimulatedDisk
 
-    init(_ node: Platter.Node, _ name: String, on disk: SimulatedDisk) {
+    init(_ node: SimulatedMedium.Node, _ name: String, on disk: SimulatedDisk) {
         self.node = node
         self.name = name
         self.disk = disk
@@ -189,7 +189,7 @@ private final class SimulatedFile: DiskFile {
     /// Writes bytes. A failed write, and the last one of a daemon, may be done in part.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
         let wasUp = !disk.isDown
-        let change = Platter.Change.write(Array(bytes), at: offset)
+        let change = SimulatedMedium.Change.write(Array(bytes), at: offset)
         do throws(DiskFault) {
             try disk.begin()
             try room(through: offset + bytes.count)

@@ -145,7 +145,7 @@ final class SimulatedStoreDesk: StoreDesk {
 
     /// Returns every readable dead letter.
     func readAllLetters() -> [StoredLetter] {
-        var (letters, query): ([StoredLetter], LetterQuery?) = ([], LetterQuery(limit: 1_000))
+        var (letters, query): ([StoredLetter], DeadLetterQuery?) = ([], DeadLetterQuery(limit: 1_000))
         while let next = query, let page = try? engine?.readLetters(next).get() {
             letters += page.letters
             query?.after = page.next ?? 0

@@ -95,11 +95,11 @@ final class WitnessedStore: EventStore {
             })
     }
 
-    func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+    func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
         store.readAged(stretch, then: later(then))
     }
 
-    func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+    func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
         store.readLetters(
             query,
             then: later { [ledger] result in
@@ -108,7 +108,7 @@ final class WitnessedStore: EventStore {
             })
     }
 
-    func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+    func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         ledger.letters.purging(query)
         store.purgeLetters(
             query,

@@ -6,7 +6,7 @@ import HeadgateCore
 final class Operator: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private let crowd: Crowd
+    private let crowd: ClientFleet
     private let sides: [FarSide]
     private let letters: LetterDesk
     private let settings: SettingsDesk
@@ -16,7 +16,7 @@ final class Operator: Actor {
     private var isCalm = false
 
     init(
-        _ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger,
+        _ record: Record, _ scheduler: SimulatedScheduler, _ crowd: ClientFleet, _ sides: [FarSide], _ ledger: Ledger,
         _ scene: Scene, _ file: ConfigurationFile?
     ) {
         (self.record, self.scheduler) = (record, scheduler)

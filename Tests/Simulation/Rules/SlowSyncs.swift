@@ -15,13 +15,13 @@ final class SlowSyncs: Actor, Duty {
     static let long = Duration.seconds(5)
 
     private unowned let world: World
-    private unowned let crowd: Crowd
+    private unowned let crowd: ClientFleet
     private let sides: [FarSide]
     private var service: Service?
     private var isCalm = false
     private var barriers = 0
 
-    init(_ world: World, _ crowd: Crowd, _ sides: [FarSide]) {
+    init(_ world: World, _ crowd: ClientFleet, _ sides: [FarSide]) {
         (self.world, self.crowd, self.sides) = (world, crowd, sides)
         crowd.duties.append(self)
     }

@@ -7,7 +7,7 @@ enum StoreAsk {
     case append(AppendGroup)
     case write([StoreChange])
     case read(after: SequenceNumber)
-    case purgeLetters(LetterQuery)
+    case purgeLetters(DeadLetterQuery)
     case close
 
     /// Returns the job for the store's engine.

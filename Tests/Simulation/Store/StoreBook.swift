@@ -43,7 +43,7 @@ struct StoreBook {
     /// - Parameter isDone: True if the group was acknowledged.
     mutating func append(_ group: AppendGroup, _ isDone: Bool) {
         for (route, members) in group.newRoutes { routes[route, default: Perhaps()].change(isDone) { _ in members } }
-        for dispatcher in group.groundwork.dispatchers {
+        for dispatcher in group.initialState.dispatchers {
             // The store does not overwrite a known dispatcher, except for the time since which it is orphaned.
             dispatchers[dispatcher.number, default: Perhaps()].change(isDone) { known in
                 var next = known ?? dispatcher
@@ -51,7 +51,7 @@ struct StoreBook {
                 return next
             }
         }
-        for (name, value) in group.groundwork.kept { kept[name, default: Perhaps()].change(isDone) { $0 ?? value } }
+        for (name, value) in group.initialState.kept { kept[name, default: Perhaps()].change(isDone) { $0 ?? value } }
         if let ids = group.recentIDs {
             self.ids[ids.lastSequenceNumber, default: Perhaps()].change(isDone) { _ in ids }
         }
@@ -97,7 +97,7 @@ struct StoreBook {
         }
     }
 
-    mutating func purge(_ query: LetterQuery, _ isDone: Bool) {
+    mutating func purge(_ query: DeadLetterQuery, _ isDone: Bool) {
         for (number, key) in letterNumbers {
             guard case .some(let letter?) = letters[key]?.values.first(where: { $0 != nil }) else { continue }
             if query.includes(StoredLetter(number: number, letter: letter)) { removeLetter(key, isDone) }

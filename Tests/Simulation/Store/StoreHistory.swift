@@ -10,7 +10,7 @@ import HeadgateSeeds
 /// every call. It is much faster than a history of a whole service, so that many more crashes are tested.
 final class StoreHistory {
     let record: Record
-    private let platter = Platter()
+    private let platter = SimulatedMedium()
     private let durability: Durability
     private let segmentSize: Int
     /// The size of a small disk, or nil if it is unlimited.
@@ -173,7 +173,7 @@ final class StoreHistory {
     private func readLetters() {
         let letters = look()
         guard !letters.isEmpty, record.oneIn(2) else { return }
-        var query = LetterQuery(dispatcher: record.oneIn(2) ? letters[0].letter.dispatcher : nil, limit: .max)
+        var query = DeadLetterQuery(dispatcher: record.oneIn(2) ? letters[0].letter.dispatcher : nil, limit: .max)
         query.through = letters[record.number(0...letters.count - 1)].number
         ask(.purgeLetters(query))
     }
@@ -221,7 +221,7 @@ final class StoreHistory {
     /// Settles all events in small steps and deletes the dead letters, after which there must be room.
     private func makeRoom() {
         look()
-        ask(.purgeLetters(LetterQuery(limit: .max)))
+        ask(.purgeLetters(DeadLetterQuery(limit: .max)))
         quiet()
         while record.violation == nil, let job = queue.settlingSome(record) {
             ask(job)
@@ -234,7 +234,7 @@ final class StoreHistory {
         }
         record.insist(!queue.lacksRoom, "there is no room to say that all is settled")
         look()
-        ask(.purgeLetters(LetterQuery(limit: .max)))
+        ask(.purgeLetters(DeadLetterQuery(limit: .max)))
         quiet()
     }
 

@@ -32,7 +32,7 @@ struct StoreQueue {
     private var givenUp: Set<DispatcherNumber> = []
     private var routes: [RouteNumber: [DispatcherNumber]] = [:]
     private var newRoutes: [RouteNumber: [DispatcherNumber]] = [:]
-    private var groundwork = Groundwork()
+    private var initialState = InitialState()
     /// Events that were dead-lettered.
     private var dead: Set<StoreBook.LetterKey> = []
     /// Numbers of dead letters that were read and probably still exist.
@@ -52,9 +52,9 @@ struct StoreQueue {
 
     private enum Asked {
         /// - Parameter isDoomed: True if a group before it could not be stored.
-        case group(AppendGroup, isDoomed: Bool)
+        case group(AppendGroup, dependsOnFailed: Bool)
         case write([StoreChange])
-        case purge(LetterQuery)
+        case purge(DeadLetterQuery)
         case read
         case close
 
@@ -80,7 +80,7 @@ struct StoreQueue {
         (safeBook, unsynced, end) = (book, [], .orderly)
         given = state.lastSequenceNumber
         routes = state.routes
-        (newRoutes, groundwork, waiting, givenUp) = ([:], Groundwork(), [], [])
+        (newRoutes, initialState, waiting, givenUp) = ([:], InitialState(), [], [])
         settled = Dictionary(uniqueKeysWithValues: state.dispatchers.map { ($0.number, $0.settled) })
         lastDispatcher = max(lastDispatcher, state.dispatchers.map(\.number).max() ?? 0)
         lastRoute = max(lastRoute, state.routes.keys.max() ?? 0)
@@ -106,7 +106,7 @@ struct StoreQueue {
 
     mutating func asked(_ job: StoreAsk) {
         switch job {
-        case .append(let group): waiting.append(.group(group, isDoomed: false))
+        case .append(let group): waiting.append(.group(group, dependsOnFailed: false))
         case .write(let changes): waiting.append(.write(changes))
         case .purgeLetters(let query): waiting.append(.purge(query))
         case .read: waiting.append(.read)
@@ -133,7 +133,7 @@ struct StoreQueue {
         var requeued: [LetterNumber] = []
         if !letters.isEmpty, record.oneIn(6) { requeued = [letters.remove(at: record.number(0...letters.count - 1))] }
         let group = sample.with(
-            behind: newestOnItsWay ?? book.newest, groundwork: groundwork,
+            behind: newestOnItsWay ?? book.newest, initialState: initialState,
             forgottenIDs: record.oneIn(20) ? SequenceNumber(record.number(0...Int(book.newest))) : 0, requeued: requeued
         )
         newRoutes = [:]
@@ -142,8 +142,8 @@ struct StoreQueue {
 
     /// The newest event in an outstanding group that may still be stored.
     private var newestOnItsWay: SequenceNumber? {
-        for case .group(let group, let isDoomed) in waiting.reversed() {
-            return isDoomed ? nil : group.chunk.lastSequenceNumber
+        for case .group(let group, let dependsOnFailed) in waiting.reversed() {
+            return dependsOnFailed ? nil : group.chunk.lastSequenceNumber
         }
         return nil
     }
@@ -153,8 +153,8 @@ struct StoreQueue {
         let dispatcher = StoredDispatcher(
             number: lastDispatcher, id: "d\(lastDispatcher)", settled: Settled(through: book.newest))
         settled[lastDispatcher] = dispatcher.settled
-        groundwork.dispatchers.append(dispatcher)
-        if record.oneIn(3) { groundwork.kept["with\(lastDispatcher)"] = [UInt8(truncatingIfNeeded: lastDispatcher)] }
+        initialState.dispatchers.append(dispatcher)
+        if record.oneIn(3) { initialState.kept["with\(lastDispatcher)"] = [UInt8(truncatingIfNeeded: lastDispatcher)] }
     }
 
     private mutating func addRoute(_ record: Record) {
@@ -233,7 +233,7 @@ struct StoreQueue {
 
     /// The dispatchers that the store may know. Others have settled nothing.
     private var saved: [DispatcherNumber] {
-        settled.keys.filter { number in !groundwork.dispatchers.contains { $0.number == number } }.sorted()
+        settled.keys.filter { number in !initialState.dispatchers.contains { $0.number == number } }.sorted()
     }
 
     /// A trim to the lowest position. It is written together with the settlements, never alone.
@@ -263,7 +263,7 @@ struct StoreQueue {
             ])
         default:
             addDispatcher(record)
-            guard record.oneIn(2), let dispatcher = groundwork.dispatchers.last else { return nil }
+            guard record.oneIn(2), let dispatcher = initialState.dispatchers.last else { return nil }
             return .write([.dispatcher(dispatcher)])
         }
     }
@@ -292,7 +292,7 @@ struct StoreQueue {
             return nil
         }
         settled[number] = nil
-        groundwork.dispatchers.removeAll { $0.number == number }
+        initialState.dispatchers.removeAll { $0.number == number }
         givenUp.insert(number)
         return .write([.forgetDispatcher(number)])
     }
@@ -312,12 +312,12 @@ struct StoreQueue {
         let asked = waiting.removeFirst()
         if case .done(let fault) = outcome { lacksRoom = if case .noRoom? = fault { true } else { false } }
         switch (asked, outcome) {
-        case (.group(let group, let isDoomed), .done(let fault)):
+        case (.group(let group, let dependsOnFailed), .done(let fault)):
             record.note("\(group.chunk.lastSequenceNumber): \(fault?.message ?? "stored")")
             record.insist(
-                fault != nil || !isDoomed, "\(group.chunk.lastSequenceNumber) goes on from what is not stored")
+                fault != nil || !dependsOnFailed, "\(group.chunk.lastSequenceNumber) goes on from what is not stored")
             finish(asked, isDone: fault == nil)
-            if fault == nil { saved(group) } else { doom(group) }
+            if fault == nil { saved(group) } else { markFailed(group) }
             if fault == nil, !group.requeued.isEmpty { record.count(.requeued) }
         case (.write(let changes), .done(let fault)):
             record.note("a change: \(fault?.message ?? "written")")
@@ -344,18 +344,18 @@ struct StoreQueue {
     }
 
     private mutating func saved(_ group: AppendGroup) {
-        groundwork.dispatchers.removeAll { dispatcher in
-            group.groundwork.dispatchers.contains { $0.number == dispatcher.number }
+        initialState.dispatchers.removeAll { dispatcher in
+            group.initialState.dispatchers.contains { $0.number == dispatcher.number }
         }
-        for name in group.groundwork.kept.keys { groundwork.kept[name] = nil }
+        for name in group.initialState.kept.keys { initialState.kept[name] = nil }
     }
 
     /// Marks the outstanding groups after a failed one, on which they depend.
-    private mutating func doom(_ group: AppendGroup) {
+    private mutating func markFailed(_ group: AppendGroup) {
         var unsaved = group.newRoutes
         for (place, asked) in waiting.enumerated() {
             guard case .group(let next, _) = asked else { continue }
-            waiting[place] = .group(next, isDoomed: true)
+            waiting[place] = .group(next, dependsOnFailed: true)
             unsaved.merge(next.newRoutes) { $1 }
         }
         for (route, members) in unsaved where routes[route] != nil { newRoutes[route] = members }

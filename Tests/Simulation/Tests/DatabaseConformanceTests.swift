@@ -12,7 +12,7 @@ import Testing
 struct DatabaseConformanceTests {
     @Test("Q1: it does what every store has to", arguments: EventStoreConformance.checks)
     func conforms(_ check: EventStoreConformance.Check) throws {
-        let platter = Platter()
+        let platter = SimulatedMedium()
         let record = Record(seed: Seed(1))
         var disk = SimulatedDisk(platter, record)
         let posted = Mailbox<@Sendable () -> Void>()

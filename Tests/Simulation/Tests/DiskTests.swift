@@ -80,7 +80,7 @@ private final class DiskScene {
     init(_ kind: DiskTests.Kind) throws {
         isReal = kind == .system
         directory = (isReal ? NSTemporaryDirectory() : "/") + "headgate-disk-" + UUID().uuidString + "/deeper"
-        disk = isReal ? SystemDisk() : SimulatedDisk(Platter(), Record(seed: Seed(1)))
+        disk = isReal ? SystemDisk() : SimulatedDisk(SimulatedMedium(), Record(seed: Seed(1)))
         try disk.makeDirectory(directory)
         try disk.makeDirectory(directory)
     }

@@ -72,7 +72,7 @@ private final class LogCopyScene {
     /// The events that are needed.
     private(set) var meant: [SequenceNumber] = []
     private(set) var disk: SimulatedDisk
-    private let platter = Platter()
+    private let platter = SimulatedMedium()
     private let record = Record(seed: Seed(1))
     private var engine: LogEngine?
     private var last: SequenceNumber = 0

@@ -95,7 +95,7 @@ enum PoweredKind: CaseIterable { case log, sqlite }
 /// A store on a disk, without a daemon.
 private final class PowerScene {
     private let record: Record
-    private let platter = Platter()
+    private let platter = SimulatedMedium()
     private(set) var disk: SimulatedDisk
     private let kind: PoweredKind
     private var engine: (any PoweredEngine)?

@@ -63,7 +63,7 @@ final class Ledger {
 
     func asked(_ group: AppendGroup) {
         routes.merge(group.newRoutes) { $1 }
-        for dispatcher in group.groundwork.dispatchers {
+        for dispatcher in group.initialState.dispatchers {
             ids[dispatcher.number] = dispatcher.id
             orphans?.stored(dispatcher)
         }

@@ -30,7 +30,7 @@ final class LetterBook {
     /// The first number of each requeued event.
     private var firsts: [SequenceNumber: SequenceNumber] = [:]
     /// The purge in progress, which may be done in part.
-    private var purging: LetterQuery?
+    private var purging: DeadLetterQuery?
     /// Dead letters whose purge failed. After a crash it may turn out to be done.
     private var mayBePurged: Set<LetterKey> = []
     /// True if dead letters may be damaged.
@@ -125,14 +125,14 @@ final class LetterBook {
         }
     }
 
-    func purging(_ query: LetterQuery) {
+    func purging(_ query: DeadLetterQuery) {
         purging = query
     }
 
     /// - Parameters:
     ///   - count: The number that the store reports, or nil if the purge failed.
     ///   - table: The remaining dead letters.
-    func purged(_ query: LetterQuery, _ count: Int?, _ table: [StoredLetter]) {
+    func purged(_ query: DeadLetterQuery, _ count: Int?, _ table: [StoredLetter]) {
         purging = nil
         let deleted = written.subtracting(table.map { key($0.letter) })
         // Dead letters of a dropped dispatcher may be gone with the dispatcher, unreported so far. The dispatcher may
@@ -149,7 +149,7 @@ final class LetterBook {
         purged += min(count ?? deleted.count, deleted.count)
     }
 
-    private func isMeant(_ key: LetterKey, _ query: LetterQuery) -> Bool {
+    private func isMeant(_ key: LetterKey, _ query: DeadLetterQuery) -> Bool {
         query.dispatcher.map { lane($0) == key.lane } ?? true
     }
 

@@ -17,9 +17,9 @@ final class World {
     private(set) var service: Service?
     /// The store of the daemon that runs or starts.
     private(set) var store: WitnessedStore
-    private let platter = Platter()
+    private let platter = SimulatedMedium()
     private let scene: Scene
-    private let crowd: Crowd
+    private let crowd: ClientFleet
     let file: ConfigurationFile?
     private var actors: [any Actor] = []
     private var fillers: Fillers?
@@ -60,7 +60,7 @@ final class World {
         streamSide = scene.streamTerms.map { [scheduler] in StreamSide(ledger.lane("s"), $0, record, scheduler) }
         let disk = SimulatedDisk(platter, record)
         store = WitnessedStore(disk, scene, scheduler, ledger) { _, _, _ in }
-        crowd = Crowd(record, scheduler, ledger, hasFloods: true)
+        crowd = ClientFleet(record, scheduler, ledger, hasFloods: true)
         let barrierClients = BarrierClients(
             record, crowd, sides, workSide, isDiskSound: scene.rot == nil)
         let nature = Nature(record, scheduler, ledger.ages, sides)

@@ -11,7 +11,7 @@ final class Console {
     private let loop: EventLoop
     private let daemon: DaemonLink
     private let live: LivePages
-    private let pages: PageDesk
+    private let pages: PageRenderer
     private var server: HTTPServer?
 
     /// Makes a console that serves at once.
@@ -24,12 +24,12 @@ final class Console {
             socket.address, token: token, names: options.hosts, allowsControl: options.allowsControl)
         let board = Board()
         daemon = DaemonLink(socketPath: options.socketPath, on: loop) { board.live?.changed() }
-        let pages = PageDesk(daemon: daemon, allowsControl: options.allowsControl, loop: loop)
+        let pages = PageRenderer(daemon: daemon, allowsControl: options.allowsControl, loop: loop)
         let daemon = daemon
         live = LivePages(on: loop, render: pages.regions) { daemon.attend($0) }
         self.pages = pages
         board.live = live
-        daemon.areClientsLookedAt = { board.live?.isOpen(.clients) ?? false }
+        daemon.isClientsPageOpen = { board.live?.isOpen(.clients) ?? false }
         server = try HTTPServer(listening: socket.descriptor, on: loop) { [weak self] request, exchange in
             self?.answer(request, exchange)
         }

@@ -91,7 +91,7 @@ public final class FaultyStore: EventStore {
         scheduler.soon { then(.failure(readFault)) }
     }
 
-    public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+    public func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
         if agedReadTime > .zero {
             let end = scheduler.now + agedReadTime
             _ = scheduler.schedule(at: end) { [memory] in memory.readAged(stretch, then: then) }
@@ -107,14 +107,14 @@ public final class FaultyStore: EventStore {
         scheduler.soon { then(writeFault) }
     }
 
-    public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+    public func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
         letterReadCount += 1
         if holdsReads { return heldReads.append { [self] in readLetters(query, then: then) } }
         guard let readFault else { return memory.readLetters(query, then: then) }
         scheduler.soon { then(.failure(readFault)) }
     }
 
-    public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+    public func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         beforePurge()
         memory.purgeLetters(query, then: then)
     }

@@ -24,7 +24,7 @@ public final class GateBench {
     /// The admission and the store's fault of each acknowledged event, in the order of the acknowledgements.
     public private(set) var acknowledgements: [(admission: Admission, fault: StoreFault?)] = []
 
-    private let surround: (inout GateSurroundings) -> Void
+    private let surround: (inout GateEnvironment) -> Void
     private var senders: [String: RecordingSender] = [:]
     private var nextId = 1
 
@@ -32,7 +32,7 @@ public final class GateBench {
         _ dispatchers: [DispatcherSettings] = [DispatcherSettings(id: "collect")], limits: StoreLimits = StoreLimits(),
         format: BatchFormat = .jsonArray, wall: Timestamp = Timestamp(milliseconds: 1_800_000_000_000),
         reply: ((Batch) -> SendResult?)? = nil,
-        surroundings: @escaping (inout GateSurroundings) -> Void = { _ in }
+        surroundings: @escaping (inout GateEnvironment) -> Void = { _ in }
     ) {
         let scheduler = ManualScheduler(wall: wall)
         self.scheduler = scheduler
@@ -65,7 +65,7 @@ public final class GateBench {
     }
 
     private func build(_ state: StoredState) {
-        var surroundings = GateSurroundings(
+        var surroundings = GateEnvironment(
             chance: { [unowned self] in self.chance }, patternCompiler: LiteralPatterns())
         surround(&surroundings)
         gate = Headgate(scheduler: scheduler, store: store, state: state, limits: limits, surroundings: surroundings)

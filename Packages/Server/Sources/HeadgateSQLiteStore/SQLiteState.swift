@@ -190,7 +190,7 @@ extension StoredLetter {
     }
 }
 
-extension LetterQuery {
+extension DeadLetterQuery {
     /// The numbers as an array in JSON, the form in which SQLite takes a list.
     var numbersAsJSON: String? {
         letters.map { "[" + $0.map(String.init).joined(separator: ",") + "]" }

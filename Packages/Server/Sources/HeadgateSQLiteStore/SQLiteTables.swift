@@ -95,7 +95,7 @@ final class SQLiteTables {
             try connection.run(
                 "INSERT OR REPLACE INTO routes VALUES (?, ?)", .integer(number), .text(SQLiteLists.text(dispatchers)))
         }
-        for dispatcher in group.groundwork.dispatchers {
+        for dispatcher in group.initialState.dispatchers {
             try connection.run(
                 """
                 INSERT INTO dispatchers VALUES (?, ?, ?, ?, ?)
@@ -103,7 +103,7 @@ final class SQLiteTables {
                 ON CONFLICT DO NOTHING
                 """, dispatcher.row)
         }
-        for (name, value) in group.groundwork.kept {
+        for (name, value) in group.initialState.kept {
             try connection.run("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", .text(name), .blob(value))
         }
         for event in group.chunk { try insert(EventPieces(event)) }
@@ -172,7 +172,7 @@ final class SQLiteTables {
         gather(after: number, "seq > ?1", .integer(number))
     }
 
-    func readAged(_ stretch: AgedStretch) -> Result<Chunk?, StoreFault> {
+    func readAged(_ stretch: AgedRange) -> Result<Chunk?, StoreFault> {
         attempt { () throws(SQLiteError) in
             var (records, last): ([UInt8], SequenceNumber) = ([], stretch.after)
             try connection.query(
@@ -189,7 +189,7 @@ final class SQLiteTables {
     }
 
     /// Takes a survey over about a MiB: other jobs do not wait for it for long.
-    func take(_ survey: EventSurvey) -> Result<EventSurvey, StoreFault> {
+    func take(_ survey: EventScan) -> Result<EventScan, StoreFault> {
         var (survey, bytes) = (survey, 0)
         while !survey.isOver, bytes < 1 << 20 {
             switch read(after: survey.position) {
@@ -306,7 +306,8 @@ final class SQLiteTables {
     }
 
     /// Drops the oldest letters until the others are within bounds; the newest stays in any case.
-    private func limitLetters(to bounds: LetterBounds, _ dropped: inout [DispatcherNumber: Int]) throws(SQLiteError) {
+    private func limitLetters(to bounds: DeadLetterLimits, _ dropped: inout [DispatcherNumber: Int]) throws(SQLiteError)
+    {
         while letterTally.events > 1, bounds.isExceeded(by: letterTally) {
             var (number, dispatcher, size): (Int64, Int64, Int64) = (0, 0, 0)
             try connection.query("SELECT letter, dispatcher, size FROM dead_letters ORDER BY letter LIMIT 1") {
@@ -336,7 +337,7 @@ final class SQLiteTables {
         AND (?4 IS NULL OR letter IN (SELECT value FROM json_each(?4)))
         """
 
-    func readLetters(_ query: LetterQuery) -> Result<LetterPage, StoreFault> {
+    func readLetters(_ query: DeadLetterQuery) -> Result<LetterPage, StoreFault> {
         attempt { () throws(SQLiteError) in
             var page = LetterPage(
                 newest: try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'dead_letters'"))
@@ -354,7 +355,7 @@ final class SQLiteTables {
         }
     }
 
-    func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault> {
+    func purgeLetters(_ query: DeadLetterQuery) -> Result<Int, StoreFault> {
         attempt { () throws(SQLiteError) in
             var count = 0
             try connection.transaction { () throws(SQLiteError) in

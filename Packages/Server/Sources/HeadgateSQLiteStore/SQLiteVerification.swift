@@ -51,7 +51,7 @@ public struct SQLiteVerification {
     }
 
     private func countLetters(_ tables: SQLiteTables, _ findings: inout Findings) throws(StoreFault) {
-        var query = LetterQuery(limit: 1_000)
+        var query = DeadLetterQuery(limit: 1_000)
         while true {
             let page = try tables.readLetters(query).get()
             findings.letters += page.letters.count

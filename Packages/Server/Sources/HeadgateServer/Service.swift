@@ -14,17 +14,17 @@ final class Service {
     /// The event loop below the scheduler, or nil if the scheduler has none.
     let loop: EventLoop?
     let gate: Headgate
-    let places: Places
+    let places: DaemonPaths
     let log: Log
     let control: SettingsControl
     let sessions: SessionRegistry
-    let collecting: Collecting
-    let tracking: Tracking
+    let collecting: ContextCollectors
+    let tracking: EventTracker
     let statuses: AnnouncedStatuses
     let boards: Boards
     let programBoards: ProgramBoards
     let watches: Watches
-    let workforces: Workforces
+    let workforces: WorkerGroups
     let clientFlushes = ClientFlushes()
     let traceQuota = UserQuota(most: Limits.mostTracesPerUser, of: "traces")
     let decoder: MessageDecoder
@@ -34,13 +34,13 @@ final class Service {
 
     private let configuration: ServerConfiguration
     private let methods = MethodTable()
-    private let surroundings: SenderSurroundings
+    private let surroundings: SenderContext
     private let store: ServiceStore
     private let started: Instant
     /// The wall clock's time at the start.
     let startedAt: Timestamp
     private let startWarnings: [String]
-    private var listening: Listening?
+    private var listening: ListeningSockets?
     /// The events that the embedding program tracks itself.
     private(set) lazy var programEvents = ProgramEvents(service: self)
     private var network: MachineNetwork?
@@ -91,14 +91,14 @@ final class Service {
             scheduler: scheduler, store: store.store, state: consume state, limits: settings.store,
             surroundings: .ofService(boards: boards, groups: groups, builtAt: builtAt, chance: chance))
         programBoards = ProgramBoards(boards, gate: gate)
-        workforces = Workforces(gate: gate, log: log)
+        workforces = WorkerGroups(gate: gate, log: log)
         sessions = SessionRegistry(scheduler: scheduler, limits: settings.limits)
         watches = Watches(WatchSources(gate: gate, sessions: sessions))
         statuses = AnnouncedStatuses(gate: gate)
-        collecting = Collecting(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
-        tracking = Tracking(gate: gate, collecting: collecting, log: log, ids: UUIDv7(chance: chance))
+        collecting = ContextCollectors(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
+        tracking = EventTracker(gate: gate, collecting: collecting, log: log, ids: UUIDv7(chance: chance))
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
-        surroundings = SenderSurroundings(
+        surroundings = SenderContext(
             scheduler: scheduler, loop: loop, dataDirectory: places.dataDirectory, workforces: workforces)
         let installer = SettingsInstaller(
             gate: gate, boards: boards, workforces: workforces, surroundings: surroundings,
@@ -109,7 +109,7 @@ final class Service {
 
     /// Applies the first settings and starts to watch the network and the disk.
     private func start() throws(StartFault) {
-        followLosses()
+        logLosses()
         try control.start()
         network = loop.map { loop in
             MachineNetwork(scheduler: scheduler, loop: loop) { [weak self] in self?.networkChanged($0) }
@@ -120,7 +120,7 @@ final class Service {
     }
 
     /// Writes losses and failures of the gate to the log (Behaviour O4).
-    private func followLosses() {
+    private func logLosses() {
         logged = [
             gate.barrierFailures.subscribe { [log] in
                 log.tell(.barrierFailed, ["barrier": .string($0.barrier.id), "cause": .string("\($0.error)")])
@@ -171,7 +171,7 @@ final class Service {
     /// Opens the socket to clients, and starts a flush if `flush_on.start` is set (Behaviour F5).
     func listen() throws(StartFault) {
         if let loop {
-            let listening = Listening(log: log) { [weak self] in self?.accept($0) }
+            let listening = ListeningSockets(log: log) { [weak self] in self?.accept($0) }
             try listening.begin(
                 at: places.socket, inherited: configuration.opensSocket ? configuration.inherited : [], on: loop)
             self.listening = listening
@@ -241,14 +241,14 @@ final class Service {
     }
 
     /// Cancels the activations of a client that has disconnected. Data that it sent before may still be read.
-    func askerLeft(_ session: Session) {
+    func askingClientLeft(_ session: Session) {
         boards.clientLeft(session.number)
     }
 
     /// Ends the boards, the subscriptions and the open peer requests of a client that sends nothing more. The daemon
     /// may still send to the client (Behaviour A1, K3).
-    func providerLeft(_ session: Session) {
-        boards.providerLeft(session.number)
+    func servingClientLeft(_ session: Session) {
+        boards.servingClientLeft(session.number)
         workforces.subscriberLeft(session.number)
         session.endPeerRequests()
     }
@@ -275,9 +275,9 @@ final class Service {
         watches.sessionEnded(session)
         watches.clientsChanged()
         statuses.sessionEnded(session.number)
-        askerLeft(session)
+        askingClientLeft(session)
         gate.remoteBarriers.ownerLeft(session.number)
-        providerLeft(session)
+        servingClientLeft(session)
     }
 
     // MARK: Settings
@@ -316,7 +316,7 @@ final class Service {
     /// Logs the batches and the store that the stop left unfinished.
     private func tell(_ outcome: StopOutcome) {
         if outcome.batchesLeft > 0 {
-            log.tell(.batchesGivenUp, ["batches": .number(DataNumber(outcome.batchesLeft))])
+            log.tell(.batchesAbandoned, ["batches": .number(DataNumber(outcome.batchesLeft))])
         }
         if !outcome.isStoreClosed {
             log.tell(.storeLeft)
@@ -337,7 +337,7 @@ final class Service {
     }
 }
 
-extension Service: SettingsFollower {
+extension Service: SettingsObserver {
     func settingsChanged(from old: Settings, to new: Settings) {
         log.output.format = new.logFormat
         collecting.change(to: new.collectors)
@@ -347,13 +347,13 @@ extension Service: SettingsFollower {
     }
 }
 
-extension GateSurroundings {
+extension GateEnvironment {
     /// The parts outside Core that the gate needs: libraries and the boards.
     fileprivate static func ofService(
         boards: Boards, groups: GroupBounds, builtAt: Timestamp, chance: @escaping () -> Double
-    ) -> GateSurroundings {
+    ) -> GateEnvironment {
         let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
-        return GateSurroundings(
+        return GateEnvironment(
             chance: chance, timeZone: ZoneInfo().rules, patternCompiler: RE2Compiler(),
             readObject: { bytes in (try? scanner.scan(bytes)).flatMap { DataObject(dataItem: $0.item) } },
             groups: groups, builtAt: builtAt, boardActivator: boards)

@@ -123,19 +123,19 @@ public final class DiskEventStore: EventStore {
         ask(then) { $0.read(after: sequenceNumber) }
     }
 
-    public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+    public func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
         ask(then) { $0.readAged(stretch) }
     }
 
-    public func survey(_ survey: EventSurvey, then: @escaping (Result<EventSurvey, StoreFault>) -> Void) {
+    public func survey(_ survey: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void) {
         ask(then) { $0.take(survey) }
     }
 
-    public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+    public func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
         ask(then, isAboutLetters: true) { $0.readLetters(query) }
     }
 
-    public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+    public func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         ask(then, isAboutLetters: true) { $0.purgeLetters(query) }
     }
 

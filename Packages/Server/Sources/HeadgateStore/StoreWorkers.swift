@@ -314,7 +314,7 @@ final class StoreWorkers: StoreDesk, @unchecked Sendable {
 
 // MARK: - The loop's thread
 
-extension StoreWorkers: LoopPartner {
+extension StoreWorkers: LoopHelper {
     func turnEnded() -> (() -> Void)? {
         guard !waitsForCompany() else {
             // The loop looks what there is, and comes back at once.

@@ -16,7 +16,7 @@ struct StoreAgedTests {
         Groups.of(numbers, received: received, timeToLive: lives.map { .milliseconds($0) })
     }
 
-    private func aged(_ stretch: AgedStretch) -> [SequenceNumber] {
+    private func aged(_ stretch: AgedRange) -> [SequenceNumber] {
         var stretch = stretch
         var numbers: [SequenceNumber] = []
         while case .success(let chunk?) = scene.answer({ scene.store.readAged(stretch, then: $0) }) {
@@ -29,8 +29,8 @@ struct StoreAgedTests {
     private func stretch(
         _ after: SequenceNumber = 0, _ through: SequenceNumber = 100, received: Int64 = .min, ended: Int64 = .min,
         earlier: AgeLimit? = nil
-    ) -> AgedStretch {
-        AgedStretch(
+    ) -> AgedRange {
+        AgedRange(
             after: after, through: through, limit: AgeLimit(receivedBy: received, endedBy: ended), earlier: earlier)
     }
 

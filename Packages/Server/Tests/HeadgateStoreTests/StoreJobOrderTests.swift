@@ -73,7 +73,7 @@ private struct JobRun {
             return (.write([.deadLetter(.sample(lastNumber))], then: told.done), "done")
         case 6:
             let place = SequenceNumber.random(in: 0...lastNumber, using: &random)
-            let survey = EventSurvey(
+            let survey = EventScan(
                 countingAfter: place, before: [lastNumber + 1], settled: Settled(through: 0), sweep: Sweep())
             let job = told.ask({ $0.take(survey) }) { "\($0.counts.values.reduce(0, +)) counted" }
             return (job, "\(stored.filter { $0 > place }.count) counted")
@@ -85,7 +85,7 @@ private struct JobRun {
                 "\(stored.filter { $0 > place })"
             )
         case 8:
-            let query = LetterQuery(limit: 1_000)
+            let query = DeadLetterQuery(limit: 1_000)
             let job = told.ask({ $0.readLetters(query) }, isAboutLetters: true) { page in
                 "letters \(page.letters.map(\.letter.sequenceNumber))"
             }
@@ -93,7 +93,7 @@ private struct JobRun {
         default:
             let count = min(letters.count, Int.random(in: 1...3, using: &random))
             letters.removeFirst(count)
-            let query = LetterQuery(limit: max(1, count))
+            let query = DeadLetterQuery(limit: max(1, count))
             return (told.ask({ $0.purgeLetters(query) }, isAboutLetters: true) { "purged \($0)" }, "purged \(count)")
         }
     }

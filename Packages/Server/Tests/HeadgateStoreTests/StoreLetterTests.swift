@@ -8,11 +8,11 @@ import Testing
 struct StoreLetterTests {
     let scene = StoreScene()
 
-    private func read(_ query: LetterQuery) throws -> LetterPage {
+    private func read(_ query: DeadLetterQuery) throws -> LetterPage {
         try scene.answer { scene.store.readLetters(query, then: $0) }.get()
     }
 
-    private func purge(_ query: LetterQuery) throws -> Int {
+    private func purge(_ query: DeadLetterQuery) throws -> Int {
         try scene.answer { scene.store.purgeLetters(query, then: $0) }.get()
     }
 
@@ -29,7 +29,7 @@ struct StoreLetterTests {
         let engine = try scene.options.open().engine
         var purged: [Int] = []
         var read: [SequenceNumber] = []
-        let all = LetterQuery(limit: 9)
+        let all = DeadLetterQuery(limit: 9)
         let purge = StoreJob.ask(isAboutLetters: true) {
             $0.purgeLetters(all)
         } then: { result in
@@ -57,11 +57,11 @@ struct StoreLetterTests {
         bury(1...3)
         let group = Groups.of(4...5, newRoutes: [1: [1]])
         #expect(scene.append(group.with(requeued: [1, 3])) == nil)
-        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [2])
+        #expect(try read(DeadLetterQuery(limit: 9)).letters.map(\.number) == [2])
         // A group that goes on from one that is not there cannot be.
         #expect(scene.append(Groups.of(6...6).with(behind: 90, requeued: [2])) != nil)
         #expect(try scene.reopen().lastSequenceNumber == 5)
-        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [2])
+        #expect(try read(DeadLetterQuery(limit: 9)).letters.map(\.number) == [2])
     }
 
     @Test("D10: the store tells how many letters it keeps, also after a start")
@@ -70,11 +70,11 @@ struct StoreLetterTests {
         bury(1...3)
         let each = scene.store.letters.bytes / 3
         #expect(scene.store.letters == Tally(events: 3, bytes: 3 * each) && each > 0)
-        #expect(try purge(LetterQuery(limit: 2)) == 2)
+        #expect(try purge(DeadLetterQuery(limit: 2)) == 2)
         #expect(scene.store.letters == Tally(events: 1, bytes: each))
         bury(4...5)
-        scene.write(.limitLetters(LetterBounds(count: 2)))
-        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [4, 5])
+        scene.write(.limitLetters(DeadLetterLimits(count: 2)))
+        #expect(try read(DeadLetterQuery(limit: 9)).letters.map(\.number) == [4, 5])
         #expect(scene.store.letters == Tally(events: 2, bytes: 2 * each))
         #expect(try scene.reopen().letters == Tally(events: 2, bytes: 2 * each))
         #expect(scene.store.letters == Tally(events: 2, bytes: 2 * each))
@@ -84,7 +84,7 @@ struct StoreLetterTests {
     func closed() throws {
         try scene.open()
         scene.close()
-        #expect(throws: StoreFault.self) { try read(LetterQuery(limit: 1)) }
-        #expect(throws: StoreFault.self) { try purge(LetterQuery(limit: 1)) }
+        #expect(throws: StoreFault.self) { try read(DeadLetterQuery(limit: 1)) }
+        #expect(throws: StoreFault.self) { try purge(DeadLetterQuery(limit: 1)) }
     }
 }

@@ -53,7 +53,7 @@ struct StoreStateTests {
         scene.write(.deadLetter(.sample(1, dispatcher: 1)), .deadLetter(.sample(2, dispatcher: 2)))
         scene.write(.forgetDispatcher(1))
         #expect(try scene.reopen().dispatchers.map(\.number) == [2])
-        let letters = try scene.answer { scene.store.readLetters(LetterQuery(limit: 9), then: $0) }.get().letters
+        let letters = try scene.answer { scene.store.readLetters(DeadLetterQuery(limit: 9), then: $0) }.get().letters
         #expect(letters.map(\.letter.dispatcher) == [2])
     }
 
@@ -93,18 +93,18 @@ struct StoreStateTests {
     }
 
     @Test("P1: what a group relies on is kept with it, and of what is known already only since when it is gone")
-    func groundwork() throws {
+    func initialState() throws {
         try scene.open()
         scene.write(
             .dispatcher(StoredDispatcher(number: 1, id: "known", settled: Settled(through: 7), orphanedSince: 4)),
             .keep("key", [1]))
-        var groundwork = Groundwork()
-        groundwork.dispatchers = [
+        var initialState = InitialState()
+        initialState.dispatchers = [
             StoredDispatcher(number: 1, id: "known", settled: Settled(through: 0)),
             StoredDispatcher(number: 2, id: "new", settled: Settled(through: 5), orphanedSince: 6),
         ]
-        groundwork.kept = ["key": [2], "other": [3]]
-        #expect(scene.append(Groups.of(8...9).with(groundwork: groundwork)) == nil)
+        initialState.kept = ["key": [2], "other": [3]]
+        #expect(scene.append(Groups.of(8...9).with(initialState: initialState)) == nil)
         let state = try scene.reopen()
         #expect(state.dispatchers.map(\.id) == ["known", "new"])
         #expect(state.dispatchers.map(\.position) == [7, 5])

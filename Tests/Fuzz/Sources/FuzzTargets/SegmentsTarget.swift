@@ -81,7 +81,7 @@ enum SegmentsTarget {
             for event in chunk { _ = event.byteCount }
             place = chunk.lastSequenceNumber
         }
-        if case .success(let page) = engine.readLetters(LetterQuery(limit: 10)) {
+        if case .success(let page) = engine.readLetters(DeadLetterQuery(limit: 10)) {
             for letter in page.letters { _ = letter.letter.event?.json(attempt: 1) }
         }
         _ = engine.takeQuarantined()

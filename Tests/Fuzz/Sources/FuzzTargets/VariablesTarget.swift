@@ -46,7 +46,7 @@ enum VariablesTarget {
     private static func places(_ environment: [String: String]) {
         let own = SocketPlace.usual({ environment[$0] }, isThere: { _ in true })
         precondition(!own.isEmpty && (own.hasPrefix("/") || own == environment["HEADGATE_SOCKET"]))
-        let places = try? Places.find(
+        let places = try? DaemonPaths.find(
             options: DaemonOptions(), settings: settings, environment: environment, userID: 1000)
         guard let places else { return }
         precondition(!places.dataDirectory.isEmpty)

@@ -46,7 +46,7 @@ struct CommandLineParser {
         if let command = CommandTable.command(word) { return command }
         let family = CommandTable.family(word)
         guard !family.isEmpty else {
-            let hint = NearestWord.hint(for: word, among: CommandTable.firstWords)
+            let hint = SpellingSuggestion.hint(for: word, among: CommandTable.firstWords)
             throw UsageError(message: "there is no command \(word)\(hint)")
         }
         // A word that has a command `list` means that command if no second word is given.
@@ -56,7 +56,7 @@ struct CommandLineParser {
             throw UsageError(message: "\(word) what? \(seconds.joined(separator: ", "))", command: word)
         }
         guard let command = CommandTable.command("\(word) \(second)") else {
-            let hint = NearestWord.hint(for: second, among: seconds)
+            let hint = SpellingSuggestion.hint(for: second, among: seconds)
             throw UsageError(message: "there is no command \(word) \(second)\(hint)", command: word)
         }
         return command
@@ -82,7 +82,7 @@ struct CommandLineParser {
     private mutating func takeOption(_ word: String, among options: [Option], of command: String) throws(UsageError) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let option = options.first(where: { $0.name == parts[0] }) else {
-            let hint = NearestWord.hint(for: parts[0], among: options.map(\.name))
+            let hint = SpellingSuggestion.hint(for: parts[0], among: options.map(\.name))
             throw UsageError(message: "there is no option \(parts[0])\(hint)", command: command)
         }
         guard option.value != nil else {

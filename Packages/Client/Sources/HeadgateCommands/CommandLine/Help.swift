@@ -8,7 +8,7 @@ enum Help {
         if let command = CommandTable.command(topic) { return text(about: command) }
         let family = CommandTable.family(topic)
         guard !family.isEmpty else {
-            let hint = NearestWord.hint(for: topic, among: CommandTable.firstWords)
+            let hint = SpellingSuggestion.hint(for: topic, among: CommandTable.firstWords)
             throw UsageError(message: "there is no command \(topic)\(hint)")
         }
         return family.map(text(about:)).joined(separator: "\n")
@@ -68,7 +68,7 @@ enum Help {
 }
 
 /// Finds the word that a user probably meant.
-enum NearestWord {
+enum SpellingSuggestion {
     /// Returns the candidate with the fewest changes from `word`, or nil if none is near.
     static func to(_ word: String, among candidates: [String]) -> String? {
         let distances = candidates.map { (distance(word, $0), $0) }

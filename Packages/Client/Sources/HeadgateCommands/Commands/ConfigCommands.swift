@@ -22,7 +22,7 @@ extension Command {
     /// Prints the settings that take effect at the next start on standard error. The answer has the values in force.
     private static func tellWaiting(_ invocation: Invocation) throws {
         let status = try invocation.ask([Question(method: "status")])[0]
-        for warning in SettingsWarnings.ofWaiting(in: status) { invocation.terminal.complain(warning) }
+        for warning in SettingsWarnings.ofWaiting(in: status) { invocation.terminal.printError(warning) }
     }
 
     private static let persist = Option("--persist", "keep it over a restart of the daemon")

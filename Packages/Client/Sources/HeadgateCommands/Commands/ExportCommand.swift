@@ -23,9 +23,9 @@ extension Command {
             throw UsageError(message: "export: --format \(format) is not ndjson", command: "export")
         }
         let since = invocation.arguments.value(since)
-        let time = since.flatMap { PastMoment.parse($0, now: invocation.clock.now) }
+        let time = since.flatMap { PastTime.parse($0, now: invocation.clock.now) }
         if let since, time == nil {
-            throw UsageError(message: "export: --since \(since) is neither \(PastMoment.examples)", command: "export")
+            throw UsageError(message: "export: --since \(since) is neither \(PastTime.examples)", command: "export")
         }
         return try Export(of: invocation.arguments.operands[0], since: time, invocation).run()
     }

@@ -22,7 +22,7 @@ final class LineSender {
     /// The events that the daemon refused for now, by line number.
     private var refused: [Int: EventText] = [:]
     private var retry: LoopTimer?
-    private var complaints = Complaints()
+    private var complaints = MessageThrottle()
     /// The number of consecutive attempts to send the refused events.
     private var tries = 0
 
@@ -49,7 +49,7 @@ final class LineSender {
         loop.run()
         retry = nil
         terminal.clearProgress()
-        if let remainder = report.remainder { terminal.complain(remainder) }
+        if let remainder = report.remainder { terminal.printError(remainder) }
         if !printsAnswers { try terminal.write(report.summary + "\n") }
         if let fault { throw fault }
         return report.bad == 0 ? .success : .failure
@@ -129,10 +129,10 @@ final class LineSender {
             report.noteAcknowledged(line, try TrackReceipt(result))
             tries = 0
             if printsAnswers { try terminal.write(json: result.item.json + "\n") }
-        } catch ClientError.refused(let error) where error.fateOfLine == .goesAgain {
+        } catch ClientError.refused(let error) where error.lineDecision == .goesAgain {
             refused[line] = event
             if complaints.isNews(error.message) {
-                terminal.complain("line \(line): \(error.message); such lines are sent again until they are stored")
+                terminal.printError("line \(line): \(error.message); such lines are sent again until they are stored")
             }
         } catch ClientError.refused(let error) {
             refuse(line, error.message)
@@ -160,7 +160,7 @@ final class LineSender {
     }
 
     private func refuse(_ line: Int, _ text: String) {
-        terminal.complain("line \(line): \(text)")
+        terminal.printError("line \(line): \(text)")
         report.noteBad(line)
     }
 

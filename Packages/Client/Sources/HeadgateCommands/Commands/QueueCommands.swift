@@ -50,7 +50,7 @@ extension Command {
         let answer = try ask(invocation, "dead_letters.requeue", "dead-letters requeue")
         try invocation.show(answer, else: "\(counted(answer)) in the queue again.\n")
         guard isIncomplete(answer, invocation) else { return .success }
-        invocation.terminal.complain(
+        invocation.terminal.printError(
             "some dead letters were not sent again: they are gone, or their dispatcher is not configured. `headgate dead-letters` "
                 + "shows the rest. Configure their dispatcher again, or let a new one take them over with \"formerly\"")
         return .failure

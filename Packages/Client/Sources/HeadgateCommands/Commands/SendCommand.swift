@@ -52,7 +52,7 @@ extension Command {
             try invocation.show(answer, else: (answer.get(key: "id") ?? "") + "\n")
         }
         guard isUnrouted else { return .success }
-        invocation.terminal.complain("no dispatcher wants this event: it was not stored")
+        invocation.terminal.printError("no dispatcher wants this event: it was not stored")
         return .failure
     }
 

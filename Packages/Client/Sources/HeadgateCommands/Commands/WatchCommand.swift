@@ -27,7 +27,7 @@ extension Command {
         var topics: [WatchTopic] = []
         for word in words {
             guard let topic = WatchTopic(rawValue: word) else {
-                let hint = NearestWord.hint(for: word, among: WatchTopic.allCases.map(\.rawValue))
+                let hint = SpellingSuggestion.hint(for: word, among: WatchTopic.allCases.map(\.rawValue))
                 throw UsageError(message: "watch: there is no topic \(word)\(hint)", command: "watch")
             }
             if !topics.contains(topic) { topics.append(topic) }
@@ -71,7 +71,7 @@ private final class WatchLines {
         switch news {
         case .began: return
         case .changed(let params): write(params)
-        case .interrupted: terminal.complain("the connection is lost: waiting for the daemon")
+        case .interrupted: terminal.printError("the connection is lost: waiting for the daemon")
         case .ended(let error): stop(error)
         }
     }

@@ -26,7 +26,7 @@ extension Command {
         runsOn: always
     ) { invocation in
         let operands = invocation.arguments.operands
-        let order = WorkOrder(
+        let order = WorkerOptions(
             dispatcher: operands[0], command: Array(operands.dropFirst()),
             credit: try number(credit, invocation.arguments) ?? 1, limit: try number(limit, invocation.arguments))
         return try WorkerRun(order, invocation).run()
@@ -40,7 +40,7 @@ extension Command {
 }
 
 /// The options of a worker.
-private struct WorkOrder {
+private struct WorkerOptions {
     /// The dispatcher whose batches the worker takes.
     let dispatcher: String
     /// The program and its arguments.
@@ -79,7 +79,7 @@ private enum WorkerSignals {
 
 /// One run of `headgate worker`: a subscription, and a command for each batch.
 private final class WorkerRun {
-    private let order: WorkOrder
+    private let order: WorkerOptions
     private let terminal: Terminal
     private let loop: EventLoop
     private let connection: ClientConnection
@@ -96,7 +96,7 @@ private final class WorkerRun {
     private var isUnsubscribed = false
     private var fault: (any Error)?
 
-    init(_ order: WorkOrder, _ invocation: Invocation) throws {
+    init(_ order: WorkerOptions, _ invocation: Invocation) throws {
         self.order = order
         terminal = invocation.terminal
         loop = try EventLoop()
@@ -123,7 +123,7 @@ private final class WorkerRun {
         case .interrupted:
             // The daemon sends the batches again over the next connection.
             waiting = []
-            if !isEnding { terminal.complain("the connection is lost: waiting for the daemon") }
+            if !isEnding { terminal.printError("the connection is lost: waiting for the daemon") }
         case .ended(let error):
             waiting = []
             if !isEnding { fail(error) }
@@ -174,7 +174,7 @@ private final class WorkerRun {
     }
 
     private func giveBack(_ request: DaemonRequest, _ cause: String) {
-        terminal.complain(cause)
+        terminal.printError(cause)
         request.giveBack(cause)
     }
 

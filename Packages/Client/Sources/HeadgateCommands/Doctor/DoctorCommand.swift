@@ -57,7 +57,7 @@ private struct Doctor {
         var findings = [SocketFacts.ofMachine(invocation.socketPath).finding]
         let (answers, fault) = daemon()
         findings += fault.map { [$0] } ?? []
-        findings += answers.map { DaemonExamination.findings($0.status) } ?? []
+        findings += answers.map { DaemonCheck.findings($0.status) } ?? []
         if let rights = try? invocation.ask([Question(method: "rights")])[0] {
             findings.append(RightsText.finding(rights))
         }

@@ -4,7 +4,7 @@ import HeadgateTransport
 /// A terminal's screen, between `enter` and `leave`. Meanwhile keys are read one by one and not echoed. `leave`
 /// restores the terminal.
 final class Screen {
-    private let place: ScreenPlace
+    private let place: ScreenTerminal
     private var painter = ScreenPainter()
     private var former: Former?
     private var keys: DescriptorWatch?
@@ -15,11 +15,11 @@ final class Screen {
         var flags: Int32
     }
 
-    init(_ place: ScreenPlace) {
+    init(_ place: ScreenTerminal) {
         self.place = place
     }
 
-    var size: ScreenPlace.Size { place.size }
+    var size: ScreenTerminal.Size { place.size }
 
     var isEntered: Bool { former != nil }
 
@@ -84,7 +84,7 @@ final class Screen {
 }
 
 /// The terminal of a screen.
-struct ScreenPlace: Sendable {
+struct ScreenTerminal: Sendable {
     /// The descriptor for keys, or nil if there is none.
     let keys: Int32?
     /// The descriptor for the output.
@@ -97,11 +97,11 @@ struct ScreenPlace: Sendable {
     }
 
     /// The terminal of this process, or nil if its output is no terminal, or one that cannot move the cursor.
-    static var standard: ScreenPlace? {
+    static var standard: ScreenTerminal? {
         guard isatty(STDOUT_FILENO) == 1, let kind = getenv("TERM").map({ String(cString: $0) }),
             !kind.isEmpty, kind != "dumb"
         else { return nil }
-        return ScreenPlace(keys: isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : nil, output: STDOUT_FILENO)
+        return ScreenTerminal(keys: isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : nil, output: STDOUT_FILENO)
     }
 
     /// The terminal's present size, or 24 rows of 80 columns if it does not report one.

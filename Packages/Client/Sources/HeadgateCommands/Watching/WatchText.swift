@@ -9,7 +9,7 @@ struct WatchText {
     let style: Style
 
     /// Returns the lines, cut to the size.
-    func lines(_ board: WatchBoard, _ size: ScreenPlace.Size) -> [String] {
+    func lines(_ board: WatchBoard, _ size: ScreenTerminal.Size) -> [String] {
         let sections = topics.map { section($0, of: board, size.columns) }
         let lines = [heading(board)] + sections.flatMap { [""] + $0 }
         return fitted(lines, size.rows - 1).map { TextWidth.cut($0, to: size.columns) }

@@ -24,7 +24,7 @@ final class WatchView {
     private static let paintInterval: Int64 = 100_000_000
 
     /// - Parameter topics: the topics to show, in this order.
-    init(_ invocation: Invocation, topics: [WatchTopic], on place: ScreenPlace) throws {
+    init(_ invocation: Invocation, topics: [WatchTopic], on place: ScreenTerminal) throws {
         self.topics = topics
         style = invocation.terminal.style
         loop = try EventLoop()

@@ -28,7 +28,7 @@ import Testing
     }
 
     private func verdicts(_ change: (inout DataObject) -> Void = { _ in }) -> [Finding.Verdict] {
-        DaemonExamination.findings(status(change), version: "1.0").map(\.verdict)
+        DaemonCheck.findings(status(change), version: "1.0").map(\.verdict)
     }
 
     @Test("A daemon for which all is well has nothing but what is fine")
@@ -54,7 +54,7 @@ import Testing
         let timed: DataItem = [
             "id": "a", "state": "blocked", "last_error": "HTTP 503", "last_error_at": Fixed.ago(180),
         ]
-        let findings = DaemonExamination.findings(
+        let findings = DaemonCheck.findings(
             status { $0["dispatchers"] = .array([timed]) }, version: "1.0", clock: Fixed.clock)
         #expect(findings.last?.words == "last error 3 min ago: HTTP 503; 0 events waiting")
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCommands
 
 @Suite struct WatchTextTests {
-    private let wide = ScreenPlace.Size(rows: 40, columns: 136)
+    private let wide = ScreenTerminal.Size(rows: 40, columns: 136)
 
     private var board: WatchBoard {
         var board = WatchBoard()
@@ -82,7 +82,7 @@ import Testing
     @Test("It never takes more room than there is", arguments: 0...12, [0, 1, 7, 30, 80])
     func room(rows: Int, columns: Int) {
         let all = WatchTopic.allCases
-        let lines = text(all).lines(board, ScreenPlace.Size(rows: rows, columns: columns))
+        let lines = text(all).lines(board, ScreenTerminal.Size(rows: rows, columns: columns))
         #expect(lines.count <= max(1, rows))
         #expect(lines.allSatisfy { $0.count <= columns })
         if rows > 2, columns == 80 { #expect(lines[rows - 2].hasSuffix("more")) }

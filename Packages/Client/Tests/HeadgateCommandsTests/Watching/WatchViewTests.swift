@@ -69,7 +69,7 @@ import Testing
     private func run(_ words: [String], on terminal: PseudoTerminal, _ daemon: ScriptedDaemon) async -> ExitCode {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                let place = ScreenPlace(keys: terminal.slave, output: terminal.slave)
+                let place = ScreenTerminal(keys: terminal.slave, output: terminal.slave)
                 let ends = Terminal(
                     input: terminal.slave, showsProgress: false, style: Fixed.style, screen: place, output: { _ in },
                     errors: { _ in })

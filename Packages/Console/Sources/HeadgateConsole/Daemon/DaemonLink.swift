@@ -14,7 +14,7 @@ final class DaemonLink {
     private let changed: () -> Void
     private(set) var state = DaemonState()
     private(set) var history = History()
-    private var isAttended = false
+    private var isActive = false
     private var watch: ClientConnection.Call?
     private var isAsking = false
     private var waiting: [() -> Void] = []
@@ -38,15 +38,15 @@ final class DaemonLink {
     }
 
     /// Returns true if the page of clients is open. Only that page needs the list of clients.
-    var areClientsLookedAt: () -> Bool = { false }
+    var isClientsPageOpen: () -> Bool = { false }
 
     /// The path of the daemon's socket.
     var socketPath: String { connection.socketPath }
 
     /// Starts to watch and ask the daemon because a page is open, or stops because no page is.
-    func attend(_ isAttended: Bool) {
-        self.isAttended = isAttended
-        guard !isAttended else { return look() }
+    func attend(_ isActive: Bool) {
+        self.isActive = isActive
+        guard !isActive else { return look() }
         timer.cancel()
         guard let watch else { return }
         self.watch = nil
@@ -54,8 +54,8 @@ final class DaemonLink {
     }
 
     /// Calls `then` once the state is up to date, or the daemon is known to be away.
-    func whenFresh(_ then: @escaping () -> Void) {
-        if isAttended, state.presence == .serving { return then() }
+    func whenUpToDate(_ then: @escaping () -> Void) {
+        if isActive, state.presence == .serving { return then() }
         waiting.append(then)
         look()
     }
@@ -69,7 +69,7 @@ final class DaemonLink {
     }
 
     /// Calls `then` once the state is newer than this call, because something was changed.
-    func whenLookedAnew(_ then: @escaping () -> Void) {
+    func whenRefreshed(_ then: @escaping () -> Void) {
         ask("status") { [weak self] result in
             guard let self else { return }
             if let status = try? result.get() { self.state.take(status: status, at: self.now) }
@@ -98,7 +98,7 @@ final class DaemonLink {
     // MARK: Following the daemon
 
     private func look() {
-        if isAttended { timer.arm(after: Self.interval) }
+        if isActive { timer.arm(after: Self.interval) }
         guard !isAsking else { return }
         isAsking = true
         ask("status") { [weak self] result in
@@ -114,13 +114,13 @@ final class DaemonLink {
 
     private func take(_ status: DataObject) {
         state.take(status: status, at: now)
-        guard isAttended else { return looked() }
+        guard isActive else { return looked() }
         follow()
         ask("metrics") { [weak self] result in
             guard let self else { return }
             self.state.take(metrics: (try? result.get()).map(MetricTable.init))
             self.history.take(History.Look(self.state), at: Double(self.loop.monotonicNow) / 1e9)
-            guard self.areClientsLookedAt() else { return self.looked() }
+            guard self.isClientsPageOpen() else { return self.looked() }
             self.whenClientsAreKnown { self.looked() }
         }
     }
@@ -148,7 +148,7 @@ final class DaemonLink {
         case .ended(let error):
             // The next question starts a new watch.
             watch = nil
-            guard isAttended, !(error is CancellationError) else { return }
+            guard isActive, !(error is CancellationError) else { return }
             state.fail(error, at: now)
         }
         changed()

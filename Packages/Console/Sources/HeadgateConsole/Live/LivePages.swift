@@ -91,7 +91,7 @@ final class LivePages {
 
     private func giveSigns() {
         for page in open.values {
-            for reader in page.readers.values { reader.giveSign() }
+            for reader in page.readers.values { reader.sendKeepAlive() }
         }
         signs.arm(after: Self.signInterval)
     }
@@ -142,7 +142,7 @@ final class PageReader: StreamSource {
     }
 
     /// Sends a sign of life, unless other data waits, so that a reader that has left is noticed.
-    fileprivate func giveSign() {
+    fileprivate func sendKeepAlive() {
         if outgoing.isEmpty { outgoing.append(EventText.sign) }
         wake()
     }

@@ -34,7 +34,8 @@ struct BarriersPage {
             [.init(name: "Barrier")] + state.dispatchers.map { .init(name: $0.id) } + [.init(name: "A flush")])
         for barrier in barriers {
             let states = state.dispatchers.map { dispatcher in
-                barrier.states.first { $0.dispatcher == dispatcher.id }.map { Words.state($0.state) } ?? "–" as HTML
+                barrier.states.first { $0.dispatcher == dispatcher.id }.map { Formatting.state($0.state) } ?? "–"
+                    as HTML
             }
             table.add(
                 ["\(barrier.id)"] + states + [barrier.isFlushable ? "passes it" : "does not pass it"])
@@ -55,8 +56,8 @@ struct BarriersPage {
             let cause = holds ? text.cause(of: barrier, holding: barrier.held) : barrier.reason
             let settings = SettingsText.lines(barrier.configuration).map { "\($0.path) \($0.value)" }
             table.add([
-                "\(barrier.id)", "\(barrier.kind)", Words.moment(barrier.since, clock), "\(setter(barrier))",
-                "\(cause ?? "–")", holds ? Words.prose(text.opening(of: barrier, holding: barrier.held)) : "–",
+                "\(barrier.id)", "\(barrier.kind)", Formatting.moment(barrier.since, clock), "\(setter(barrier))",
+                "\(cause ?? "–")", holds ? Formatting.prose(text.opening(of: barrier, holding: barrier.held)) : "–",
                 settings.isEmpty ? "–" : "\(settings.joined(separator: ", "))",
             ])
         }

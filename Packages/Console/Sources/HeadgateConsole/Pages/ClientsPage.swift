@@ -34,7 +34,7 @@ struct ClientsPage {
         let others = all.filter { $0.traffic?.stopped == nil }
         for client in (stopped + others).prefix(Self.mostShown) { table.add(row(client)) }
         let more = all.count - Self.mostShown
-        let rest: HTML = more > 0 ? "<p>And \(Words.count(more)) more.</p>" : ""
+        let rest: HTML = more > 0 ? "<p>And \(Formatting.count(more)) more.</p>" : ""
         return table.html(orElse: "Nobody is.") + rest
     }
 
@@ -53,12 +53,12 @@ struct ClientsPage {
         ]
         guard let traffic = client.traffic else { return who + Self.columns.dropFirst(who.count).map { _ in "–" } }
         let counts = [traffic.received, traffic.duplicates, traffic.rejected, traffic.failed, traffic.unanswered]
-        return who + ["\(Quantity.time(traffic.connected))"] + counts.map(Words.count) + [reading(traffic)]
+        return who + ["\(Quantity.time(traffic.connected))"] + counts.map(Formatting.count) + [reading(traffic)]
     }
 
     private func reading(_ traffic: ListedClient.Traffic) -> HTML {
-        guard let stop = traffic.stopped else { return Words.badge("yes", .good) }
-        return "\(Words.badge("not for \(Quantity.time(stop.duration))", .held)) \(stop.words)"
+        guard let stop = traffic.stopped else { return Formatting.badge("yes", .good) }
+        return "\(Formatting.badge("not for \(Quantity.time(stop.duration))", .held)) \(stop.words)"
     }
 
     /// The counters of all clients, including those that have left.
@@ -70,13 +70,13 @@ struct ClientsPage {
             ("rejected_connections", "connections refused"),
             ("slow_readers_closed", "connections closed as slow readers"),
         ]
-        let cells = counters.map { Words.figure($1, Words.count(state.counter($0))) }
+        let cells = counters.map { Formatting.figure($1, Formatting.count(state.counter($0))) }
         return "<dl class=\"figures\">\(cells)\(stops)</dl>"
     }
 
     /// The number of times that the daemon stopped reading a client until it had room, if the daemon reports it.
     private var stops: HTML {
         guard let stops = state.metrics?.value("headgate_paused_readings_total") else { return "" }
-        return Words.figure("pauses of reading", Words.count(Int(stops)))
+        return Formatting.figure("pauses of reading", Formatting.count(Int(stops)))
     }
 }

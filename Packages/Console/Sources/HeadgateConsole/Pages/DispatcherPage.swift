@@ -40,26 +40,26 @@ struct DispatcherPage {
     private var rate: Double { history.latest?.sent[dispatcher.id] ?? 0 }
 
     private var held: HTML {
-        let channel = Channel(dispatcher: dispatcher, gates: state.gates(before: dispatcher.id), rate: rate)
-        let flushing = dispatcher.isFlushing ? " " + Words.badge("flushing", .waiting) : "" as HTML
+        let channel = DispatcherDiagram(dispatcher: dispatcher, gates: state.gates(before: dispatcher.id), rate: rate)
+        let flushing = dispatcher.isFlushing ? " " + Formatting.badge("flushing", .waiting) : "" as HTML
         return """
             <p class="sentence">This dispatcher, of kind <code>\(dispatcher.kind)</code>, is \
-            \(Words.way(dispatcher))\(flushing)</p>
-            \(channel.html)\(BarrierWords(state: state, clock: clock).holders(of: dispatcher))
+            \(Formatting.way(dispatcher))\(flushing)</p>
+            \(channel.html)\(BlockingBarriersList(state: state, clock: clock).holders(of: dispatcher))
             """
     }
 
     private var figures: HTML {
         let cells = [
-            Words.figure("pending", Words.count(dispatcher.pending)),
-            Words.figure("oldest", "\(Words.age(dispatcher.oldest))"),
-            Words.figure("in flight", Words.count(dispatcher.inFlight), Self.batches(state, dispatcher.id)),
-            Words.figure("delivered", Words.count(dispatcher.sent), "\(Words.rate(rate)) a second"),
-            Words.figure("failed attempts", Words.count(dispatcher.failed)),
-            Words.figure("dead-lettered", Words.count(dispatcher.dead)),
-            Words.figure("expired", Words.count(dispatcher.expired)),
-            Words.figure("evicted", Words.count(dispatcher.evicted)),
-            Words.figure("next attempt", Words.moment(dispatcher.retryAt, clock)),
+            Formatting.figure("pending", Formatting.count(dispatcher.pending)),
+            Formatting.figure("oldest", "\(Formatting.age(dispatcher.oldest))"),
+            Formatting.figure("in flight", Formatting.count(dispatcher.inFlight), Self.batches(state, dispatcher.id)),
+            Formatting.figure("delivered", Formatting.count(dispatcher.sent), "\(Formatting.rate(rate)) a second"),
+            Formatting.figure("failed attempts", Formatting.count(dispatcher.failed)),
+            Formatting.figure("dead-lettered", Formatting.count(dispatcher.dead)),
+            Formatting.figure("expired", Formatting.count(dispatcher.expired)),
+            Formatting.figure("evicted", Formatting.count(dispatcher.evicted)),
+            Formatting.figure("next attempt", Formatting.moment(dispatcher.retryAt, clock)),
         ]
         return "<dl class=\"figures\">\(cells)</dl>"
     }
@@ -69,12 +69,12 @@ struct DispatcherPage {
         guard let sizes = state.metrics?.histogram("headgate_batch_events", ("dispatcher", id)),
             let half = sizes.quantile(0.5)
         else { return "" }
-        return "batch size p50: \(Words.count(max(1, Int(half.rounded(.up)))))"
+        return "batch size p50: \(Formatting.count(max(1, Int(half.rounded(.up)))))"
     }
 
     private var attempts: HTML {
         let error: HTML =
-            dispatcher.lastErrorText(clock).map { "<p class=\"error\">\(Words.badge("failing", .bad)) \($0)</p>" }
+            dispatcher.lastErrorText(clock).map { "<p class=\"error\">\(Formatting.badge("failing", .bad)) \($0)</p>" }
             ?? "<p>No last error.</p>"
         var table = PageTable(
             "Attempts of \(dispatcher.id) by outcome",
@@ -87,8 +87,8 @@ struct DispatcherPage {
                 continue
             }
             table.add([
-                "\(sample.labels["outcome"] ?? "")", Words.count(Int(times.count)),
-                "\(times.quantile(0.5).map(Words.seconds) ?? "–")", "\(times.quantile(0.99).map(Words.seconds) ?? "–")",
+                "\(sample.labels["outcome"] ?? "")", Formatting.count(Int(times.count)),
+                "\(times.quantile(0.5).map(Formatting.seconds) ?? "–")", "\(times.quantile(0.99).map(Formatting.seconds) ?? "–")",
             ])
         }
         return error + table.html(orElse: "No attempts measured yet.")

@@ -51,12 +51,12 @@ struct EventPage {
             table.add(row(dispatcher, way))
         }
         let received = event.get(key: "received_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
-        let place = event.get(key: "seq", as: Int.self).map(Words.count) ?? "–"
+        let place = event.get(key: "seq", as: Int.self).map(Formatting.count) ?? "–"
         return """
             <section><h2>\(event.get(key: "event") ?? "")</h2>
-            <dl class="figures">\(Words.figure("received", Words.moment(received, clock)))\
-            \(Words.figure("sequence number", place))\
-            \(Words.figure("of", "\(event.get(key: "namespace") ?? "–")"))</dl>
+            <dl class="figures">\(Formatting.figure("received", Formatting.moment(received, clock)))\
+            \(Formatting.figure("sequence number", place))\
+            \(Formatting.figure("of", "\(event.get(key: "namespace") ?? "–")"))</dl>
             \(table.html(orElse: "No dispatcher accepted this event."))\(holders(event))</section>
 
             """
@@ -68,7 +68,8 @@ struct EventPage {
         let parts = ways.compactMap { id, value -> HTML? in
             let held: [String] = value.get(as: DataObject.self)?.get(key: "blocked_by") ?? []
             guard !held.isEmpty, let dispatcher = state.dispatcher(id) else { return nil }
-            return "<h3>\(id) is blocked</h3>\(BarrierWords(state: state, clock: clock).holders(of: dispatcher))"
+            return
+                "<h3>\(id) is blocked</h3>\(BlockingBarriersList(state: state, clock: clock).holders(of: dispatcher))"
         }
         return "\(parts)"
     }
@@ -79,22 +80,22 @@ struct EventPage {
         let at = way.get(key: "at", as: String.self).flatMap(Timestamp.init(rfc3339:))
         return [
             "<a href=\"\(Route.Page.dispatcher(dispatcher).target)\">\(dispatcher)</a>",
-            outcome(state, dispatcher, way), Words.moment(at, clock),
-            way.get(key: "attempts", as: Int.self).map(Words.count) ?? "–",
-            way.get(key: "ahead", as: Int.self).map(Words.count) ?? "–",
+            outcome(state, dispatcher, way), Formatting.moment(at, clock),
+            way.get(key: "attempts", as: Int.self).map(Formatting.count) ?? "–",
+            way.get(key: "ahead", as: Int.self).map(Formatting.count) ?? "–",
             held.isEmpty ? "–" : "\(held.joined(separator: ", "))", "\(way.get(key: "last_error") ?? "–")",
         ]
     }
 
     /// Returns the event's state, with a link to its dead letter if there is one.
     private func outcome(_ state: String, _ dispatcher: String, _ way: DataObject) -> HTML {
-        let word = Words.badge(state.replacing("_", with: " "), Self.tone(state))
+        let word = Formatting.badge(state.replacing("_", with: " "), Self.tone(state))
         guard let letter = way.get(key: "letter", as: Int.self) else { return word }
         let page = Route.Page.deadLetters(dispatcher, after: letter - 1)
-        return "\(word) <a href=\"\(page.target)\">letter \(Words.count(letter))</a>"
+        return "\(word) <a href=\"\(page.target)\">letter \(Formatting.count(letter))</a>"
     }
 
-    private static func tone(_ state: String) -> Words.Tone {
+    private static func tone(_ state: String) -> Formatting.Tone {
         switch state {
         case "delivered": .good
         case "pending", "in_flight": .waiting

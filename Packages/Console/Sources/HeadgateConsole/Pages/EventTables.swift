@@ -19,8 +19,8 @@ enum EventTables {
         for event in page.events {
             let received = event.get(key: "received_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
             table.add([
-                Words.count(event.get(key: "seq") ?? 0), "\(event.get(key: "event") ?? "")", link(event),
-                Words.moment(received, clock), contents(event),
+                Formatting.count(event.get(key: "seq") ?? 0), "\(event.get(key: "event") ?? "")", link(event),
+                Formatting.moment(received, clock), contents(event),
             ])
         }
         return table.html(orElse: "No pending events.")
@@ -39,9 +39,9 @@ enum EventTables {
         for letter in page.letters {
             let status: HTML = letter.status.map { "\($0) " } ?? ""
             table.add([
-                Words.count(letter.letter), "\(letter.event?.get(key: "event") ?? "–")",
-                letter.event.map(link) ?? "–", "\(letter.reason)", Words.count(letter.attempts),
-                Words.moment(letter.diedAt, clock), status + "\(letter.answer ?? "")" as HTML,
+                Formatting.count(letter.letter), "\(letter.event?.get(key: "event") ?? "–")",
+                letter.event.map(link) ?? "–", "\(letter.reason)", Formatting.count(letter.attempts),
+                Formatting.moment(letter.diedAt, clock), status + "\(letter.answer ?? "")" as HTML,
                 letter.event.map(contents) ?? "damaged",
             ])
         }

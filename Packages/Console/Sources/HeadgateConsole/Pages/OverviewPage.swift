@@ -41,9 +41,9 @@ struct OverviewPage {
 
     private var clients: [HTML] {
         [
-            Words.figure("connected", Words.count(state.status?.get(key: "clients") ?? 0)),
-            Words.figure("received", Words.rate(history.latest?.received ?? 0), "a second"),
-            Words.figure("total", Words.count(state.counter("received"))),
+            Formatting.figure("connected", Formatting.count(state.status?.get(key: "clients") ?? 0)),
+            Formatting.figure("received", Formatting.rate(history.latest?.received ?? 0), "a second"),
+            Formatting.figure("total", Formatting.count(state.counter("received"))),
         ]
     }
 
@@ -51,35 +51,35 @@ struct OverviewPage {
         let store = state.store
         let oldest = store.get(key: "oldest_ms", as: Int.self).map { Duration.milliseconds($0) }
         return [
-            Words.figure("events", Words.count(store.get(key: "events") ?? 0)),
-            Words.figure("oldest", "\(Words.age(oldest))"),
-            Words.figure("on disk", "\(Quantity.bytes(store.get(key: "disk_bytes") ?? 0))"),
+            Formatting.figure("events", Formatting.count(store.get(key: "events") ?? 0)),
+            Formatting.figure("oldest", "\(Formatting.age(oldest))"),
+            Formatting.figure("on disk", "\(Quantity.bytes(store.get(key: "disk_bytes") ?? 0))"),
         ]
     }
 
     private func lane(_ dispatcher: ListedDispatcher) -> HTML {
         let rate = history.latest?.sent[dispatcher.id] ?? 0
-        let channel = Channel(dispatcher: dispatcher, gates: state.gates(before: dispatcher.id), rate: rate)
-        let flushing = dispatcher.isFlushing ? " " + Words.badge("flushing", .waiting) : "" as HTML
+        let channel = DispatcherDiagram(dispatcher: dispatcher, gates: state.gates(before: dispatcher.id), rate: rate)
+        let flushing = dispatcher.isFlushing ? " " + Formatting.badge("flushing", .waiting) : "" as HTML
         let dead: HTML =
             dispatcher.dead > 0
-            ? Words.figure("dead-lettered", "<b class=\"bad\">\(Words.count(dispatcher.dead))</b>") : ""
+            ? Formatting.figure("dead-lettered", "<b class=\"bad\">\(Formatting.count(dispatcher.dead))</b>") : ""
         return """
             <li class="lane"><h3><a href="\(Route.Page.dispatcher(dispatcher.id).target)">\(dispatcher.id)</a> \
-            <span class="note">\(dispatcher.kind)</span> \(Words.way(dispatcher))\(flushing)</h3>
+            <span class="note">\(dispatcher.kind)</span> \(Formatting.way(dispatcher))\(flushing)</h3>
             \(channel.html)
-            <dl>\(Words.figure("pending", Words.count(dispatcher.pending)))\
-            \(Words.figure("oldest", "\(Words.age(dispatcher.oldest))"))\
-            \(Words.figure("in flight", Words.count(dispatcher.inFlight)))\
-            \(Words.figure("delivered", Words.rate(rate), "a second"))\
-            \(Words.figure("total", Words.count(dispatcher.sent)))\(dead)</dl>\(error(dispatcher))</li>
+            <dl>\(Formatting.figure("pending", Formatting.count(dispatcher.pending)))\
+            \(Formatting.figure("oldest", "\(Formatting.age(dispatcher.oldest))"))\
+            \(Formatting.figure("in flight", Formatting.count(dispatcher.inFlight)))\
+            \(Formatting.figure("delivered", Formatting.rate(rate), "a second"))\
+            \(Formatting.figure("total", Formatting.count(dispatcher.sent)))\(dead)</dl>\(error(dispatcher))</li>
 
             """
     }
 
     private func error(_ dispatcher: ListedDispatcher) -> HTML {
         guard let error = dispatcher.lastErrorText(clock) else { return "" }
-        return "<p class=\"error\">\(Words.badge("failing", .bad)) \(error)</p>"
+        return "<p class=\"error\">\(Formatting.badge("failing", .bad)) \(error)</p>"
     }
 
     // MARK: Plots
@@ -114,9 +114,9 @@ struct OverviewPage {
         return Plot(
             title: title,
             lines: [
-                line("p50", values.map { $0?.half }, Words.seconds),
-                line("p99", values.map { $0?.most }, Words.seconds),
-            ], words: Words.seconds, nothing: nothing
+                line("p50", values.map { $0?.half }, Formatting.seconds),
+                line("p99", values.map { $0?.most }, Formatting.seconds),
+            ], words: Formatting.seconds, nothing: nothing
         ).html
     }
 

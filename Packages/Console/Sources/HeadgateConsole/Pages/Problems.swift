@@ -77,7 +77,8 @@ struct Problems {
             let since = barrier.since.map { " since \(clock.text($0))" } ?? ""
             return Problem(
                 title: "\(barrier.id) blocks \(dispatcher.id)\(since)\(cause)",
-                advice: Words.sentence(words.opening(of: barrier, holding: [dispatcher.id])), dispatcher: dispatcher.id)
+                advice: Formatting.sentence(words.opening(of: barrier, holding: [dispatcher.id])),
+                dispatcher: dispatcher.id)
         }
     }
 
@@ -93,7 +94,7 @@ struct Problems {
 
     private func losses(_ dispatcher: ListedDispatcher) -> [Problem] {
         let counts = ["dead": dispatcher.dead, "expired": dispatcher.expired, "evicted": dispatcher.evicted]
-        return CountedTrouble.ofEvents.compactMap { trouble in
+        return CounterAdvice.ofEvents.compactMap { trouble in
             guard let count = counts[trouble.counter], count > 0 else { return nil }
             let events = "\(Quantity.counted(count, "event")) of \(dispatcher.id) \(count == 1 ? "was" : "were")"
             return Problem(
@@ -102,7 +103,7 @@ struct Problems {
     }
 
     private var counters: [Problem] {
-        CountedTrouble.ofService.compactMap { trouble in
+        CounterAdvice.ofService.compactMap { trouble in
             let count = state.counter(trouble.counter)
             guard count > 0 else { return nil }
             let title = "\(Quantity.grouped(count)) \(trouble.words) since the daemon started"

@@ -17,7 +17,7 @@ struct ProblemsPage {
 
     private var list: HTML {
         let all = Problems(state: state, clock: clock).all
-        guard !all.isEmpty else { return "<p class=\"sentence\">\(Words.badge("all is well", .good))</p>" }
+        guard !all.isEmpty else { return "<p class=\"sentence\">\(Formatting.badge("all is well", .good))</p>" }
         let items = all.map { problem -> HTML in
             let link: HTML =
                 problem.dispatcher.map {
@@ -25,7 +25,7 @@ struct ProblemsPage {
                 } ?? ""
             return """
                 <li class="\(problem.isBad ? "bad" : "held" as HTML)"><h2>\(problem.title)</h2>\
-                <p>\(Words.prose(problem.advice))\(link)</p></li>
+                <p>\(Formatting.prose(problem.advice))\(link)</p></li>
 
                 """
         }

@@ -25,6 +25,6 @@ struct HTMLTests {
 
     @Test("Words between backticks are set apart")
     func prose() {
-        #expect(Words.prose("Do `a<b` now").text == "Do <code>a&lt;b</code> now")
+        #expect(Formatting.prose("Do `a<b` now").text == "Do <code>a&lt;b</code> now")
     }
 }

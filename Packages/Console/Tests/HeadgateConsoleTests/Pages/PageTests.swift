@@ -39,7 +39,7 @@ struct PageTests {
     }
 
     private func pages() throws -> [HTML] {
-        let shell = Shell(state: state, clock: clock, socketPath: Self.hostile, allowsControl: true)
+        let shell = PageFrame(state: state, clock: clock, socketPath: Self.hostile, allowsControl: true)
         let dispatcher = try #require(state.dispatchers.first)
         let event: DataObject = [
             "id": .string(Self.hostile), "event": .string(Self.hostile), "data": .string(Self.hostile),
@@ -55,7 +55,7 @@ struct PageTests {
         let bodies = [
             OverviewPage(state: state, history: History(), time: 0).html, BarriersPage(state: state, clock: clock).html,
             ClientsPage(state: state).html, ProblemsPage(state: state, clock: clock).html,
-            own.html(contents, controls: Controls(dispatcher: dispatcher).html),
+            own.html(contents, controls: DispatcherForms(dispatcher: dispatcher).html),
             EventPage(state: state, clock: clock).html(Self.hostile, .events([trace])),
             EventPage(state: state, clock: clock).html(nil, .failed(Self.hostile)),
         ]
@@ -87,7 +87,7 @@ struct PageTests {
         let barriers = BarriersPage(state: state, clock: clock)
         let clients = ClientsPage(state: state)
         let problems = ProblemsPage(state: state, clock: clock)
-        let shell = Shell(state: state, clock: clock, socketPath: "/s", allowsControl: false)
+        let shell = PageFrame(state: state, clock: clock, socketPath: "/s", allowsControl: false)
         let pages: [([Region], HTML)] = [
             (overview.regions, overview.html), (barriers.regions, barriers.html), (clients.regions, clients.html),
             (problems.regions, problems.html), (own.regions, own.html(.init(), controls: "")),
@@ -140,10 +140,10 @@ struct PageTests {
         }
         let dispatcher = ListedDispatcher(["id": "web", "state": "blocked"])
         let gates = [gate("manual", .open), gate("backoff", .closed), gate("own", .waiting)]
-        let html = Channel(dispatcher: dispatcher, gates: gates, rate: 0).html.text
+        let html = DispatcherDiagram(dispatcher: dispatcher, gates: gates, rate: 0).html.text
         #expect(html.contains("web is blocked. Barriers: manual open, backoff closed, own waiting."))
         #expect(html.contains("class=\"water\" x=\"0\" y=\"26\" width=\"50.0%\"") && !html.contains("class=\"flow\""))
-        let open = Channel(dispatcher: dispatcher, gates: [gate("manual", .open)], rate: 2).html.text
+        let open = DispatcherDiagram(dispatcher: dispatcher, gates: [gate("manual", .open)], rate: 2).html.text
         #expect(open.contains("width=\"100%\" height=\"20\"/><line class=\"flow\" x1=\"0\" x2=\"100%\""))
     }
 

@@ -84,10 +84,10 @@ struct ActivationPeer {
 
 /// An order from the activation machine.
 public enum ActivationOrder: Sendable, Equatable {
-    /// Ask a process to run a board, and report its answer to ``Activations/answered(_:by:with:at:)``.
+    /// Ask a process to run a board, and report its answer to ``ActivationMachine/answered(_:by:with:at:)``.
     case run(BoardRun)
     /// Ask a process to choose the barrier of an activation, and report its choice to
-    /// ``Activations/chose(_:by:_:at:)``.
+    /// ``ActivationMachine/chose(_:by:_:at:)``.
     case choose(BoardRun)
     /// Cancel a run: its answer is no longer needed.
     case withdraw(run: Int, provider: Int)

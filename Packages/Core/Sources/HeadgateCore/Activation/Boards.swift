@@ -104,7 +104,7 @@ public enum ServingRefusal: Error, Sendable, Equatable {
 }
 
 /// Finds cycles of boards that wait for each other (Behaviour A8).
-enum BoardCircle {
+enum BoardCycle {
     /// Returns the shortest path from a board back to itself, with the board at both ends, or nil if there is none.
     /// - Parameter following: returns the boards that a board waits for.
     static func path(from start: String, following next: (String) -> [String]) -> [String]? {

@@ -2,7 +2,7 @@
 /// activation, which is also its generation: an answer to an earlier cycle never applies to it (Behaviour A5).
 struct Cycle {
     let identity: CycleIdentity
-    private var queue = WaitingLine()
+    private var queue = WaiterList()
 
     /// A waiting activation with its barrier settings.
     struct Waiter {
@@ -36,7 +36,7 @@ struct Cycle {
 }
 
 /// A linked list of waiters in order of arrival. Removing a waiter takes constant time.
-private struct WaitingLine {
+private struct WaiterList {
     private var places: [Int: Place] = [:]
     private var first: Int?
     private var last: Int?

@@ -41,7 +41,7 @@ public struct GatewayRules: Sendable, Equatable {
     public var circle: [String]? {
         for board in barriers.map(\.board).sorted() {
             let next: (String) -> [String] = { barrier(before: $0).map { [$0.board] } ?? [] }
-            if let circle = BoardCircle.path(from: board, following: next) { return circle }
+            if let circle = BoardCycle.path(from: board, following: next) { return circle }
         }
         return nil
     }

@@ -59,7 +59,7 @@ public enum BarrierState: String, CaseIterable, Sendable {
 }
 
 /// A built-in barrier with its own reason word (Behaviour B10).
-protocol WordedBarrier: Barrier {
+protocol BarrierJSON: Barrier {
     /// The reason word for waiting events.
     static var word: String { get }
 }
@@ -67,7 +67,7 @@ protocol WordedBarrier: Barrier {
 extension Barrier {
     /// The barrier's reason word; nil if its id is used.
     var word: String? {
-        (self as? any WordedBarrier).map { type(of: $0).word }
+        (self as? any BarrierJSON).map { type(of: $0).word }
     }
 }
 
@@ -109,7 +109,7 @@ extension UncertainBarrier {
 }
 
 /// A placeholder for a barrier whose factory threw an error (Behaviour B9).
-final class StandInBarrier: DescribedBarrier {
+final class PlaceholderBarrier: DescribedBarrier {
     private let state: BarrierState
     private let cause: String
 

@@ -8,7 +8,7 @@ import HeadgateData
 public final class BarrierCoordinator {
     private let scheduler: any Scheduler
     private var entries: [BarrierKey: BarrierEntry] = [:]
-    private var ways: [String: Way] = [:] {
+    private var dispatcherStates: [String: DispatcherBarriers] = [:] {
         didSet { version += 1 }
     }
     /// A number that increases whenever an answer about a dispatcher may have changed. Callers use it to check cached
@@ -17,9 +17,9 @@ public final class BarrierCoordinator {
     private var nextKey = 0
     /// Gets each dispatcher that may have become open or blocked, each change in the list or descriptions of barriers,
     /// and each barrier whose code threw (Behaviour B9).
-    private let turn: TurnRecord
+    private let turn: PendingEvaluations
 
-    init(scheduler: any Scheduler, turn: TurnRecord) {
+    init(scheduler: any Scheduler, turn: PendingEvaluations) {
         self.scheduler = scheduler
         self.turn = turn
     }
@@ -28,24 +28,24 @@ public final class BarrierCoordinator {
 
     /// Adds a dispatcher. The barriers in whose scope it is apply to it.
     func addDispatcher(_ id: String) {
-        guard ways[id] == nil else { return }
-        ways[id] = Way()
+        guard dispatcherStates[id] == nil else { return }
+        dispatcherStates[id] = DispatcherBarriers()
         for (key, entry) in entries where entry.scopes.cover(id) { observe(key, for: id) }
     }
 
     /// Removes a dispatcher.
     func removeDispatcher(_ id: String) {
         for entry in entries.values { entry.forget(id) }
-        ways[id] = nil
+        dispatcherStates[id] = nil
     }
 
     func hasDispatcher(_ id: String) -> Bool {
-        ways[id] != nil
+        dispatcherStates[id] != nil
     }
 
     /// Returns the combined barriers of a dispatcher. Without barriers it is open (Behaviour B1).
-    func way(to dispatcherId: String) -> Way {
-        ways[dispatcherId] ?? Way()
+    func way(to dispatcherId: String) -> DispatcherBarriers {
+        dispatcherStates[dispatcherId] ?? DispatcherBarriers()
     }
 
     // MARK: Barriers
@@ -79,7 +79,7 @@ public final class BarrierCoordinator {
             // Report it also for a barrier whose scope contains no dispatcher.
             if isNews { self.turn.barriersChanged() }
         }
-        for id in ways.keys where scopes.cover(id) { observe(key, for: id) }
+        for id in dispatcherStates.keys where scopes.cover(id) { observe(key, for: id) }
     }
 
     /// Unregisters a barrier. Does nothing for an unknown one (Behaviour B8).
@@ -118,7 +118,7 @@ public final class BarrierCoordinator {
     private func rescope(_ key: BarrierKey, to scopes: [BarrierScope]) {
         guard let entry = entries[key] else { return }
         entry.scopes = scopes
-        for id in ways.keys where scopes.cover(id) != (entry.observations[id] != nil) {
+        for id in dispatcherStates.keys where scopes.cover(id) != (entry.observations[id] != nil) {
             scopes.cover(id) ? observe(key, for: id) : unobserve(key, for: id)
         }
     }
@@ -139,7 +139,7 @@ public final class BarrierCoordinator {
             self.report(key, for: id, isChange: !isComing) { $0.state = state }
         }
         entry.observations[id] = subscription
-        entry.note(closed: ways[id]?.reports[key]?.blocks ?? true, for: id, at: scheduler.now)
+        entry.note(closed: dispatcherStates[id]?.reports[key]?.blocks ?? true, for: id, at: scheduler.now)
     }
 
     private func findings(of barrier: any Barrier, for id: String) -> Observable<BarrierFinding> {
@@ -166,26 +166,26 @@ public final class BarrierCoordinator {
 
     private func unobserve(_ key: BarrierKey, for id: String) {
         entries[key]?.forget(id)
-        ways[id]?.set(nil, of: key)
-        turn.wayChanged(id)
+        dispatcherStates[id]?.set(nil, of: key)
+        turn.stateChanged(id)
     }
 
     /// Records the state of a barrier for one dispatcher.
     /// - Parameter isChange: false if the state is the barrier's first one for the dispatcher.
     private func report(
-        _ key: BarrierKey, for id: String, isChange: Bool = true, _ change: (inout Way.Report) -> Void
+        _ key: BarrierKey, for id: String, isChange: Bool = true, _ change: (inout DispatcherBarriers.Report) -> Void
     ) {
-        guard let entry = entries[key], entry.observations[id] != nil, let way = ways[id] else { return }
+        guard let entry = entries[key], entry.observations[id] != nil, let way = dispatcherStates[id] else { return }
         let old = way.reports[key]
-        var new = old ?? Way.Report()
+        var new = old ?? DispatcherBarriers.Report()
         change(&new)
         guard new != old else { return }
         if isChange {
             if new.state != old?.state { entry.since = scheduler.wall }
             entry.note(closed: new.blocks, for: id, at: scheduler.now)
         }
-        ways[id]?.set(new, of: key)
-        turn.wayChanged(id)
+        dispatcherStates[id]?.set(new, of: key)
+        turn.stateChanged(id)
     }
 }
 

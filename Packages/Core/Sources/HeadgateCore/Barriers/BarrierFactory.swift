@@ -83,7 +83,7 @@ public struct BarrierContext {
         self.network = network
         self.applicationStatus = applicationStatus
         self.timeZone = timeZone
-        self.barrierRegistrar = RegistrarLink(barrierRegistrar)
+        self.barrierRegistrar = WeakRegistrar(barrierRegistrar)
     }
 
     /// The scheduler's queue: for timers, and for changing a barrier's state from other threads.
@@ -99,7 +99,7 @@ public protocol BarrierRegistrar: AnyObject {
 }
 
 /// A weak reference to a registrar, which avoids a retain cycle. It does nothing once the registrar is gone.
-final class RegistrarLink: BarrierRegistrar {
+final class WeakRegistrar: BarrierRegistrar {
     private weak var registrar: (any BarrierRegistrar)?
 
     init(_ registrar: (any BarrierRegistrar)? = nil) {

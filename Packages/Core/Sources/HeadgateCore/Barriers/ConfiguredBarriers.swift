@@ -5,7 +5,7 @@ final class ConfiguredBarriers {
     /// The factories of barriers, by kind.
     var factories: [String: any BarrierFactory] = [:]
     /// The record whose host gets each barrier whose code threw or that refused its configuration.
-    private let turn: TurnRecord
+    private let turn: PendingEvaluations
     private let coordinator: BarrierCoordinator
     private var entries = NameTable<Entry>()
 
@@ -18,7 +18,7 @@ final class ConfiguredBarriers {
     }
 
     /// - Parameter dispatchers: the dispatchers from which a ConnectivityBarrier gets its default scopes.
-    init(coordinator: BarrierCoordinator, turn: TurnRecord, dispatchers: Dispatchers) {
+    init(coordinator: BarrierCoordinator, turn: PendingEvaluations, dispatchers: Dispatchers) {
         self.coordinator = coordinator
         self.turn = turn
         for factory in Barriers.builtIn { factories[factory.kind] = factory }
@@ -118,7 +118,7 @@ final class ConfiguredBarriers {
             throw fault
         } catch {
             turn.host?.barrierFailed(BarrierFailure(barrier: identity, error: error))
-            return StandInBarrier(state: stateOnError, cause: "\(error)")
+            return PlaceholderBarrier(state: stateOnError, cause: "\(error)")
         }
     }
 }

@@ -202,7 +202,7 @@ public enum DispatcherCounter: Int, CounterList {
     }
 }
 
-extension DeliveryEnd {
+extension DeliveryOutcome {
     /// The service's counter for this outcome.
     var counter: EventCounter {
         switch self {

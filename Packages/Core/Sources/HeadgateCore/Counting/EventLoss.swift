@@ -44,7 +44,7 @@ public struct EventLoss: Sendable, Equatable {
     }
 }
 
-extension DeliveryEnd {
+extension DeliveryOutcome {
     /// The loss to report for this outcome; nil for none. Dead letters are reported by themselves.
     var loss: EventLoss.Kind? {
         switch self {

@@ -69,7 +69,7 @@ extension DeadLetter {
 public typealias LetterNumber = Int64
 
 /// Selects dead letters (Behaviour D10).
-public struct LetterQuery: Sendable, Equatable {
+public struct DeadLetterQuery: Sendable, Equatable {
     /// The dispatcher whose letters are selected; nil for all dispatchers.
     public var dispatcher: DispatcherNumber?
     /// The numbers of the selected letters, which may be gone; nil for any number.
@@ -122,7 +122,7 @@ public struct LetterPage: Sendable, Equatable {
 
     /// Adds a letter if it fits.
     /// - Returns: false if it does not fit, so that it is the first of the next page.
-    public mutating func take(_ letter: StoredLetter, _ query: LetterQuery) -> Bool {
+    public mutating func take(_ letter: StoredLetter, _ query: DeadLetterQuery) -> Bool {
         let size = letter.letter.shownByteCount
         guard letters.isEmpty || (letters.count < query.limit && bytes + size <= PageLimit.bytes) else {
             next = letters.last?.number

@@ -1,5 +1,5 @@
 /// The limits of dead letters (Behaviour D10).
-public struct LetterBounds: Sendable, Equatable {
+public struct DeadLetterLimits: Sendable, Equatable {
     /// The most letters.
     public var count: Int
     /// The most bytes of their events.
@@ -36,10 +36,10 @@ struct LetterRoom: Equatable {
     private var isShelfEmpty: Bool
 
     /// Room without limits.
-    static let unlimited = LetterRoom(LetterBounds(count: .max, bytes: .max), beside: .zero)
+    static let unlimited = LetterRoom(DeadLetterLimits(count: .max, bytes: .max), beside: .zero)
 
     /// - Parameter used: the number and size of the existing letters.
-    init(_ bounds: LetterBounds, beside used: Tally) {
+    init(_ bounds: DeadLetterLimits, beside used: Tally) {
         (count, bytes) = (bounds.count - used.events, bounds.bytes - used.bytes)
         isShelfEmpty = used.events == 0
     }

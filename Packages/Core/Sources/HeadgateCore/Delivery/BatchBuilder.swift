@@ -98,7 +98,7 @@ struct BatchBuilder {
 
 /// A batch under construction for one dispatcher. Each event is transformed and annotated as it is added (Behaviour D1,
 /// D13, P4).
-struct BatchInMaking {
+struct BatchDraft {
     var builder: BatchBuilder
     /// The last event that was processed.
     private(set) var last: SequenceNumber?
@@ -113,14 +113,14 @@ struct BatchInMaking {
     private let chain: TransformationChain
     /// True if all events are sent as they are stored.
     private let isPlain: Bool
-    private let surroundings: Dispatcher.Surroundings
+    private let surroundings: Dispatcher.Dependencies
     private let dispatcherId: String
 
     /// The bytes that sending typically adds to an event's stored JSON.
     private static let expectedAddition = 128
 
     init(
-        _ room: BatchRoom, for format: BatchFormat, machine: DeliveryMachine, _ surroundings: Dispatcher.Surroundings
+        _ room: BatchRoom, for format: BatchFormat, machine: DeliveryMachine, _ surroundings: Dispatcher.Dependencies
     ) {
         dispatcherId = machine.settings.id
         cloudEvents = format.cloudEvents
@@ -129,7 +129,7 @@ struct BatchInMaking {
         isPlain = chain.isEmpty && cloudEvents == nil
         annotations = machine.annotations(networkConnectionType: surroundings.turn.host?.networkConnectionType)
         // The expected size: all pending events are as large as the first.
-        let size = (machine.queue.firstWaiting?.event.byteCount ?? 0) + BatchInMaking.expectedAddition
+        let size = (machine.queue.firstWaiting?.event.byteCount ?? 0) + BatchDraft.expectedAddition
         builder = BatchBuilder(
             format: format, mostEvents: room.most, byteLimit: machine.settings.byteLimit,
             expecting: min(room.bytes, size * min(room.most, room.pending)), room: (room.bytes, room.mostBytes))

@@ -4,7 +4,7 @@ import HeadgateData
 /// means for its events (Behaviour D1 to D9). Pure: facts go in, orders come out. Time, random numbers and the state of
 /// barriers are parameters.
 ///
-/// An evaluation, from ``beginLook()`` on, is a series of steps. Each step returns orders, which the dispatcher
+/// An evaluation, from ``beginEvaluation()`` on, is a series of steps. Each step returns orders, which the dispatcher
 /// executes before it requests the next step, because they may change conditions that the next step depends on.
 struct DeliveryMachine {
     typealias Order = DeliveryOrder
@@ -20,12 +20,12 @@ struct DeliveryMachine {
     private(set) var lastErrorAt: Timestamp?
     private var limit: BatchLimit
     /// The batches in flight.
-    private(set) var flights: Flights
+    private(set) var flights: BatchesInFlight
     private var purges = Purges()
     private var retries = RetryPolicy()
     /// The time for which the destination has been answering (Behaviour D9).
     private var answerClock = AnswerClock()
-    private var heldMarks = HeldMarks()
+    private var heldMarks = HeldRanges()
     private var look = EvaluationState.over
     private var readAhead = ReadAhead()
     private var state = SendingState.taking
@@ -42,7 +42,7 @@ struct DeliveryMachine {
     ///   - queue: the dispatcher's queue.
     ///   - origin: the prefix of the deduplication keys (Behaviour K8).
     init(settings: DispatcherSettings, mostEvents: Int, queue: DispatcherQueue, origin: String = "") {
-        flights = Flights(origin: origin)
+        flights = BatchesInFlight(origin: origin)
         self.settings = settings
         self.queue = queue
         limit = BatchLimit(mostEvents)
@@ -104,7 +104,7 @@ struct DeliveryMachine {
         self.settings = settings
         limit.reset(to: mostEvents)
         defer { state = .taking }
-        return state.isRefused ? [.endHold, .lookAgain] : [.lookAgain]
+        return state.isRefused ? [.endHold, .evaluateAgain] : [.evaluateAgain]
     }
 
     /// Records whether an activation barrier is configured.
@@ -119,20 +119,20 @@ struct DeliveryMachine {
     // MARK: Evaluation
 
     /// Begins an evaluation: removes expired events, sends batches, and records why events are held.
-    mutating func beginLook() { look = .freshening(isAll: false) }
+    mutating func beginEvaluation() { look = .droppingExpired(isAll: false) }
 
     /// Begins an evaluation that only removes events that are too old or purged.
-    mutating func beginFreshening() { look = .freshening(isAll: true) }
+    mutating func beginFreshening() { look = .droppingExpired(isAll: true) }
 
     /// True while an evaluation is running.
-    var isLooking: Bool {
+    var isEvaluating: Bool {
         if case .over = look { false } else { true }
     }
 
     /// Returns the orders of the next step of an evaluation, or nil if it is over.
     mutating func step(_ now: DeliveryConditions, from source: some EventSource) -> [Order]? {
         switch look {
-        case .freshening(let isAll): freshen(isAll, now, source)
+        case .droppingExpired(let isAll): dropExpired(isAll, now, source)
         case .sending(let hasDropped): sendNext(hasDropped, now, source)
         case .laying, .resting: rest(now, source)
         case .marking: mark(now, source)
@@ -141,14 +141,14 @@ struct DeliveryMachine {
     }
 
     /// Buffers the next event and removes events that are too old or purged.
-    private mutating func freshen(_ isAll: Bool, _ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
+    private mutating func dropExpired(_ isAll: Bool, _ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
         // During a purge, read beyond the events that stay.
         let some = purges.isEmpty ? 1 : queue.count + 256
         let bytes = queue.waitingBytes + settings.mostBytesAhead
         let orders = readAhead.prepare(some, bytes: bytes, in: &queue, from: source).orders
         if let drop = drop(now, source) { return orders + [drop] }
         look = isAll ? .over : .sending(hasDropped: false)
-        return now.isDepthWatched ? orders + [.tellDepth] : orders
+        return now.isDepthWatched ? orders + [.publishDepth] : orders
     }
 
     /// Buffers the events of a whole batch, removes those that are too old (Behaviour D12) or purged, and orders a
@@ -161,7 +161,7 @@ struct DeliveryMachine {
             let room = room(through: openThrough, pending: pending, now)
         else {
             look = .resting
-            return hasDropped ? [.tellDepth] : []
+            return hasDropped ? [.publishDepth] : []
         }
         let (isReady, orders) = readAhead.prepare(
             limit.current * batches, bytes: settings.mostBytesAhead, in: &queue, from: source)
@@ -176,7 +176,7 @@ struct DeliveryMachine {
         if hasDropped {
             // Barriers that observe the depth decide about every batch (Behaviour B22).
             look = .sending(hasDropped: false)
-            return orders + [.tellDepth]
+            return orders + [.publishDepth]
         }
         look = .laying
         return orders + [.lay(room)]
@@ -193,7 +193,7 @@ struct DeliveryMachine {
     private mutating func rest(_ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
         var orders = prepareNext(from: source)
         look = .marking
-        if now.isDepthWatched { orders.append(.tellDepth) }
+        if now.isDepthWatched { orders.append(.publishDepth) }
         if hasBoard, !isStopping, pending(in: source) > 0 { orders.append(.wantBoard) }
         return orders
     }
@@ -242,7 +242,7 @@ struct DeliveryMachine {
     mutating func read(_ result: Result<Chunk?, StoreFault>, at moment: DeliveryMoment) -> [Order] {
         switch readAhead.answered(result, into: &queue) {
         case .unasked: []
-        case .read: [.lookAgain]
+        case .read: [.evaluateAgain]
         case .failed(let fault): [backOff(cause: "event store: \(fault.message)", at: moment), .restFromReading]
         }
     }
@@ -250,7 +250,7 @@ struct DeliveryMachine {
     /// Ends the wait after a failed read, so that the store is asked again.
     mutating func readingRested() -> [Order] {
         readAhead.rested()
-        return [.lookAgain]
+        return [.evaluateAgain]
     }
 
     // MARK: Settling
@@ -259,7 +259,7 @@ struct DeliveryMachine {
     mutating func release(_ sequenceNumbers: SequenceSet) -> [SettledEvent] { queue.remove(sequenceNumbers) }
 
     /// Counts settled events.
-    mutating func settled(_ count: Int, as end: DeliveryEnd, in source: some EventSource) {
+    mutating func settled(_ count: Int, as end: DeliveryOutcome, in source: some EventSource) {
         counters.count(end.dispatcherCounter, count)
         // With nothing left to read, all events that were skipped are settled as well.
         if queue.unread(in: source) == 0 { queue.skip(to: source.lastStored) }
@@ -298,7 +298,7 @@ struct DeliveryMachine {
     /// Returns the annotations for events that were held and are sent now (Behaviour D13).
     func annotations(networkConnectionType: String?) -> QueuedAnnotations {
         QueuedAnnotations(
-            settings.annotateQueued == .none ? HeldMarks() : heldMarks, of: settings.annotateQueued,
+            settings.annotateQueued == .none ? HeldRanges() : heldMarks, of: settings.annotateQueued,
             networkConnectionType: networkConnectionType)
     }
 
@@ -315,7 +315,7 @@ struct DeliveryMachine {
         look = .sending(hasDropped: false)
         let batch = flights.begin(&builder, under: opening, at: now)
         queue.markInFlight(batch.sequenceNumbers)
-        return [.send(batch), .tellDepth]
+        return [.send(batch), .publishDepth]
     }
 
     // MARK: After an attempt
@@ -325,12 +325,12 @@ struct DeliveryMachine {
         guard let flight = flights.end(number) else { return [] }
         letterRoom = moment.letterRoom
         if result.isAnswer { answerClock.heard(from: flight.batch.sentAt, to: moment.now) }
-        guard case .each(let outcomes) = result else { return outcome(of: flight, result, moment) + [.lookForMore] }
-        return outcome(of: flight.batch, each: outcomes, moment) + [.lookForMore]
+        guard case .each(let outcomes) = result else { return outcome(of: flight, result, moment) + [.evaluateForMore] }
+        return outcome(of: flight.batch, each: outcomes, moment) + [.evaluateForMore]
     }
 
     private mutating func outcome(
-        of flight: Flights.Flight, _ result: SendResult, _ moment: DeliveryMoment
+        of flight: BatchesInFlight.Flight, _ result: SendResult, _ moment: DeliveryMoment
     ) -> [Order] {
         let batch = flight.batch
         let verdict = Verdict(result, events: batch.events.count, isOversize: batch.isOversize, settings: settings)
@@ -425,7 +425,7 @@ struct DeliveryMachine {
             $0.progress.sends == 1 && !queue.isOlder($0.sequenceNumber)
         }
         counters.count(.duplicates, first.count)
-        return first.isEmpty ? [] : [.tellDuplicates(first.count)]
+        return first.isEmpty ? [] : [.reportDuplicates(first.count)]
     }
 
     /// Records the delivery of a batch or a part of it.
@@ -439,7 +439,7 @@ struct DeliveryMachine {
     /// Marks the events of a failed batch as pending again. After a 401 the board is run again, and the events are sent
     /// once more before the 401 is a refusal. Any other answer in between allows that again (Behaviour A9).
     /// - Returns: the part of the batch to which the verdict applies.
-    private mutating func takeBack(_ flight: Flights.Flight, after result: SendResult) -> (Batch, [Order]) {
+    private mutating func takeBack(_ flight: BatchesInFlight.Flight, after result: SendResult) -> (Batch, [Order]) {
         let (batch, sequenceNumbers) = (flight.batch, flight.batch.sequenceNumbers)
         guard hasBoard, let opening = flight.opening, result.isUnauthorized else {
             queue.takeBack(sequenceNumbers) { progress in

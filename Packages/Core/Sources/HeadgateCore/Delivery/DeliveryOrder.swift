@@ -6,7 +6,7 @@ enum DeliveryOrder: Equatable {
     // MARK: The queue
 
     /// Settle events: call ``DeliveryMachine/release(_:)`` and report the outcome.
-    case settle(SequenceSet, as: DeliveryEnd)
+    case settle(SequenceSet, as: DeliveryOutcome)
     /// Write the settlements to the store: events were skipped that the sweeper had settled.
     case writeSettled
     /// Count events as lost that were counted for this dispatcher and do not exist in the store (Behaviour Q8).
@@ -18,11 +18,11 @@ enum DeliveryOrder: Equatable {
     /// Call ``DeliveryMachine/readingRested()`` when the wait is over.
     case restFromReading
     /// Publish the queue depth to barriers.
-    case tellDepth
+    case publishDepth
     /// Record the reasons for which a range of events is held: call ``DeliveryMachine/held(for:_:)`` (Behaviour D13).
     case noteHeld(ClosedRange<SequenceNumber>)
     /// Report the end of a purge.
-    case endPurge(Purges.Number, PurgeEnd)
+    case endPurge(Purges.Number, PurgeOutcome)
 
     // MARK: Sending
 
@@ -44,7 +44,7 @@ enum DeliveryOrder: Equatable {
     /// Count events that are sent again.
     case countRetried(Int)
     /// Log the number of events that the destination had before their first attempt (Behaviour K4).
-    case tellDuplicates(Int)
+    case reportDuplicates(Int)
     /// Close the BackoffBarrier (Behaviour D8).
     case wait(until: Instant, cause: String)
     /// Close the ManualBarrier: the destination refuses the dispatcher (Behaviour D7).
@@ -52,13 +52,13 @@ enum DeliveryOrder: Equatable {
     /// Restore the ManualBarrier to the operator's setting: the refusal no longer applies.
     case endHold
     /// Evaluate the dispatcher at the end of the turn.
-    case lookAgain
+    case evaluateAgain
     /// Evaluate the dispatcher at the end of the turn, or a moment later if more events may join the next batch.
-    case lookForMore
+    case evaluateForMore
 }
 
 /// The outcome of an event for a dispatcher.
-enum DeliveryEnd {
+enum DeliveryOutcome {
     case delivered
     case dead
     case expired

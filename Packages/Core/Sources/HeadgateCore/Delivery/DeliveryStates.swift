@@ -26,7 +26,7 @@ enum SendingState: Equatable {
 /// The state of an evaluation of a dispatcher (``DeliveryMachine/step(_:from:)``).
 enum EvaluationState {
     /// Events that are too old or purged are removed. Then batches are sent, unless `isAll` is true.
-    case freshening(isAll: Bool)
+    case droppingExpired(isAll: Bool)
     /// Batches are sent as long as the dispatcher is open.
     case sending(hasDropped: Bool)
     /// The dispatcher builds a batch.

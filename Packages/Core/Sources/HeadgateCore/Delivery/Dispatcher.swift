@@ -29,12 +29,12 @@ final class Dispatcher {
     private var retiring = RetiringSenders()
     /// The activation barrier; nil if the settings name no board (Behaviour A9).
     @exclusivity(unchecked) private var activationGate: ActivationGate?
-    @exclusivity(unchecked) private var linger = Linger()
+    @exclusivity(unchecked) private var linger = BatchDelay()
     /// The rewind under way; nil if there is none.
     private var rewind: RewindState?
-    private var purgeWaiters: [Purges.Number: (PurgeEnd) -> Void] = [:]
-    private let surroundings: Surroundings
-    @exclusivity(unchecked) private var seenWay: SeenWay?
+    private var purgeWaiters: [Purges.Number: (PurgeOutcome) -> Void] = [:]
+    private let surroundings: Dependencies
+    @exclusivity(unchecked) private var seenWay: CachedState?
 
     /// The state of a rewind.
     private enum RewindState {
@@ -45,7 +45,7 @@ final class Dispatcher {
     }
 
     /// A cached answer of the coordinator about this dispatcher's barriers.
-    private final class SeenWay {
+    private final class CachedState {
         /// The version of the coordinator's state.
         let version: Int
         let isOpen: Bool
@@ -64,17 +64,17 @@ final class Dispatcher {
     }
 
     /// The objects that a dispatcher shares with the others.
-    struct Surroundings {
+    struct Dependencies {
         let events: EventQueue
         let coordinator: BarrierCoordinator
         let flushes: Flushes
         let settlements: Settlements
-        let letters: LetterShelf
+        let letters: DeadLetterTotals
         let depths: QueueDepths
         let counts: EventCounts
         /// The transformations of events just before they are sent (Behaviour P4).
         let transformations: Transformations
-        let turn: TurnRecord
+        let turn: PendingEvaluations
         let trace: EventTrace
         /// Returns a random number from 0 to 1.
         let chance: () -> Double
@@ -85,7 +85,7 @@ final class Dispatcher {
     /// - Parameter queue: the dispatcher's state in the event queue.
     init(
         incarnation: Int, settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool,
-        manual: ManualBarrier, queue: DispatcherQueue, surroundings: Surroundings
+        manual: ManualBarrier, queue: DispatcherQueue, surroundings: Dependencies
     ) {
         (self.incarnation, id) = (incarnation, settings.id)
         self.kind = kind
@@ -147,8 +147,8 @@ final class Dispatcher {
         guard !isBeingRewound else { return }
         linger.end()
         openIfLettersFit()
-        machine.beginLook()
-        goThroughLook(at: stamp)
+        machine.beginEvaluation()
+        continueEvaluation(at: stamp)
         nextExpiry = machine.firstEnd(maxAge: surroundings.events.maxAge).map(surroundings.events.ages.instant)
         if machine.isQuiet, case .waiting(let tell) = rewind {
             // Nothing expires until the store has answered.
@@ -158,15 +158,15 @@ final class Dispatcher {
     }
 
     /// Buffers the next event, removes events that are too old or purged, and publishes the queue depth.
-    func freshen(at stamp: Int64) {
+    func dropExpired(at stamp: Int64) {
         guard !isBeingRewound else { return }
         machine.beginFreshening()
-        goThroughLook(at: stamp)
+        continueEvaluation(at: stamp)
     }
 
-    private func goThroughLook(at stamp: Int64) {
+    private func continueEvaluation(at stamp: Int64) {
         var now = conditions(at: stamp)
-        while machine.isLooking, let orders = machine.step(now, from: surroundings.events) {
+        while machine.isEvaluating, let orders = machine.step(now, from: surroundings.events) {
             // A step without orders changes no condition.
             guard !orders.isEmpty else { continue }
             perform(orders)
@@ -188,10 +188,10 @@ final class Dispatcher {
     }
 
     /// The state of this dispatcher's barriers. It is read several times per turn and seldom changes, so it is cached.
-    private var way: SeenWay {
+    private var way: CachedState {
         let coordinator = surroundings.coordinator
         if let seenWay, seenWay.version == coordinator.version { return seenWay }
-        let seen = SeenWay(to: id, coordinator)
+        let seen = CachedState(to: id, coordinator)
         seenWay = seen
         return seen
     }
@@ -268,7 +268,7 @@ final class Dispatcher {
 
     /// Drops the pending events up to a sequence number. Events in flight are kept.
     /// - Parameter then: gets the number of dropped events when all are settled, or when the dispatcher is removed.
-    func purge(through sequenceNumber: SequenceNumber, then: @escaping (PurgeEnd) -> Void) {
+    func purge(through sequenceNumber: SequenceNumber, then: @escaping (PurgeOutcome) -> Void) {
         purgeWaiters[machine.purge(through: sequenceNumber)] = then
         surroundings.turn.look(id)
     }
@@ -332,7 +332,7 @@ final class Dispatcher {
         case .countFound(let tallies): countFound(tallies)
         case .readStore(let position): read(behind: position)
         case .restFromReading: restFromReading()
-        case .tellDepth: tellDepth()
+        case .publishDepth: publishDepth()
         case .noteHeld(let stretch): noteHeld(stretch)
         case .endPurge(let number, let end): purgeWaiters.removeValue(forKey: number)?(end)
         case .lay(let room): lay(room)
@@ -342,16 +342,16 @@ final class Dispatcher {
         case .keep(let letters): keep(letters)
         case .holdForLetters(let bytes): holdForLetters(bytes)
         case .countRetried(let count): surroundings.counts.count(.retried, count)
-        case .tellDuplicates(let count): surroundings.counts.tell(EventLoss(.duplicates, of: id, events: count))
+        case .reportDuplicates(let count): surroundings.counts.tell(EventLoss(.duplicates, of: id, events: count))
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
         case .hold(let cause): manual.hold(cause: cause)
         case .endHold: manual.endHold()
-        case .lookAgain: surroundings.turn.look(id)
-        case .lookForMore: lookForMore()
+        case .evaluateAgain: surroundings.turn.look(id)
+        case .evaluateForMore: evaluateForMore()
         }
     }
 
-    private func lookForMore() {
+    private func evaluateForMore() {
         guard mayLinger else { return surroundings.turn.look(id) }
         linger.begin(on: surroundings.scheduler) { [turn = surroundings.turn, id] in turn.look(id) }
     }
@@ -366,7 +366,7 @@ final class Dispatcher {
     /// Builds a batch and sends it. Events that transformations drop are settled. If none is left, the dispatcher is
     /// evaluated again for the events after them.
     private func lay(_ room: BatchRoom) {
-        var batch = BatchInMaking(room, for: sender.format, machine: machine, surroundings)
+        var batch = BatchDraft(room, for: sender.format, machine: machine, surroundings)
         while let entry = machine.next(behind: batch.last, for: batch.builder, in: room), batch.add(entry) {}
         perform(.settle(batch.dropped, as: .transformedAway))
         if !batch.failed.isEmpty { perform(machine.transformationFailed(batch.failed, of: batch.failures, at: moment)) }
@@ -443,14 +443,14 @@ final class Dispatcher {
         surroundings.letters.release(id)
     }
 
-    private func settle(_ sequenceNumbers: SequenceSet, as end: DeliveryEnd) {
+    private func settle(_ sequenceNumbers: SequenceSet, as end: DeliveryOutcome) {
         guard !sequenceNumbers.isEmpty else { return }
         traceEarlier(sequenceNumbers, end)
         settled(machine.release(sequenceNumbers), as: end)
     }
 
     /// Records the outcome of events that an earlier daemon received (Behaviour O2).
-    private func traceEarlier(_ sequenceNumbers: SequenceSet, _ end: DeliveryEnd) {
+    private func traceEarlier(_ sequenceNumbers: SequenceSet, _ end: DeliveryOutcome) {
         let trace = surroundings.trace
         guard let first = sequenceNumbers.stretches.first?.lowerBound,
             let last = sequenceNumbers.stretches.last?.upperBound, trace.hasEarlier(in: first...last)
@@ -462,7 +462,7 @@ final class Dispatcher {
     }
 
     /// Counts, traces and writes down settled events, which are no longer in the buffer or never were.
-    private func settled(_ events: [SettledEvent], as end: DeliveryEnd) {
+    private func settled(_ events: [SettledEvent], as end: DeliveryOutcome) {
         guard !events.isEmpty else { return }
         surroundings.trace.settled(events, by: number, as: end, at: surroundings.scheduler.wall)
         var tallies = RouteTallies()
@@ -478,7 +478,7 @@ final class Dispatcher {
         machine.settled(events.count, as: end, in: surroundings.events)
         writeSettled()
         // A flush covers what was pending when it began, not what a rewind has made pending again.
-        tellFlushes(first.lazy.map(\.sequenceNumber), end)
+        notifyFlushes(first.lazy.map(\.sequenceNumber), end)
     }
 
     /// Schedules the write of this dispatcher's settlements. The closure returns their state at the time of the write.
@@ -486,7 +486,7 @@ final class Dispatcher {
         surroundings.settlements.settled(number) { [weak self] in self?.machine.queue.settled }
     }
 
-    private func tellFlushes(_ sequenceNumbers: some Collection<SequenceNumber>, _ end: DeliveryEnd) {
+    private func notifyFlushes(_ sequenceNumbers: some Collection<SequenceNumber>, _ end: DeliveryOutcome) {
         let (flushes, position) = (surroundings.flushes, machine.queue.position)
         switch end {
         case .delivered: flushes.settled(sequenceNumbers, of: id, sent: true, position: position)
@@ -512,7 +512,7 @@ final class Dispatcher {
 
     // MARK: Notifications
 
-    private func tellDepth() {
+    private func publishDepth() {
         guard surroundings.depths.isWatched(id) else { return }
         let oldest = machine.queue.firstWaiting.map { surroundings.events.ages.instant(of: $0.event.receivedStamp) }
         let depth = QueueDepth(pending: pending, oldestSince: oldest, dispatchLimit: machine.dispatchLimit)

@@ -14,7 +14,7 @@ public struct DispatcherSettings: Sendable, Equatable {
     public static let mostInFlight = 1024
     /// The upper limit of ``dispatchLimit`` times ``inFlight``. The buffer, which is in memory, holds at most about
     /// twice as many events (Q6).
-    public static let mostInHand = 1_000_000
+    public static let mostBuffered = 1_000_000
     /// The number of charged attempts after which an event is dead-lettered (D9).
     public var maxAttempts = 100
     /// The time after the first charged attempt for which an event is tried. Only time in which the destination

@@ -50,18 +50,18 @@ struct Purges {
         }
         let over = all.filter(isOver)
         all.removeAll(where: isOver)
-        return over.map { .endPurge($0.number, PurgeEnd(count: $0.count, isComplete: true)) }
+        return over.map { .endPurge($0.number, PurgeOutcome(count: $0.count, isComplete: true)) }
     }
 
     /// Ends all purges early.
     mutating func abandon() -> [DeliveryOrder] {
         defer { all = [] }
-        return all.map { .endPurge($0.number, PurgeEnd(count: $0.count, isComplete: false)) }
+        return all.map { .endPurge($0.number, PurgeOutcome(count: $0.count, isComplete: false)) }
     }
 }
 
 /// The result of a purge.
-struct PurgeEnd: Equatable {
+struct PurgeOutcome: Equatable {
     /// The number of dropped events.
     var count: Int
     /// False if the dispatcher was removed before all events were dropped.

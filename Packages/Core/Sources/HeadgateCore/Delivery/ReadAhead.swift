@@ -32,7 +32,7 @@ struct ReadAhead {
         let found = queue.prepare(count, bytes: bytes, from: source)
         // Events that the sweeper settled are now before the position, which must be written before the store may
         // delete them.
-        var orders: [DeliveryOrder] = found.hasPassedOver ? [.writeSettled] : []
+        var orders: [DeliveryOrder] = found.hasSkipped ? [.writeSettled] : []
         if !found.found.isEmpty { orders.append(.countFound(found.found)) }
         switch found.end {
         case .ready: return (true, orders)

@@ -5,14 +5,14 @@ final class Flushes {
     private let scheduler: any Scheduler
     private let coordinator: BarrierCoordinator
     /// Gets each dispatcher whose flushes start or end.
-    private let turn: TurnRecord
+    private let turn: PendingEvaluations
     private var lastNumber = 0
     /// Exempt from run-time exclusivity checks: each evaluation of a dispatcher reads it, and it calls nothing.
     @exclusivity(unchecked) private(set) var table = FlushTable()
     private var waiters = NameTable<(FlushAnswer) -> Void>()
     private var alarm: (any Disposable)?
 
-    init(scheduler: any Scheduler, coordinator: BarrierCoordinator, turn: TurnRecord) {
+    init(scheduler: any Scheduler, coordinator: BarrierCoordinator, turn: PendingEvaluations) {
         self.scheduler = scheduler
         self.coordinator = coordinator
         self.turn = turn
@@ -34,7 +34,7 @@ final class Flushes {
             FlushTable.Flush(
                 id: id, parts: parts, since: scheduler.wall, timeout: timeout,
                 deadline: timeout.map { scheduler.now + $0 }))
-        for dispatcher in parts.keys { turn.wayChanged(dispatcher) }
+        for dispatcher in parts.keys { turn.stateChanged(dispatcher) }
         // All input of this turn has been processed by then.
         scheduler.atEndOfTurn(.facts) { [weak self] in self?.timePassed() }
     }
@@ -81,7 +81,7 @@ final class Flushes {
     private func change(_ dispatcher: String, _ change: (inout FlushTable) -> Void) {
         guard let before = target(for: dispatcher) else { return }
         change(&table)
-        if target(for: dispatcher) != before { turn.wayChanged(dispatcher) }
+        if target(for: dispatcher) != before { turn.stateChanged(dispatcher) }
         endThoseOver(at: nil)
     }
 
@@ -107,7 +107,7 @@ final class Flushes {
             return (dispatcher, answer)
         }
         let waiter = waiters.removeValue(forKey: flush.id)
-        for dispatcher in flush.parts.keys { turn.wayChanged(dispatcher) }
+        for dispatcher in flush.parts.keys { turn.stateChanged(dispatcher) }
         waiter?(FlushAnswer(ended: end, dispatchers: Dictionary(uniqueKeysWithValues: parts)))
     }
 }

@@ -15,9 +15,9 @@ final class Dispatchers {
     /// The number of dispatchers created so far.
     private var made = 0
     private let orphanAges = OrphanAges()
-    private let surroundings: Dispatcher.Surroundings
+    private let surroundings: Dispatcher.Dependencies
 
-    init(_ stored: [StoredDispatcher], kept: [String: [UInt8]] = [:], _ surroundings: Dispatcher.Surroundings) {
+    init(_ stored: [StoredDispatcher], kept: [String: [UInt8]] = [:], _ surroundings: Dispatcher.Dependencies) {
         self.surroundings = surroundings
         known = KnownDispatchers(
             stored, kept: kept, events: surroundings.events, settlements: surroundings.settlements,
@@ -71,7 +71,7 @@ final class Dispatchers {
         let events = surroundings.events
         let replay = known.replays[stored.number]
         let isLeft = replay?.isLeft(behind: stored.position) ?? false
-        let older = CountedEvents(events.backlog.unsettled(of: stored.number).events, through: events.lastStored)
+        let older = EventCount(events.backlog.unsettled(of: stored.number).events, through: events.lastStored)
         return DispatcherQueue(
             number: stored.number, settled: stored.settled, older: older, replay: replay,
             sweptAfter: isLeft ? replay?.last ?? 0 : 0)
@@ -152,7 +152,7 @@ final class Dispatchers {
     // MARK: End of the turn
 
     /// Evaluates all dispatchers at the end of the turn.
-    func lookAll() {
+    func evaluateAll() {
         ids.forEach(surroundings.turn.look)
     }
 
@@ -203,7 +203,7 @@ final class Dispatchers {
     /// - Parameter stamp: the present time on the age scale.
     func makeRoom(at stamp: Int64) {
         guard surroundings.events.limits.overflow == .dropOldest, isOverfull, !isBeingRewound else { return }
-        for dispatcher in present { dispatcher.freshen(at: stamp) }
+        for dispatcher in present { dispatcher.dropExpired(at: stamp) }
         while isOverfull, evictOldest() {}
     }
 

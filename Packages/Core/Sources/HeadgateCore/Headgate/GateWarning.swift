@@ -7,7 +7,7 @@ public enum GateWarning: Sendable, Equatable {
     /// The wall clock is further ahead of the newest stored wall time than one boot is believed (Behaviour P7).
     case wallClockFarAhead(wall: Timestamp, of: Timestamp)
     /// Four fifths of the room for dead letters are in use (Behaviour D10).
-    case deadLettersNearFull(Tally, LetterBounds, DeadLettersFull)
+    case deadLettersNearFull(Tally, DeadLetterLimits, DeadLettersFull)
 }
 
 extension GateWarning: CustomStringConvertible {
@@ -40,7 +40,7 @@ extension Headgate {
         case .farAfter(let time): warnings.append(.wallClockFarAhead(wall: scheduler.wall, of: time))
         case nil: break
         }
-        if letters.bounds.used(by: letters.used) >= LetterShelf.muchUsed {
+        if letters.bounds.used(by: letters.used) >= DeadLetterTotals.muchUsed {
             warnings.append(.deadLettersNearFull(letters.used, letters.bounds, events.limits.deadLettersFull))
         }
         return warnings

@@ -14,17 +14,17 @@ extension Headgate {
     }
 
     /// The time for which each barrier has blocked each dispatcher in its scope.
-    public var closedTimes: [ClosedWay] {
-        var all: [ClosedWay] = []
+    public var closedTimes: [BlockedPair] {
+        var all: [BlockedPair] = []
         coordinator.closedTimes(of: dispatcherIds) { barrier, dispatcher, time in
-            all.append(ClosedWay(barrier: barrier, dispatcher: dispatcher, time: time))
+            all.append(BlockedPair(barrier: barrier, dispatcher: dispatcher, time: time))
         }
         return all
     }
 }
 
 /// A barrier, a dispatcher in its scope, and the time for which the barrier has blocked it.
-public struct ClosedWay: Sendable, Equatable {
+public struct BlockedPair: Sendable, Equatable {
     /// The barrier's id.
     public let barrier: String
     /// The dispatcher's id.

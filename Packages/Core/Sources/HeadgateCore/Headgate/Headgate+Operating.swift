@@ -60,7 +60,7 @@ extension Headgate {
     }
 
     /// The running flushes, in the order of their starts.
-    public var flushesUnderWay: [FlushSummary] {
+    public var runningFlushes: [FlushSummary] {
         flushes.table.flushes.map {
             FlushSummary(id: $0.id, dispatchers: $0.parts.keys.sorted(), since: $0.since, timeout: $0.timeout)
         }
@@ -110,7 +110,7 @@ extension Headgate {
         let isOther = limits.retain != events.limits.retain
         events.setLimits(limits)
         if isOther, events.store.canRewind { settlements.add(events.retentionChange ?? .retain(nil)) }
-        dispatchers.lookAll()
+        dispatchers.evaluateAll()
     }
 
     /// Saves a small value under a name, across restarts; nil deletes it. `then` is called once the change is written.
@@ -243,9 +243,12 @@ extension Headgate {
         return true
     }
 
-    private func query(of dispatcher: String?, _ letters: Set<LetterNumber>? = nil, limit: Int = 1) -> LetterQuery? {
-        guard let dispatcher else { return LetterQuery(letters: letters, limit: limit) }
-        return dispatchers.known[dispatcher].map { LetterQuery(dispatcher: $0.number, letters: letters, limit: limit) }
+    private func query(of dispatcher: String?, _ letters: Set<LetterNumber>? = nil, limit: Int = 1) -> DeadLetterQuery?
+    {
+        guard let dispatcher else { return DeadLetterQuery(letters: letters, limit: limit) }
+        return dispatchers.known[dispatcher].map {
+            DeadLetterQuery(dispatcher: $0.number, letters: letters, limit: limit)
+        }
     }
 }
 

@@ -106,7 +106,7 @@ extension Headgate {
     /// can refer to it. The rule applies from the next event on; stored events keep their routes (Behaviour P3). Rules
     /// may be set in any order. A rule that refers to a missing rule does not match.
     /// - Throws: ``RuleFault`` if the rule refers to itself, is too large, or has a regular expression that
-    ///   ``GateSurroundings/patternCompiler`` refuses. Nothing changes in that case.
+    ///   ``GateEnvironment/patternCompiler`` refuses. Nothing changes in that case.
     public func setLoadRule(_ rule: Rule, forId id: String) throws(RuleFault) {
         try loadRouter.set(rule, id)
     }

@@ -3,7 +3,7 @@ import HeadgateData
 /// The gate: everything the service does with events, without sockets, files or threads. It accepts events into the
 /// queue, holds them behind barriers, and delivers them to dispatchers.
 ///
-/// A gate lives on the scheduler. Method calls report facts. Their consequences are recorded in a `TurnRecord` and
+/// A gate lives on the scheduler. Method calls report facts. Their consequences are recorded in a `PendingEvaluations` and
 /// processed at the end of the turn. The gate only combines its parts, which own their state.
 public final class Headgate {
     public let scheduler: any Scheduler
@@ -19,19 +19,19 @@ public final class Headgate {
     /// True if the network's return starts a flush (Behaviour F5).
     public var flushesOnReturn = false
 
-    let surroundings: GateSurroundings
-    let turn: TurnRecord
+    let surroundings: GateEnvironment
+    let turn: PendingEvaluations
     let coordinator: BarrierCoordinator
     let configured: ConfiguredBarriers
     let dispatchers: Dispatchers
     let flushes: Flushes
     let settlements: Settlements
-    let letters: LetterShelf
-    let deadLetterWork: DeadLetterWork
+    let letters: DeadLetterTotals
+    let deadLetterWork: DeadLetterOperations
     let loadRouter: LoadRouter
     let transformations: Transformations
-    let kept: KeptValues
-    let clock: ClockKeeper
+    let kept: StoredValues
+    let clock: ClockRecorder
     let depths = QueueDepths()
     /// The records of recent events for traces.
     public let trace: EventTrace
@@ -51,39 +51,39 @@ public final class Headgate {
     /// - Parameter state: the state that the store returned when it was opened.
     public init(
         scheduler: any Scheduler, store: any EventStore, state: consuming StoredState, limits: StoreLimits,
-        surroundings: GateSurroundings = GateSurroundings()
+        surroundings: GateEnvironment = GateEnvironment()
     ) {
         self.scheduler = scheduler
         self.surroundings = surroundings
-        turn = TurnRecord(scheduler: scheduler)
+        turn = PendingEvaluations(scheduler: scheduler)
         let (known, keptValues) = (state.dispatchers, state.kept)
         trace = EventTrace(lastEarlier: state.lastSequenceNumber, readObject: surroundings.readObject)
         events = EventQueue(
             scheduler: scheduler, store: store, limits: limits, state: consume state, bounds: surroundings.groups,
             trace: trace, builtAt: surroundings.builtAt)
         settlements = Settlements(scheduler: scheduler, store: store)
-        letters = LetterShelf(events: events, settlements: settlements, turn: turn)
+        letters = DeadLetterTotals(events: events, settlements: settlements, turn: turn)
         coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
         flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)
         transformations = Transformations()
         loadRouter = LoadRouter(surroundings.patternCompiler, transformations)
-        kept = KeptValues(keptValues, settlements: settlements)
+        kept = StoredValues(keptValues, settlements: settlements)
         dispatchers = Dispatchers(
             known, kept: keptValues,
-            Dispatcher.Surroundings(
+            Dispatcher.Dependencies(
                 events: events, coordinator: coordinator, flushes: flushes, settlements: settlements,
                 letters: letters, depths: depths, counts: counts, transformations: transformations, turn: turn,
                 trace: trace,
                 chance: surroundings.chance))
         configured = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
         remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn, kept: kept)
-        deadLetterWork = DeadLetterWork(
+        deadLetterWork = DeadLetterOperations(
             events: events, settlements: settlements, counts: counts, dispatchers: dispatchers, letters: letters)
         settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
         settlements.add(.keep(StoreIdentity.name, events.identity.kept))
         if store.canRewind { settlements.add(events.retentionChange ?? .retain(nil)) }
         rewinds = Rewinds(events: events, dispatchers: dispatchers, settlements: settlements)
-        clock = ClockKeeper(events: events, settlements: settlements)
+        clock = ClockRecorder(events: events, settlements: settlements)
         housekeeping = Housekeeping(
             dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts,
             trace: trace)
@@ -241,7 +241,7 @@ public final class Headgate {
         do throws(TooManyRoutes) {
             return try events.routes.number(asked: dispatchers)
         } catch {
-            settlements.lookSoon()
+            settlements.evaluateSoon()
             throw error
         }
     }
@@ -314,7 +314,7 @@ public final class Headgate {
 // MARK: - End of the turn
 
 extension Headgate: GateHost {
-    func turnEnded(toLook ids: [String]) {
+    func turnEnded(toEvaluate ids: [String]) {
         guard stopping?.isClosing != true else { return }
         // Read the clocks once for the whole end of the turn: reading them takes as long as most of the work.
         let present = events.clockPair()

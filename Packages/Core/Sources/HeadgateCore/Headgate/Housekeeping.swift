@@ -7,7 +7,7 @@ final class Housekeeping {
     private let dispatchers: Dispatchers
     private let events: EventQueue
     private let settlements: Settlements
-    private let clock: ClockKeeper
+    private let clock: ClockRecorder
     private let counts: EventCounts
     private let trace: EventTrace
     @exclusivity(unchecked) private var alarm: (rings: any Disposable, at: Instant)?
@@ -32,7 +32,7 @@ final class Housekeeping {
     private static let timeBetweenChores = Duration.seconds(60)
 
     init(
-        dispatchers: Dispatchers, events: EventQueue, settlements: Settlements, clock: ClockKeeper,
+        dispatchers: Dispatchers, events: EventQueue, settlements: Settlements, clock: ClockRecorder,
         counts: EventCounts, trace: EventTrace
     ) {
         self.dispatchers = dispatchers
@@ -49,7 +49,7 @@ final class Housekeeping {
     /// other work.
     func schedule() {
         beginPassWhenDue()
-        let next = hasEnded ? nil : nextLook
+        let next = hasEnded ? nil : nextEvaluation
         guard alarm?.at != next else { return }
         alarm?.rings.dispose()
         alarm = next.map { next in (events.scheduler.schedule(at: next) { [weak self] in self?.look() }, next) }
@@ -60,7 +60,7 @@ final class Housekeeping {
         hasEnded = true
     }
 
-    private var nextLook: Instant {
+    private var nextEvaluation: Instant {
         // The interval counts from the last check, so that a busy gate cannot postpone the work for ever.
         var next = nextChores
         if case .resting(let end) = pass, dispatchers.hasUnread { next = min(next, end) }
@@ -78,7 +78,7 @@ final class Housekeeping {
         }
         // The evaluation at the end of the turn schedules the next sweep. If it were scheduled here, it would be due at
         // once while expired events still exist, and a timer that restarts itself leaves no time for other work.
-        dispatchers.lookAll()
+        dispatchers.evaluateAll()
         if dispatchers.present.isEmpty { schedule() }
     }
 
@@ -100,7 +100,7 @@ final class Housekeeping {
     }
 
     /// Processes a part of the backlog. After a failed read the pass continues later from the same position.
-    private func swept(_ stretch: AgedStretch, _ result: Result<Chunk?, StoreFault>) {
+    private func swept(_ stretch: AgedRange, _ result: Result<Chunk?, StoreFault>) {
         guard case .success(let chunk) = result else { return rest() }
         let scheduler = events.scheduler
         guard !dispatchers.isBeingRewound else {

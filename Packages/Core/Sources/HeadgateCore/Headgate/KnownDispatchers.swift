@@ -53,7 +53,7 @@ final class KnownDispatchers {
         var stored = all[id] ?? new(id)
         guard all[id] == nil || stored.orphanedSince != nil else { return stored }
         stored.orphanedSince = nil
-        events.groundwork.add(stored)
+        events.initialState.add(stored)
         remember(stored)
         return stored
     }
@@ -64,7 +64,7 @@ final class KnownDispatchers {
         all[old] = nil
         dispatcher.id = new
         dispatcher.orphanedSince = nil
-        events.groundwork.add(dispatcher)
+        events.initialState.add(dispatcher)
         remember(dispatcher)
     }
 
@@ -88,7 +88,7 @@ final class KnownDispatchers {
     func noteOrphans(except configured: Set<String>) {
         for var dispatcher in others(than: configured) where dispatcher.orphanedSince == nil {
             dispatcher.orphanedSince = events.presentStamp()
-            events.groundwork.note(dispatcher.number, orphanedSince: dispatcher.orphanedSince)
+            events.initialState.note(dispatcher.number, orphanedSince: dispatcher.orphanedSince)
             remember(dispatcher)
         }
     }
@@ -98,7 +98,7 @@ final class KnownDispatchers {
     func forget(_ dispatcher: StoredDispatcher) -> Int {
         let count = events.backlog.unsettled(of: dispatcher.number).events
         events.backlog.remove(dispatcher.number)
-        events.groundwork.forget(dispatcher.number)
+        events.initialState.forget(dispatcher.number)
         trace.forget(dispatcher.number)
         all[dispatcher.id] = nil
         if replays.removeValue(forKey: dispatcher.number) != nil {

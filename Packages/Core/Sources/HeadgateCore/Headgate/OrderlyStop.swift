@@ -98,7 +98,7 @@ final class OrderlyStop {
 
     private func takeNoMore() {
         for dispatcher in gate.dispatchers.present { dispatcher.stop() }
-        gate.dispatchers.lookAll()
+        gate.dispatchers.evaluateAll()
         // Without a dispatcher there would be no evaluation at the end of the turn.
         if gate.dispatchers.all.isEmpty { gate.scheduler.atEndOfTurn(.dispatch) { [weak self] in self?.look() } }
     }

@@ -79,7 +79,7 @@ final class Rewinds {
     ) {
         switch result {
         case .failure: end(rewind, dispatcher, .store)
-        case .success(.notKept(let oldest)): end(rewind, dispatcher, .notKept(oldest.map(place)))
+        case .success(.notRetained(let oldest)): end(rewind, dispatcher, .notRetained(oldest.map(place)))
         case .success(.rewound(let queue)): apply(queue, replay.beginning(at: queue.first), rewind, dispatcher)
         }
     }
@@ -91,7 +91,7 @@ final class Rewinds {
         settlements.rewound(number, to: queue.settled.position)
         dispatchers.known.setReplay(replay, of: number)
         dispatchers.known.setSettled(queue.settled, of: rewind.id)
-        let older = CountedEvents(queue.unsettled.total.events, through: events.lastStored)
+        let older = EventCount(queue.unsettled.total.events, through: events.lastStored)
         dispatcher.rewound(
             to: DispatcherQueue(
                 number: number, settled: queue.settled, older: older, replay: replay, sweptAfter: events.lastStored))
@@ -147,7 +147,7 @@ public enum RewindRefusal: Error, Equatable, Sendable {
     case future
     /// Events from the place on are no longer kept. The value is the oldest place that can be rewound to; nil if
     /// there is none.
-    case notKept(Place?)
+    case notRetained(Place?)
     /// The dispatcher was removed meanwhile.
     case dispatcherRemoved
     /// The store failed.

@@ -90,7 +90,7 @@ public struct StoreLimits: Sendable, Equatable {
     /// The time for which the queue of a removed dispatcher is kept.
     public var orphanRetention = Duration.seconds(7 * 86_400)
     /// The limits of dead letters.
-    public var deadLetters = LetterBounds()
+    public var deadLetters = DeadLetterLimits()
     /// The action for an event that would become a dead letter when a dead-letter limit is reached.
     public var deadLettersFull = DeadLettersFull.hold
     /// The limits of settled events that are kept for rewinds; nil keeps none (Behaviour R1).

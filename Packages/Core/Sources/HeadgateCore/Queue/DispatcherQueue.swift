@@ -20,7 +20,7 @@ protocol EventSource {
 struct DispatcherQueue {
     let number: DispatcherNumber
     /// The buffered events: in flight, or pending.
-    private var hand: Hand
+    private var hand: EventBuffer
     /// The replay of the last rewind; nil if there was none.
     let replay: Replay?
     /// The sweeper settles no event up to this one for this dispatcher: each of them is read, and too old ones expire
@@ -31,7 +31,7 @@ struct DispatcherQueue {
     /// The events that were settled before this start. Ranges after ``readPosition`` have to be skipped.
     private var before: Settled
     /// The count of events that were stored before this queue was created.
-    private var older: CountedEvents
+    private var older: EventCount
     /// The chunk being read, and the offset of its next record.
     private var chunk: Chunk?
     private var offset = 0
@@ -41,12 +41,12 @@ struct DispatcherQueue {
     ///   - replay: the replay of the last rewind; nil if there was none.
     ///   - sweptAfter: the last event that the sweeper must leave to this dispatcher.
     init(
-        number: DispatcherNumber, settled: Settled, older: CountedEvents = .none, replay: Replay? = nil,
+        number: DispatcherNumber, settled: Settled, older: EventCount = .none, replay: Replay? = nil,
         sweptAfter: SequenceNumber = 0
     ) {
         self.number = number
         (self.replay, self.sweptAfter) = (replay, sweptAfter)
-        hand = Hand(replay: replay)
+        hand = EventBuffer(replay: replay)
         self.older = older
         before = settled
         readPosition = settled.position
@@ -132,7 +132,7 @@ struct DispatcherQueue {
     struct Preparation {
         var end: End
         /// True if an event was skipped because the sweeper had settled it.
-        var hasPassedOver = false
+        var hasSkipped = false
         /// Events that were read beyond the store's count and are to be counted now.
         var found = RouteTallies()
 
@@ -156,7 +156,7 @@ struct DispatcherQueue {
     private mutating func readAhead(_ count: Int, bytes: Int, from source: some EventSource) -> Preparation {
         var preparation = Preparation(end: .ready)
         let unsettled = source.unsettledCount(of: number)
-        while unread(of: unsettled) > 0, !fill(count, bytes: bytes, from: source, &preparation.hasPassedOver) {
+        while unread(of: unsettled) > 0, !fill(count, bytes: bytes, from: source, &preparation.hasSkipped) {
             guard readPosition < source.lastStored else {
                 let missing = unread(of: unsettled)
                 if missing > 0 { preparation.end = .lost(missing) }
@@ -177,7 +177,7 @@ struct DispatcherQueue {
     /// - Parameter hasPassedOver: is set to true if an event was skipped because the sweeper had settled it.
     /// - Returns: false if the chunk ended first. The caller continues with ``load(_:)``.
     mutating func fill(
-        _ count: Int, bytes: Int = .max, from source: some EventSource, _ hasPassedOver: inout Bool
+        _ count: Int, bytes: Int = .max, from source: some EventSource, _ hasSkipped: inout Bool
     ) -> Bool {
         var waiting = hand.count - hand.inFlightCount
         // Cache the route's lookup: adjacent events mostly have the same route.
@@ -195,7 +195,7 @@ struct DispatcherQueue {
             guard route?.isTaken == true else { continue }
             if isSwept(event.sequenceNumber), source.hasPassed(event) {
                 hand.pass(through: readPosition)
-                hasPassedOver = true
+                hasSkipped = true
             } else {
                 older.take(event)
                 hand.append(event)
@@ -275,7 +275,7 @@ struct DispatcherQueue {
 
     /// Removes all events from the buffer.
     mutating func removeAll() {
-        hand = Hand(replay: replay)
+        hand = EventBuffer(replay: replay)
     }
 
     // MARK: Ages
@@ -296,7 +296,7 @@ struct DispatcherQueue {
 ///
 /// The count may be damaged. An uncounted event would be mistaken for a later one, and then a later event would never
 /// be read. Events that are found beyond the count are therefore counted when they are found (Behaviour Q8).
-struct CountedEvents {
+struct EventCount {
     /// The newest event that was stored at that time.
     private let through: SequenceNumber
     /// The number of counted events that have not been seen.
@@ -304,7 +304,7 @@ struct CountedEvents {
     /// Events that were seen beyond the count.
     private var found = RouteTallies()
 
-    static let none = CountedEvents(0, through: 0)
+    static let none = EventCount(0, through: 0)
 
     init(_ count: Int, through newest: SequenceNumber) {
         (left, through) = (count, newest)

@@ -21,17 +21,17 @@ public final class EventQueue {
     @exclusivity(unchecked) var routes = RouteTable()
     @exclusivity(unchecked) var backlog = Backlog()
     /// State that the store must save with the next group at the latest.
-    @exclusivity(unchecked) var groundwork = Groundwork()
+    @exclusivity(unchecked) var initialState = InitialState()
     /// The progress of the sweeper.
     @exclusivity(unchecked) var sweep = Sweep()
     private let bounds: GroupBounds
     /// The group that collects new events.
-    @exclusivity(unchecked) private var gathering = GatheringGroup()
+    @exclusivity(unchecked) private var gathering = OpenGroup()
     /// The number of the group that collects new events. Events that arrive after a commit has begun belong to the next
     /// group, and must not be acknowledged with that commit (Behaviour P1).
     public var gatheringGroup: Int { groupNumber }
     @exclusivity(unchecked) private var groupNumber = 0
-    @exclusivity(unchecked) private var committing = CommittingGroups()
+    @exclusivity(unchecked) private var committing = PendingCommits()
     @exclusivity(unchecked) private var dedupe: DedupeWindow
     /// The key for hashing ids.
     let dedupeKey: DedupeKey
@@ -42,7 +42,7 @@ public final class EventQueue {
     @exclusivity(unchecked) private var recent: RecentChunks
     @exclusivity(unchecked) private var isCommitDue = false
     /// Senders that wait until the gathering group has room.
-    private var senders = SenderLine()
+    private var senders = RoomWaiters()
     private var isCallingSenders = false
     /// The clocks at the first event of this turn.
     @exclusivity(unchecked) private var arrival: Receipt?
@@ -74,9 +74,9 @@ public final class EventQueue {
         trust = WallTrust(kept: pair, boot: scheduler.boot, builtAt: builtAt)
         dedupe = DedupeWindow(capacity: limits.dedupeIDs, length: limits.dedupeWindow.wholeMilliseconds)
         dedupeKey = state.kept[DedupeKey.name].flatMap { DedupeKey(kept: $0) } ?? DedupeKey()
-        if state.kept[DedupeKey.name] != dedupeKey.kept { groundwork.kept[DedupeKey.name] = dedupeKey.kept }
+        if state.kept[DedupeKey.name] != dedupeKey.kept { initialState.kept[DedupeKey.name] = dedupeKey.kept }
         identity = state.kept[StoreIdentity.name].flatMap { StoreIdentity(kept: $0) } ?? StoreIdentity()
-        if state.kept[StoreIdentity.name] != identity.kept { groundwork.kept[StoreIdentity.name] = identity.kept }
+        if state.kept[StoreIdentity.name] != identity.kept { initialState.kept[StoreIdentity.name] = identity.kept }
         routes = RouteTable(saved: state.routes)
         lastSequenceNumber = state.lastSequenceNumber
         lastStored = state.lastSequenceNumber
@@ -211,7 +211,7 @@ public final class EventQueue {
     /// in the same commit. The event's id is not deduplicated, because it may still be in the window (Behaviour Q7).
     ///
     /// The store must have room, also with `drop_oldest`: no event is evicted for a dead letter.
-    func readmit(_ event: StoredEvent, of letter: StoredLetter, namespace: TraceWords.Number = 0) -> Admission {
+    func readmit(_ event: StoredEvent, of letter: StoredLetter, namespace: InternedTexts.Number = 0) -> Admission {
         let digits = (lastSequenceNumber + 1).digitCount - event.sequenceNumber.digitCount
         let tally = Tally(events: 1, bytes: event.byteCount + digits)
         guard !limits.excess(of: held + tally) else { return .queueFull }
@@ -322,9 +322,9 @@ public final class EventQueue {
         }
         let group = gathering.group(
             chunk, behind: committing.newest ?? lastStored, newRoutes: routes.takeUnsaved(),
-            groundwork: groundwork, forgottenIDs: newlyForgotten())
+            initialState: initialState, forgottenIDs: newlyForgotten())
         committing.add(
-            CommittingGroup(group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced))
+            PendingCommit(group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced))
         gathering.beginNext()
         store.append(group, then: whenAppended)
     }
@@ -337,10 +337,10 @@ public final class EventQueue {
         callSenders()
     }
 
-    private func succeed(_ group: CommittingGroup) {
+    private func succeed(_ group: PendingCommit) {
         let previous = lastStored
         lastStored = group.group.chunk.lastSequenceNumber
-        if !group.group.groundwork.isEmpty { groundwork.saved(group.group.groundwork) }
+        if !group.group.initialState.isEmpty { initialState.saved(group.group.initialState) }
         recent.append(group.group.chunk)
         trace?.stored(group.traced)
         for (route, tally) in group.group.tallies {
@@ -352,13 +352,13 @@ public final class EventQueue {
     }
 
     /// Fails a group, and with it all later groups and the gathering group, which may contain duplicates of its events.
-    private func fail(_ group: CommittingGroup, _ fault: StoreFault) {
-        if let doom = group.doom { return group.waiters.tell(doom) }
+    private func fail(_ group: PendingCommit, _ fault: StoreFault) {
+        if let markFailed = group.markFailed { return group.waiters.tell(markFailed) }
         routes.restoreUnsaved(group.group.newRoutes)
-        routes.restoreUnsaved(committing.doom(fault))
+        routes.restoreUnsaved(committing.markFailed(fault))
         if let first = group.group.chunk.first(where: { _ in true }) { dedupe.forget(from: first.sequenceNumber) }
         let late = endGathering()
-        gathering = GatheringGroup()
+        gathering = OpenGroup()
         if committing.isEmpty { return (group.waiters + late).tell(fault) }
         committing.add(late)
         group.waiters.tell(fault)
@@ -373,7 +373,7 @@ public final class EventQueue {
     /// Drops all waiters without notifying them. They hold references to a daemon that is gone while the process
     /// of an embedding program continues.
     func forgetWaiters() {
-        (committing, gathering, senders) = (CommittingGroups(), GatheringGroup(), SenderLine())
+        (committing, gathering, senders) = (PendingCommits(), OpenGroup(), RoomWaiters())
     }
 
     // MARK: Reading

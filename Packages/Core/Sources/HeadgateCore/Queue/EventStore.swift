@@ -34,16 +34,16 @@ public protocol EventStore: AnyObject {
     func read(after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
     /// Reads some of the events that are too old in a range, the lowest first; nil if there are none. The chunk may
     /// contain other events, but it leaves out no matching event between its first and its last one.
-    func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
+    func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
     /// Continues a scan: processes the next part of the store that can be scanned without a noticeable delay.
-    func survey(_ survey: EventSurvey, then: @escaping (Result<EventSurvey, StoreFault>) -> Void)
+    func survey(_ survey: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void)
     /// Makes all of the changes or none. They survive a crash of the process; a power failure may undo the latest
     /// changes.
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void)
     /// Reads dead letters, the oldest first (Behaviour D10).
-    func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void)
+    func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void)
     /// Deletes dead letters, the oldest first. `then` gets their number. The deletion survives a crash of the process.
-    func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void)
+    func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void)
     /// Makes a dispatcher's events from a place on unsettled again. The result is that of this moment: it contains the
     /// events of all earlier appends and of no later ones. It is called only if ``canRewind``.
     func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void)
@@ -77,7 +77,7 @@ extension EventStore {
     }
 
     /// The default for stores that do not know the age of events: it reads all events of the range.
-    public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+    public func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
         read(after: stretch.after, then: then)
     }
 }
@@ -118,7 +118,7 @@ public final class AppendGroup: Sendable {
     public let newRoutes: [RouteNumber: [DispatcherNumber]]
     /// State that must be saved with the events at the latest. State that the store already has is not overwritten,
     /// except for the time since when a dispatcher is gone.
-    public let groundwork: Groundwork
+    public let initialState: InitialState
     /// The clients' own ids of the events; nil if there are none.
     public let recentIDs: RecentIDs?
     /// The ids of events up to this sequence number are forgotten. A store may delete them gradually.
@@ -129,7 +129,8 @@ public final class AppendGroup: Sendable {
 
     public init(
         chunk: Chunk, behind: SequenceNumber = 0, tallies: RouteTallies, ages: GroupAges,
-        newRoutes: [RouteNumber: [DispatcherNumber]], groundwork: Groundwork = Groundwork(), recentIDs: RecentIDs?,
+        newRoutes: [RouteNumber: [DispatcherNumber]], initialState: InitialState = InitialState(),
+        recentIDs: RecentIDs?,
         forgottenIDs: SequenceNumber = 0, requeued: [LetterNumber] = []
     ) {
         self.chunk = chunk
@@ -137,7 +138,7 @@ public final class AppendGroup: Sendable {
         self.tallies = tallies
         self.ages = ages
         self.newRoutes = newRoutes
-        self.groundwork = groundwork
+        self.initialState = initialState
         self.recentIDs = recentIDs
         self.forgottenIDs = forgottenIDs
         self.requeued = requeued
@@ -164,7 +165,7 @@ public enum StoreChange: Sendable, Equatable {
     case forgetIDs(through: SequenceNumber)
     /// The oldest dead letters are deleted until the rest is within the limits. The newest letter is always kept
     /// (Behaviour D10).
-    case limitLetters(LetterBounds)
+    case limitLetters(DeadLetterLimits)
     /// A small value to keep under a name, like the state of a ManualBarrier. Nil deletes the value.
     case keep(String, [UInt8]?)
     /// Settled events are kept within limits from now on; nil keeps none (Behaviour R1). Only stores that can rewind

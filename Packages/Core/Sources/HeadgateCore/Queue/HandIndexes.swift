@@ -1,6 +1,6 @@
 /// A set of small integers that finds the next member after any integer in as many steps as it has levels. A word has
 /// 64 bits, so four levels hold 16 million integers.
-struct PlaceSet {
+struct IntegerSet {
     /// One bit per integer.
     private var words: [UInt64] = []
     /// Summary bits: a bit of the first level is set if a word of ``words`` is not zero, a bit of each next level if a
@@ -10,14 +10,14 @@ struct PlaceSet {
 
     func contains(_ place: Int) -> Bool {
         let word = place >> 6
-        return word < words.count && words[word] & PlaceSet.bit(place) != 0
+        return word < words.count && words[word] & IntegerSet.bit(place) != 0
     }
 
     /// Returns the first member that is not less than `place`, or nil if there is none.
     func next(from place: Int) -> Int? {
         let word = place >> 6
         guard word < words.count else { return nil }
-        let rest = words[word] & PlaceSet.bits(from: place)
+        let rest = words[word] & IntegerSet.bits(from: place)
         if rest != 0 { return word << 6 | rest.trailingZeroBitCount }
         return nextWord(from: word + 1).map { $0 << 6 | words[$0].trailingZeroBitCount }
     }
@@ -27,7 +27,7 @@ struct PlaceSet {
         for level in levels.indices {
             let word = place >> 6
             guard word < levels[level].count else { return nil }
-            let rest = levels[level][word] & PlaceSet.bits(from: place)
+            let rest = levels[level][word] & IntegerSet.bits(from: place)
             if rest != 0 { return lowest(under: word << 6 | rest.trailingZeroBitCount, level) }
             place = word + 1
         }
@@ -38,7 +38,7 @@ struct PlaceSet {
         let word = place >> 6
         if word >= words.count { words.append(contentsOf: repeatElement(0, count: word + 1 - words.count)) }
         let before = words[word]
-        words[word] = before | PlaceSet.bit(place)
+        words[word] = before | IntegerSet.bit(place)
         if before == 0 { note(word) }
     }
 
@@ -51,7 +51,7 @@ struct PlaceSet {
                 levels[level].append(contentsOf: repeatElement(0, count: word + 1 - levels[level].count))
             }
             let before = levels[level][word]
-            levels[level][word] = before | PlaceSet.bit(place)
+            levels[level][word] = before | IntegerSet.bit(place)
             // The word was not zero before, so the bits above are set already.
             guard before == 0 else { return }
             place = word
@@ -62,7 +62,7 @@ struct PlaceSet {
     mutating func remove(_ place: Int) {
         let word = place >> 6
         guard word < words.count, words[word] != 0 else { return }
-        words[word] &= ~PlaceSet.bit(place)
+        words[word] &= ~IntegerSet.bit(place)
         if words[word] == 0 { erase(word) }
     }
 
@@ -71,7 +71,7 @@ struct PlaceSet {
         var place = word
         for level in levels.indices {
             let word = place >> 6
-            levels[level][word] &= ~PlaceSet.bit(place)
+            levels[level][word] &= ~IntegerSet.bit(place)
             // The word is still not zero, so the bits above stay set.
             guard levels[level][word] == 0 else { return }
             place = word
@@ -89,7 +89,7 @@ struct PlaceSet {
     private mutating func addLevel() {
         let below = levels.last ?? words
         var words = [UInt64](repeating: 0, count: (below.count + 63) >> 6)
-        for (index, word) in below.enumerated() where word != 0 { words[index >> 6] |= PlaceSet.bit(index) }
+        for (index, word) in below.enumerated() where word != 0 { words[index >> 6] |= IntegerSet.bit(index) }
         levels.append(words)
     }
 
@@ -176,7 +176,7 @@ struct KeyOrder {
 
 /// A tournament tree of end times, one per index, with the earliest at the root. A change takes as many steps as the
 /// tree is high.
-struct EndTree {
+struct DeadlineTree {
     /// The root is at index 1. The second half are the leaves.
     private var nodes: [Int64] = []
 
@@ -184,7 +184,7 @@ struct EndTree {
 
     /// The earliest end; nil if there is none.
     var earliest: Int64? {
-        nodes.isEmpty || nodes[1] == EndTree.never ? nil : nodes[1]
+        nodes.isEmpty || nodes[1] == DeadlineTree.never ? nil : nodes[1]
     }
 
     /// Returns the first index whose end has been reached, or nil if there is none.
@@ -202,8 +202,8 @@ struct EndTree {
             grow(to: place)
         }
         var node = leaves + place
-        guard nodes[node] != end ?? EndTree.never else { return }
-        nodes[node] = end ?? EndTree.never
+        guard nodes[node] != end ?? DeadlineTree.never else { return }
+        nodes[node] = end ?? DeadlineTree.never
         while node > 1 {
             node /= 2
             let least = min(nodes[2 * node], nodes[2 * node + 1])
@@ -216,7 +216,7 @@ struct EndTree {
         var count = max(32, 2 * leaves)
         while count <= place { count *= 2 }
         let old = leaves == 0 ? [] : Array(nodes[leaves...])
-        nodes = [Int64](repeating: EndTree.never, count: 2 * count)
+        nodes = [Int64](repeating: DeadlineTree.never, count: 2 * count)
         nodes.replaceSubrange(count..<count + old.count, with: old)
         for node in stride(from: count - 1, through: 1, by: -1) {
             nodes[node] = min(nodes[2 * node], nodes[2 * node + 1])

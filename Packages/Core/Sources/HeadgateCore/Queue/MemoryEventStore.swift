@@ -55,8 +55,8 @@ public final class MemoryEventStore: EventStore {
             groupCount += 1
             state.lastSequenceNumber = group.chunk.lastSequenceNumber
             state.routes.merge(group.newRoutes) { _, new in new }
-            state.kept.merge(group.groundwork.kept) { known, _ in known }
-            group.groundwork.dispatchers.forEach(lay)
+            state.kept.merge(group.initialState.kept) { known, _ in known }
+            group.initialState.dispatchers.forEach(lay)
             if let ids = group.recentIDs { state.recentIDs.append(ids) }
             state.newestStamp = group.ages.lastReceipt
             forgetIDs(through: group.forgottenIDs)
@@ -73,7 +73,7 @@ public final class MemoryEventStore: EventStore {
         scheduler.soon { then(.success(chunk)) }
     }
 
-    public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+    public func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
         // The last group may extend beyond the range.
         let last = min(firstPlace(behind: stretch.through), chunks.count - 1)
         let places = firstPlace(behind: stretch.after)..<max(last + 1, firstPlace(behind: stretch.after))
@@ -96,7 +96,7 @@ public final class MemoryEventStore: EventStore {
         answer(fault, then) { changes.forEach(apply) }
     }
 
-    public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+    public func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
         var page = LetterPage(newest: lastLetter)
         for letter in shelf where query.includes(letter) {
             guard page.take(letter, query) else { break }
@@ -104,7 +104,7 @@ public final class MemoryEventStore: EventStore {
         scheduler.soon { then(.success(page)) }
     }
 
-    public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+    public func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         let gone = Set(shelf.filter(query.includes).prefix(query.limit).map(\.number))
         let tell = { (fault: StoreFault?) in then(fault.map { .failure($0) } ?? .success(gone.count)) }
         answer(fault, tell) { shelf.removeAll { gone.contains($0.number) } }
@@ -199,7 +199,7 @@ public final class MemoryEventStore: EventStore {
         }
         let oldest = chunks.first.map { KeptPlace($0.firstSequenceNumber, receivedStamp: ages[0].firstReceipt) }
         let range = RewindRange(givenUpThrough: retention == nil ? nil : givenUpThrough, oldest: oldest)
-        guard range.allows(request.place) else { return .success(.notKept(oldest)) }
+        guard range.allows(request.place) else { return .success(.notRetained(oldest)) }
         let first = first(request.place)
         for place in state.dispatchers.indices {
             state.dispatchers[place].settled = settled(of: state.dispatchers[place])

@@ -48,8 +48,8 @@ final class QueuePeek {
 
     /// - Returns: false if the chunk has ended.
     private func fill() -> Bool {
-        var hasPassedOver = false
-        let isFilled = queue.fill(1, from: events, &hasPassedOver)
+        var hasSkipped = false
+        let isFilled = queue.fill(1, from: events, &hasSkipped)
         unread -= queue.count
         take()
         return isFilled

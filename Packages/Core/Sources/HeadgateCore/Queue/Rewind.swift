@@ -39,7 +39,7 @@ public enum RewindOutcome: Sendable, Equatable {
     /// The dispatcher is rewound, and that survives a crash of the process.
     case rewound(RewoundQueue)
     /// Events from the place on are no longer kept. Nothing is changed.
-    case notKept(KeptPlace?)
+    case notRetained(KeptPlace?)
 }
 
 /// The queue of a dispatcher after a rewind.

@@ -5,7 +5,7 @@ final class Settlements {
     private let store: any EventStore
     private var settled: [DispatcherNumber: () -> Settled?] = [:]
     private var said = Said()
-    private var changes = WaitingChanges()
+    private var changes = PendingChanges()
     private var waiters: [StoreWaiter] = []
     /// The changes that are being written; nil if no write is running.
     private var written: [StoreChange]? {
@@ -74,7 +74,7 @@ final class Settlements {
     }
 
     /// Schedules a check for events to trim and routes to forget at the end of the turn.
-    func lookSoon() {
+    func evaluateSoon() {
         writeSoon()
     }
 

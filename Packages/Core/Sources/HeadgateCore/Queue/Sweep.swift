@@ -49,12 +49,12 @@ struct Sweep {
     }
 
     /// The next range to read; nil if no pass is running.
-    var next: AgedStretch? {
+    var next: AgedRange? {
         guard let running else { return nil }
         let isSeenBefore = running.through < done.through
         let last = isSeenBefore ? min(target, done.through) : target
         let end = last - running.through > step ? running.through + step : last
-        return AgedStretch(
+        return AgedRange(
             after: running.through, through: max(end, running.through), limit: running.limit,
             earlier: isSeenBefore ? done.limit : nil)
     }
@@ -106,7 +106,7 @@ public struct AgeLimit: Sendable, Equatable {
 }
 
 /// The sweeper's query to a store: events of a range that are too old and were not in the previous pass (Behaviour Q4).
-public struct AgedStretch: Sendable, Equatable {
+public struct AgedRange: Sendable, Equatable {
     /// The event before the range.
     public var after: SequenceNumber
     /// The last event of the range.

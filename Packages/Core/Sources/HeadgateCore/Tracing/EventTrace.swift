@@ -5,11 +5,11 @@ import HeadgateData
 public final class EventTrace {
     @exclusivity(unchecked) private var memory: TraceMemory
     private var failures: [DispatcherNumber: FailureLog] = [:]
-    private var causes: TraceWords
-    private var namespaces: TraceWords
+    private var causes: InternedTexts
+    private var namespaces: InternedTexts
     private var contexts: ContextNamespaces
     /// The outcomes of events that an earlier daemon received.
-    private var earlier: EarlierTraces
+    private var earlier: TracesBeforeStart
     /// The newest event that an earlier daemon received.
     private let lastEarlier: SequenceNumber
     /// Queries that wait for the end of the present round, since a round may scan the whole store.
@@ -35,10 +35,10 @@ public final class EventTrace {
         var random = SystemRandomNumberGenerator()
         let seed = random.next() as UInt64
         memory = TraceMemory(capacity: EventTrace.usual, seed: seed)
-        causes = TraceWords(most: EventTrace.mostWords, hash: TraceHash(seed: seed))
-        namespaces = TraceWords(
+        causes = InternedTexts(most: EventTrace.mostWords, hash: TraceHash(seed: seed))
+        namespaces = InternedTexts(
             most: EventTrace.mostWords, longest: EventTrace.longestNamespace, hash: TraceHash(seed: seed))
-        earlier = EarlierTraces(capacity: EventTrace.usual, seed: seed)
+        earlier = TracesBeforeStart(capacity: EventTrace.usual, seed: seed)
     }
 
     /// The number of newest events that are remembered with their outcomes; 0 for none.
@@ -66,7 +66,7 @@ public final class EventTrace {
 
     /// Adds the event of a requeued dead letter to the entries of its group.
     func readmitted(
-        _ event: StoredEvent, _ sequenceNumber: SequenceNumber, route: RouteNumber, namespace: TraceWords.Number,
+        _ event: StoredEvent, _ sequenceNumber: SequenceNumber, route: RouteNumber, namespace: InternedTexts.Number,
         in group: inout TraceGroup
     ) {
         event.withHead { head in
@@ -80,7 +80,8 @@ public final class EventTrace {
     func stored(_ group: TraceGroup) { memory.stored(group) }
 
     /// Records that a dispatcher has settled events.
-    func settled(_ events: [SettledEvent], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp) {
+    func settled(_ events: [SettledEvent], by dispatcher: DispatcherNumber, as end: DeliveryOutcome, at wall: Timestamp)
+    {
         let failures = failures[dispatcher]
         memory.settled(events, by: dispatcher, as: end, at: wall) { failures?.cause(of: $0) ?? 0 }
     }
@@ -97,7 +98,8 @@ public final class EventTrace {
 
     /// Records that a dispatcher has settled an event that an earlier daemon received.
     func settledEarlier(
-        _ event: StoredEvent, sends: UInt32, by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp
+        _ event: StoredEvent, sends: UInt32, by dispatcher: DispatcherNumber, as end: DeliveryOutcome,
+        at wall: Timestamp
     ) {
         let cause = failures[dispatcher]?.cause(of: event.sequenceNumber) ?? 0
         let line = SettlementLog.Line(
@@ -135,7 +137,7 @@ public final class EventTrace {
     func events(of id: String) -> [TraceMemory.Remembered] { memory.events(of: id) }
 
     /// Returns the events with an id that an earlier daemon received and a dispatcher of this one has settled.
-    func earlierEvents(of id: String) -> [EarlierTraces.Settled] { earlier.events(of: id) }
+    func earlierEvents(of id: String) -> [TracesBeforeStart.Settled] { earlier.events(of: id) }
 
     func outcome(of sequenceNumber: SequenceNumber, for dispatcher: DispatcherNumber) -> SettlementLog.Line? {
         memory.outcome(of: sequenceNumber, for: dispatcher)
@@ -143,7 +145,7 @@ public final class EventTrace {
     }
 
     /// Returns the number of the namespace in which an event was accepted, or 0 if it is not remembered.
-    func namespace(of id: String, at sequenceNumber: SequenceNumber) -> TraceWords.Number {
+    func namespace(of id: String, at sequenceNumber: SequenceNumber) -> InternedTexts.Number {
         memory.events(of: id).last { $0.sequenceNumber == sequenceNumber }?.namespace ?? 0
     }
 
@@ -152,9 +154,9 @@ public final class EventTrace {
         failures[dispatcher].flatMap { causes[$0.cause(of: sequenceNumber)] }
     }
 
-    func cause(_ number: TraceWords.Number) -> String? { causes[number] }
+    func cause(_ number: InternedTexts.Number) -> String? { causes[number] }
 
-    func namespace(_ number: TraceWords.Number) -> String? { namespaces[number] }
+    func namespace(_ number: InternedTexts.Number) -> String? { namespaces[number] }
 
     /// Returns the namespace that a stored event's context gives, or nil if the context does not say.
     func namespaceByContext(of event: StoredEvent) -> String? { contexts.namespace(of: event) }
@@ -177,7 +179,7 @@ public final class EventTrace {
         gate.scheduler.soon { [self] in
             let queries = waiting
             waiting = []
-            TraceRound(gate, queries) { [self] in
+            TracePass(gate, queries) { [self] in
                 isBusy = false
                 startNext(gate)
             }.begin()

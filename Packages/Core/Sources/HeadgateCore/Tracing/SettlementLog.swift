@@ -12,8 +12,8 @@ struct SettlementLog {
         /// The number of times that each event was sent.
         let sends: UInt32
         /// The cause of the last failed attempt; 0 if there was none.
-        let cause: TraceWords.Number
-        let end: DeliveryEnd
+        let cause: InternedTexts.Number
+        let end: DeliveryOutcome
         /// The wall-clock time in milliseconds.
         let at: Int64
 
@@ -65,7 +65,7 @@ struct SettlementLog {
 struct FailureLog {
     private struct Line {
         let events: ClosedRange<SequenceNumber>
-        let cause: TraceWords.Number
+        let cause: InternedTexts.Number
     }
 
     /// A circular buffer once it is full.
@@ -75,10 +75,10 @@ struct FailureLog {
     private static let most = 1_024
     /// The number of newest lines that are searched for the same batch, so that repeated failures of a batch share a
     /// line.
-    private static let mostLookedAt = 16
+    private static let mostEvaluated = 16
 
     /// Records a failed attempt with some events.
-    mutating func append(_ events: ClosedRange<SequenceNumber>, _ cause: TraceWords.Number) {
+    mutating func append(_ events: ClosedRange<SequenceNumber>, _ cause: InternedTexts.Number) {
         let line = Line(events: events, cause: cause)
         if let place = place(of: events) {
             lines[place] = line
@@ -91,11 +91,11 @@ struct FailureLog {
     }
 
     private func place(of events: ClosedRange<SequenceNumber>) -> Int? {
-        newestFirst.prefix(FailureLog.mostLookedAt).first { lines[$0].events == events }
+        newestFirst.prefix(FailureLog.mostEvaluated).first { lines[$0].events == events }
     }
 
     /// Returns the cause of the last failed attempt of an event, or 0 if none is known.
-    func cause(of sequenceNumber: SequenceNumber) -> TraceWords.Number {
+    func cause(of sequenceNumber: SequenceNumber) -> InternedTexts.Number {
         newestFirst.first { lines[$0].events.contains(sequenceNumber) }.map { lines[$0].cause } ?? 0
     }
 

@@ -14,7 +14,7 @@ struct TraceMemory {
     /// The index of the oldest event, once the capacity is reached.
     private var next = 0
     private var logs: [DispatcherNumber: SettlementLog] = [:]
-    private var names: TraceWords
+    private var names: InternedTexts
     private let hash: TraceHash
 
     /// A remembered event.
@@ -24,7 +24,7 @@ struct TraceMemory {
         let route: RouteNumber
         /// The event's name; nil if it was forgotten because of too many other names.
         let name: String?
-        let namespace: TraceWords.Number
+        let namespace: InternedTexts.Number
     }
 
     private static let mostNames = 4_096
@@ -35,7 +35,7 @@ struct TraceMemory {
     init(capacity: Int, seed: UInt64) {
         self.capacity = capacity
         hash = TraceHash(seed: seed)
-        names = TraceWords(most: TraceMemory.mostNames, hash: hash)
+        names = InternedTexts(most: TraceMemory.mostNames, hash: hash)
     }
 
     /// Changes the capacity. The newest events are kept.
@@ -59,7 +59,7 @@ struct TraceMemory {
     ///   - name: the name as a JSON string.
     mutating func accepted(
         id: UnsafeRawBufferPointer, name: UnsafeRawBufferPointer, _ sequenceNumber: SequenceNumber,
-        receivedAt: Timestamp, route: RouteNumber, namespace: TraceWords.Number, in group: inout TraceGroup
+        receivedAt: Timestamp, route: RouteNumber, namespace: InternedTexts.Number, in group: inout TraceGroup
     ) {
         guard capacity > 0 else { return }
         let row = TraceRow(
@@ -108,8 +108,8 @@ struct TraceMemory {
     ///   - events: the events in ascending order.
     ///   - cause: returns the cause of an event's last failed attempt.
     mutating func settled(
-        _ events: [SettledEvent], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp,
-        cause: (SequenceNumber) -> TraceWords.Number
+        _ events: [SettledEvent], by dispatcher: DispatcherNumber, as end: DeliveryOutcome, at wall: Timestamp,
+        cause: (SequenceNumber) -> InternedTexts.Number
     ) {
         guard capacity > 0, let oldest else { return }
         var log = logs.removeValue(forKey: dispatcher) ?? SettlementLog()
@@ -174,8 +174,8 @@ struct TraceRow {
     /// The wall-clock time of receipt in milliseconds.
     let receivedAt: Int64
     let route: RouteNumber
-    let name: TraceWords.Number
-    let namespace: TraceWords.Number
+    let name: InternedTexts.Number
+    let namespace: InternedTexts.Number
 }
 
 /// The trace entries of a group's events, for the time when the group is stored.

@@ -3,7 +3,7 @@ import HeadgateData
 /// Finds the events with an id and their state at each dispatcher (Behaviour O2).
 ///
 /// It first searches the remembered events. An id that is not among them is searched for in the backlog and the dead
-/// letters. ``TraceRound`` scans both for all queries at once, off the scheduler.
+/// letters. ``TracePass`` scans both for all queries at once, off the scheduler.
 final class TraceQuery {
     let id: String
     /// Returns false once no client waits for the answer.
@@ -76,7 +76,7 @@ final class TraceQuery {
             dispatchers: Set(events.routes.dispatchers(of: remembered.route)))
     }
 
-    private func take(_ earlier: EarlierTraces.Settled) {
+    private func take(_ earlier: TracesBeforeStart.Settled) {
         let number = earlier.sequenceNumber
         let known = knownNamespace(of: number, or: gate.trace.namespace(earlier.namespace))
         guard isMeant(known) else { return }
@@ -253,7 +253,7 @@ extension DeadLetter {
 
 extension EventStore {
     /// The default for stores without a thread for scans: processes one chunk per call.
-    public func survey(_ survey: EventSurvey, then: @escaping (Result<EventSurvey, StoreFault>) -> Void) {
+    public func survey(_ survey: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void) {
         read(after: survey.position) { result in
             then(
                 result.map { chunk in
@@ -295,7 +295,7 @@ extension Headgate {
 
     /// Returns the number of the namespace in which an event was accepted, for ``TrackedEvent/namespace``, or 0 if it
     /// is unknown.
-    func namespaceNumber(of event: StoredEvent) -> TraceWords.Number {
+    func namespaceNumber(of event: StoredEvent) -> InternedTexts.Number {
         let id = String(event.id.withoutQuotes)
         let remembered = trace.namespace(of: id, at: event.sequenceNumber)
         guard remembered == 0 else { return remembered }

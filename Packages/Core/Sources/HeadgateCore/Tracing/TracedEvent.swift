@@ -54,7 +54,7 @@ public struct TracedWay: Sendable, Equatable {
 }
 
 extension TracedWay.State {
-    init(_ end: DeliveryEnd) {
+    init(_ end: DeliveryOutcome) {
         switch end {
         case .delivered: self = .delivered
         case .dead: self = .dead

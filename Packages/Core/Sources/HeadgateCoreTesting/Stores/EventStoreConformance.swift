@@ -127,11 +127,11 @@ public final class StoreBench {
         return numbers
     }
 
-    func letters(_ query: LetterQuery = LetterQuery(limit: 1_000)) throws -> LetterPage {
+    func letters(_ query: DeadLetterQuery = DeadLetterQuery(limit: 1_000)) throws -> LetterPage {
         try (answer { store.readLetters(query, then: $0) } as Result).get()
     }
 
-    func purge(_ query: LetterQuery) throws -> Int {
+    func purge(_ query: DeadLetterQuery) throws -> Int {
         try (answer { store.purgeLetters(query, then: $0) } as Result).get()
     }
 
@@ -152,7 +152,7 @@ private final class ClosedStore: EventStore {
     func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {}
     func read(after number: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {}
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {}
-    func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {}
-    func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
+    func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {}
+    func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
     func close(then: @escaping () -> Void) { then() }
 }

@@ -12,37 +12,37 @@ extension EventStoreConformance {
         },
         Check("D10: a query selects a dispatcher, numbers, a range, or a combination") { bench in
             try bench.bury(1...9)
-            try bench.expect(bench.letters(LetterQuery(limit: 3)).next, is: 3, "where the next page begins")
-            try bench.expectLetters([1, 2, 3], LetterQuery(limit: 3))
-            try bench.expectLetters([2, 4, 6, 8], LetterQuery(dispatcher: 2, limit: 9))
-            try bench.expectLetters([2, 5, 9], LetterQuery(letters: [9, 2, 5, 44], limit: 9))
-            var query = LetterQuery(dispatcher: 1, letters: [1, 2, 5, 7, 9], limit: 9)
+            try bench.expect(bench.letters(DeadLetterQuery(limit: 3)).next, is: 3, "where the next page begins")
+            try bench.expectLetters([1, 2, 3], DeadLetterQuery(limit: 3))
+            try bench.expectLetters([2, 4, 6, 8], DeadLetterQuery(dispatcher: 2, limit: 9))
+            try bench.expectLetters([2, 5, 9], DeadLetterQuery(letters: [9, 2, 5, 44], limit: 9))
+            var query = DeadLetterQuery(dispatcher: 1, letters: [1, 2, 5, 7, 9], limit: 9)
             (query.after, query.through) = (1, 7)
             try bench.expectLetters([5, 7], query)
-            try bench.expectLetters([], LetterQuery(letters: [], limit: 9))
+            try bench.expectLetters([], DeadLetterQuery(letters: [], limit: 9))
         },
         Check("D10: exactly the selected dead letters are purged, and their numbers are not reused") { bench in
             try bench.bury(1...6)
-            try bench.expect(bench.purge(LetterQuery(dispatcher: 1, limit: 2)), is: 2, "purged")
-            try bench.expectLetters([2, 4, 5, 6], LetterQuery(limit: 9))
-            try bench.expect(bench.purge(LetterQuery(limit: 9)), is: 4, "purged")
-            try bench.expect(bench.purge(LetterQuery(limit: 9)), is: 0, "purged")
+            try bench.expect(bench.purge(DeadLetterQuery(dispatcher: 1, limit: 2)), is: 2, "purged")
+            try bench.expectLetters([2, 4, 5, 6], DeadLetterQuery(limit: 9))
+            try bench.expect(bench.purge(DeadLetterQuery(limit: 9)), is: 4, "purged")
+            try bench.expect(bench.purge(DeadLetterQuery(limit: 9)), is: 0, "purged")
             try bench.reopen()
             try bench.bury(7...7)
-            try bench.expectLetters([7], LetterQuery(limit: 9))
+            try bench.expectLetters([7], DeadLetterQuery(limit: 9))
         },
         Check("D10: the store reports the number of dead letters, and drops the oldest beyond a limit on request") {
             bench in
             try bench.bury(1...4)
             let all = bench.store.letters
             try bench.expect(all.events, is: 4, "letters")
-            try bench.write(.limitLetters(LetterBounds(count: 3)))
-            try bench.expectLetters([2, 3, 4], LetterQuery(limit: 9))
-            try bench.write(.limitLetters(LetterBounds(bytes: all.bytes / 2)))
-            try bench.expect(bench.purge(LetterQuery(letters: [3], limit: 9)), is: 1, "purged")
+            try bench.write(.limitLetters(DeadLetterLimits(count: 3)))
+            try bench.expectLetters([2, 3, 4], DeadLetterQuery(limit: 9))
+            try bench.write(.limitLetters(DeadLetterLimits(bytes: all.bytes / 2)))
+            try bench.expect(bench.purge(DeadLetterQuery(letters: [3], limit: 9)), is: 1, "purged")
             try bench.expect(bench.store.letters.events, is: 1, "letters")
-            try bench.write(.limitLetters(LetterBounds(count: 0, bytes: 0)))
-            try bench.expectLetters([4], LetterQuery(limit: 9))
+            try bench.write(.limitLetters(DeadLetterLimits(count: 0, bytes: 0)))
+            try bench.expectLetters([4], DeadLetterQuery(limit: 9))
             try bench.reopen()
             try bench.expect(bench.store.letters, is: Tally(events: 1, bytes: all.bytes / 4), "letters")
         },
@@ -50,7 +50,7 @@ extension EventStoreConformance {
             try bench.bury(1...3)
             try bench.append(.sample(10...11).with(requeued: [1, 3, 99]))
             try bench.reopen()
-            try bench.expectLetters([2], LetterQuery(limit: 9))
+            try bench.expectLetters([2], DeadLetterQuery(limit: 9))
             try bench.expect(bench.numbers(), is: [10, 11], "events")
         },
     ]
@@ -62,7 +62,7 @@ extension StoreBench {
         for number in numbers { try write(.deadLetter(.sample(number, dispatcher: number % 2 == 1 ? 1 : 2))) }
     }
 
-    fileprivate func expectLetters(_ numbers: [LetterNumber], _ query: LetterQuery) throws {
+    fileprivate func expectLetters(_ numbers: [LetterNumber], _ query: DeadLetterQuery) throws {
         try expect(letters(query).letters.map(\.number), is: numbers, "letters")
     }
 }

@@ -36,7 +36,7 @@ extension EventStoreConformance {
         rewindCheck("R3: what is not kept is refused, and nothing changes") { bench in
             try bench.settleAll(1...6)
             try bench.write(.retain(nil))
-            try bench.expect(bench.rewind(to: .sequenceNumber(1)), is: .notKept(nil), "the answer")
+            try bench.expect(bench.rewind(to: .sequenceNumber(1)), is: .notRetained(nil), "the answer")
             try bench.expect(bench.reopen().unsettled[1]?.total.events ?? 0, is: 0, "what is unsettled")
         },
     ]

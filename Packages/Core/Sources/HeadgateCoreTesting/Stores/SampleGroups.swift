@@ -37,11 +37,12 @@ extension AppendGroup {
 extension AppendGroup {
     /// Returns a group with the same events and other members.
     public func with(
-        behind: SequenceNumber = 0, groundwork: Groundwork = Groundwork(), forgottenIDs: SequenceNumber = 0,
+        behind: SequenceNumber = 0, initialState: InitialState = InitialState(), forgottenIDs: SequenceNumber = 0,
         requeued: [LetterNumber] = []
     ) -> AppendGroup {
         AppendGroup(
-            chunk: chunk, behind: behind, tallies: tallies, ages: ages, newRoutes: newRoutes, groundwork: groundwork,
+            chunk: chunk, behind: behind, tallies: tallies, ages: ages, newRoutes: newRoutes,
+            initialState: initialState,
             recentIDs: recentIDs, forgottenIDs: forgottenIDs, requeued: requeued)
     }
 }

@@ -46,10 +46,10 @@ extension EventStoreConformance {
         },
         Check("Q2: existing state is not overwritten, and new state of a group is stored") { bench in
             try bench.write(.dispatcher(.at(0)), .keep("key", [1]))
-            var groundwork = Groundwork()
-            groundwork.dispatchers = [.at(7), .at(0, number: 2, id: "archive")]
-            groundwork.kept = ["key": [2], "other": [3]]
-            try bench.append(.sample(1...2, newRoutes: [1: [1, 2]]).with(groundwork: groundwork))
+            var initialState = InitialState()
+            initialState.dispatchers = [.at(7), .at(0, number: 2, id: "archive")]
+            initialState.kept = ["key": [2], "other": [3]]
+            try bench.append(.sample(1...2, newRoutes: [1: [1, 2]]).with(initialState: initialState))
             let state = try bench.reopen()
             try bench.expect(state.dispatchers, is: [.at(0), .at(0, number: 2, id: "archive")], "dispatchers")
             try bench.expect(state.kept, is: ["key": [1], "other": [3]], "what is kept")
@@ -165,7 +165,7 @@ extension EventStoreConformance {
 
 extension StoreBench {
     fileprivate func expectAged(ended: Int64, holds numbers: [SequenceNumber]) throws {
-        var stretch = AgedStretch(
+        var stretch = AgedRange(
             after: 0, through: 100, limit: AgeLimit(receivedBy: .min, endedBy: ended), earlier: nil)
         var found: [SequenceNumber] = []
         while let chunk = try (answer { store.readAged(stretch, then: $0) } as Result<Chunk?, StoreFault>).get() {

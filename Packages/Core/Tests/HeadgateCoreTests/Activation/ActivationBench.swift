@@ -2,9 +2,9 @@ import HeadgateData
 
 @testable import HeadgateCore
 
-/// An ``Activations`` machine with a manual clock. Board runs and barrier choices are answered when the test says so.
+/// An ``ActivationMachine`` machine with a manual clock. Board runs and barrier choices are answered when the test says so.
 struct ActivationBench {
-    var machine: Activations
+    var machine: ActivationMachine
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     /// Requests to run a board that are neither answered nor withdrawn, in the order in which they were made.
     private(set) var runs: [BoardRun] = []
@@ -17,7 +17,7 @@ struct ActivationBench {
     static let client = 100
 
     init(limits: ActivationLimits = ActivationLimits()) {
-        machine = Activations(limits: limits)
+        machine = ActivationMachine(limits: limits)
     }
 
     // MARK: Facts
@@ -69,7 +69,7 @@ struct ActivationBench {
     mutating func providerLeaves(_ provider: Int) {
         runs.removeAll { $0.provider == provider }
         choices.removeAll { $0.provider == provider }
-        perform(machine.providerLeft(provider, at: now))
+        perform(machine.servingClientLeft(provider, at: now))
     }
 
     mutating func clientLeaves(_ client: Int = ActivationBench.client) {
@@ -114,7 +114,7 @@ struct ActivationBench {
     }
 }
 
-extension Activations {
+extension ActivationMachine {
     /// True if the machine holds no state of any activation.
     var isForgetful: Bool {
         activations.isEmpty && cycles.isEmpty && joinable.isEmpty && unserved.isEmpty && runs.isEmpty

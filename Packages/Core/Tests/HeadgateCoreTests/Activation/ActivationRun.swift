@@ -4,10 +4,10 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Feeds random inputs to ``Activations`` and checks the invariants that hold for any input.
+/// Feeds random inputs to ``ActivationMachine`` and checks the invariants that hold for any input.
 struct ActivationRun {
     private var random: SeededRandom
-    private var machine: Activations
+    private var machine: ActivationMachine
     private var now = Instant(nanoseconds: 1)
     /// Activations that have not ended, by number.
     private var underWay: [Int: Asked] = [:]
@@ -49,7 +49,7 @@ struct ActivationRun {
         random = SeededRandom(seed: seed)
         var limits = ActivationLimits()
         limits.depth = Int.random(in: 0...4, using: &random)
-        machine = Activations(limits: limits)
+        machine = ActivationMachine(limits: limits)
         for (place, board) in ActivationRun.boards.enumerated() where place > 0 && !random.oneIn(3) {
             barriers[board] = barrier(ActivationRun.boards[Int.random(in: 0..<place, using: &random)])
             if random.oneIn(3) { choosing.insert(board) }
@@ -175,7 +175,7 @@ struct ActivationRun {
             choices[run.run] = nil
             spared.append(run.run)
         }
-        try perform(machine.providerLeft(leaver, at: now))
+        try perform(machine.servingClientLeft(leaver, at: now))
     }
 
     private mutating func cancel() throws(Violation) {
@@ -307,7 +307,7 @@ struct ActivationRun {
         try check()
         guard underWay.isEmpty else { throw Violation(description: "\(underWay.keys.sorted()) never ended") }
         guard machine.isForgetful else { throw Violation(description: "something is remembered") }
-        for peer in 1...6 { try perform(machine.providerLeft(peer, at: now)) }
+        for peer in 1...6 { try perform(machine.servingClientLeft(peer, at: now)) }
         guard machine.peers.isEmpty, machine.boards.isEmpty else { throw Violation(description: "a board is left") }
     }
 }

@@ -109,7 +109,7 @@ struct BatchingBarrierTests {
 
     @Test("B22: a wait that ends without pending events leaves no timer")
     func leavesNoTimer() throws {
-        let (scheduler, depths) = (ManualScheduler(), DepthBoard())
+        let (scheduler, depths) = (ManualScheduler(), FixedDepth())
         let context = BarrierContext(scheduler: scheduler, queues: depths)
         let watch = BarrierWatch(
             try BatchingBarrier.Factory().create(
@@ -170,7 +170,7 @@ struct BatchingBarrierTests {
     @Test("B7, B22: new settings apply at once, and rejected ones leave the old ones in force")
     func updated() throws {
         let bench = GateBench()
-        let depths = DepthBoard()
+        let depths = FixedDepth()
         let context = BarrierContext(scheduler: bench.scheduler, queues: depths)
         let barrier = try BatchingBarrier.Factory().create(context: context, configuration: ["batch_size": 5])
         bench.gate.registerScopedBarrier(barrier, id: "b", scopes: [.all])
@@ -189,7 +189,7 @@ struct BatchingBarrierTests {
 }
 
 /// Reports the same queue depth, set by the test, for every dispatcher.
-private final class DepthBoard: QueueObserving {
+private final class FixedDepth: QueueObserving {
     let depth = StateSubject(QueueDepth(pending: 0, oldestSince: nil, dispatchLimit: 25))
 
     func onDepth(for dispatcherId: String) -> Observable<QueueDepth> {

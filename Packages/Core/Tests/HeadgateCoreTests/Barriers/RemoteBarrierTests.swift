@@ -323,7 +323,7 @@ struct RemoteBarrierTests {
         try barriers.register("door", RemoteBarrierRegistration(state: .closed, onDisconnect: .close), by: shop)
         bench.settle()
         try bench.restart()
-        barriers.giveWay(to: ["door", "other"])
+        barriers.yieldTurn(to: ["door", "other"])
         bench.settle()
         try bench.restart()
         #expect(bench.barrier("door") == nil)

@@ -93,11 +93,13 @@ import Testing
         silent.set(.open)
         door.set(.open)
         bench.advance(by: .seconds(4))
-        let ways = bench.gate.closedTimes.filter { !$0.barrier.contains(":") }
+        let dispatcherStates = bench.gate.closedTimes.filter { !$0.barrier.contains(":") }
         let now = bench.scheduler.now
-        #expect(ways.map(\.barrier) == ["door", "silent"] && ways.allSatisfy { $0.dispatcher == "collect" })
-        #expect(ways.map { $0.time.total(at: now) } == [.seconds(2), .seconds(3)])
-        #expect(ways.allSatisfy { !$0.time.isClosed })
+        #expect(
+            dispatcherStates.map(\.barrier) == ["door", "silent"]
+                && dispatcherStates.allSatisfy { $0.dispatcher == "collect" })
+        #expect(dispatcherStates.map { $0.time.total(at: now) } == [.seconds(2), .seconds(3)])
+        #expect(dispatcherStates.allSatisfy { !$0.time.isClosed })
     }
 
     @Test("O1: a barrier that was always open has no closed time, and removed barriers are not reported")

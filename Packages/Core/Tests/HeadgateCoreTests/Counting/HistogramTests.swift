@@ -50,7 +50,7 @@ import Testing
 
     @Test("O1: each event's wait starts with its turn, and events of one turn count together")
     func turns() {
-        var arrivals = Arrivals()
+        var arrivals = ArrivalTimes()
         for time: Int64 in [0, 0, 1, 100, 3_000] { arrivals.note(at: moment(time)) }
         var histogram = Histogram(.seconds)
         arrivals.acknowledged(at: moment(4_000), in: &histogram)
@@ -61,7 +61,7 @@ import Testing
 
     @Test("O1: a continuous stream needs one entry per 50 µs, and no event counts as later than it arrived")
     func stream() {
-        var arrivals = Arrivals()
+        var arrivals = ArrivalTimes()
         for time: Int64 in 0..<200 { arrivals.note(at: moment(time)) }
         var histogram = Histogram(.seconds)
         arrivals.acknowledged(at: moment(200), in: &histogram)

@@ -10,7 +10,7 @@ struct FullLettersTests {
         _ count: Int, bytes: Int = 1 << 20, full: DeadLettersFull = .hold, dispatchers: [String] = ["collect"]
     ) -> GateBench {
         var limits = StoreLimits()
-        limits.deadLetters = LetterBounds(count: count, bytes: bytes)
+        limits.deadLetters = DeadLetterLimits(count: count, bytes: bytes)
         limits.deadLettersFull = full
         let settings = dispatchers.map { id in
             var settings = DispatcherSettings(id: id)

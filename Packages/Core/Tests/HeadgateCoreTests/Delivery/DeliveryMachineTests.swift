@@ -47,7 +47,7 @@ struct DeliveryMachineTests {
         let orders = run.answer(1, .status(503), chance: 0.5)
         #expect(
             orders == [
-                .countRetried(1), .wait(until: start + .milliseconds(250), cause: "HTTP 503"), .lookForMore,
+                .countRetried(1), .wait(until: start + .milliseconds(250), cause: "HTTP 503"), .evaluateForMore,
             ])
         #expect(run.machine.lastError == "HTTP 503" && run.machine.counters[.failed] == 1)
         #expect(run.machine.pending(in: run.shelf) == 1)
@@ -69,8 +69,8 @@ struct DeliveryMachineTests {
             #expect(run.answer(1, .status(401, .notAllowed)).contains(.hold(cause: "HTTP 401")))
             if isStopped { run.machine.stop() }
             let settings = run.machine.settings
-            #expect(run.machine.change(to: settings, mostEvents: 25) == [.endHold, .lookAgain])
-            #expect(run.machine.change(to: settings, mostEvents: 25) == [.lookAgain])
+            #expect(run.machine.change(to: settings, mostEvents: 25) == [.endHold, .evaluateAgain])
+            #expect(run.machine.change(to: settings, mostEvents: 25) == [.evaluateAgain])
             #expect(!run.machine.isStopping)
         }
     }
@@ -81,7 +81,7 @@ struct DeliveryMachineTests {
         _ = run.look(through: .max)
         run.answer(1, .status(403, .notAllowed))
         run.machine.holdReplaced()
-        #expect(run.machine.change(to: run.machine.settings, mostEvents: 25) == [.lookAgain])
+        #expect(run.machine.change(to: run.machine.settings, mostEvents: 25) == [.evaluateAgain])
     }
 
     @Test("D7, D11: a refusal during a stop does not interrupt the stop, and blocks a restored dispatcher")
@@ -94,7 +94,7 @@ struct DeliveryMachineTests {
             if isReplaced { run.machine.holdReplaced() }
             #expect(run.machine.isStopping && !run.look(through: .max).contains { $0.name == "send" })
             let orders = run.machine.change(to: run.machine.settings, mostEvents: 25)
-            #expect(orders == (isReplaced ? [.lookAgain] : [.endHold, .lookAgain]))
+            #expect(orders == (isReplaced ? [.evaluateAgain] : [.endHold, .evaluateAgain]))
         }
     }
 
@@ -178,7 +178,7 @@ struct DeliveryMachineTests {
         #expect(run.look(through: nil).contains(.wantBoard))
         _ = run.look(through: .max)
         #expect(run.inFlight[1]?.output == ["token": "x"])
-        #expect(run.answer(1, .status(401)) == [.renewBoard(sentUnder: 4), .lookForMore])
+        #expect(run.answer(1, .status(401)) == [.renewBoard(sentUnder: 4), .evaluateForMore])
         _ = run.look(through: .max)
         #expect(run.answer(2, .status(401)).map(\.name) == ["renewBoard", "keep", "settle", "lookForMore"])
     }
@@ -196,9 +196,9 @@ struct DeliveryMachineTests {
                 .wait(until: start + .milliseconds(500), cause: "event store: on fire"), .restFromReading,
             ])
         #expect(!run.look(through: .max).contains { $0.name == "readStore" })
-        #expect(run.machine.readingRested() == [.lookAgain])
+        #expect(run.machine.readingRested() == [.evaluateAgain])
         #expect(run.look(through: .max).contains(.readStore(after: 0)))
-        #expect(run.machine.read(.success(run.shelf.chunk), at: run.moment(chance: 1)) == [.lookAgain])
+        #expect(run.machine.read(.success(run.shelf.chunk), at: run.moment(chance: 1)) == [.evaluateAgain])
         #expect(run.look(through: .max).contains { $0.name == "send" })
     }
 

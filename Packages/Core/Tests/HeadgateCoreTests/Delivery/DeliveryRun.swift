@@ -11,7 +11,7 @@ struct DeliveryRun {
     var shelf: Shelf
     /// Batches in flight, by number.
     var inFlight: [Int: Batch] = [:]
-    var ended: [SequenceNumber: DeliveryEnd] = [:]
+    var ended: [SequenceNumber: DeliveryOutcome] = [:]
     /// Failed attempts charged to each event.
     var charged: [SequenceNumber: Int] = [:]
     var letters: [DeadLetter] = []
@@ -82,7 +82,7 @@ struct DeliveryRun {
     /// - Returns: All orders that it produced.
     mutating func look(through newest: SequenceNumber?, capacity: SenderCapacity = SenderCapacity()) -> [DeliveryOrder]
     {
-        machine.beginLook()
+        machine.beginEvaluation()
         var all: [DeliveryOrder] = []
         let conditions = DeliveryConditions(stamp: .min, openThrough: newest, capacity: capacity)
         while let orders = machine.step(conditions, from: shelf) { all += perform(orders) }
@@ -144,7 +144,7 @@ struct DeliveryRun {
         inFlight[batch.number] = batch
     }
 
-    private mutating func settle(_ events: SequenceSet, _ end: DeliveryEnd) {
+    private mutating func settle(_ events: SequenceSet, _ end: DeliveryOutcome) {
         for number in events {
             expect(ended[number] == nil, "\(number) ends twice")
             expect(end != .purged || purgeable.contains(number), "\(number) was not to be purged")

@@ -192,7 +192,7 @@ struct FlushTests {
     @Test("F2: a flush that ends before its timeout leaves no timer")
     func leavesNoTimer() {
         let scheduler = ManualScheduler()
-        let turn = TurnRecord(scheduler: scheduler)
+        let turn = PendingEvaluations(scheduler: scheduler)
         let flushes = Flushes(
             scheduler: scheduler, coordinator: BarrierCoordinator(scheduler: scheduler, turn: turn), turn: turn)
         let part = FlushTable.Part(target: 2, left: 2)

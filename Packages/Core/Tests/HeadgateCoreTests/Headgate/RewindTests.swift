@@ -193,7 +193,7 @@ import Testing
         bench.track(2)
         bench.advance(by: .seconds(130))
         bench.track(1)
-        guard case .failure(.notKept) = rewind(bench, to: .sequenceNumber(1)) else {
+        guard case .failure(.notRetained) = rewind(bench, to: .sequenceNumber(1)) else {
             Issue.record("not refused")
             return
         }
@@ -212,7 +212,7 @@ import Testing
         bench.settle()
         #expect(rewind(bench, to: .sequenceNumber(2)) == .success(answer(2, 2, isComplete: false)))
         #expect(bench["collect"].sent.last == [2, 3])
-        guard case .failure(.notKept(let oldest)) = rewind(bench, "archive", to: .sequenceNumber(1)) else { return }
+        guard case .failure(.notRetained(let oldest)) = rewind(bench, "archive", to: .sequenceNumber(1)) else { return }
         #expect(oldest?.sequenceNumber == 2)
     }
 
@@ -238,15 +238,15 @@ import Testing
         bench.sender.answer()
         bench.settle()
         rewind(bench, to: .sequenceNumber(1))
-        var ways: [TracedWay] = []
-        bench.gate.trace("one", in: nil) { ways = (try? $0.get())?.flatMap(\.dispatchers) ?? [] }
+        var dispatcherStates: [TracedWay] = []
+        bench.gate.trace("one", in: nil) { dispatcherStates = (try? $0.get())?.flatMap(\.dispatchers) ?? [] }
         bench.settle()
-        #expect(ways.map(\.state) == [.inFlight] && ways.map(\.isReplayed) == [true])
+        #expect(dispatcherStates.map(\.state) == [.inFlight] && dispatcherStates.map(\.isReplayed) == [true])
         bench.sender.answer()
         bench.settle()
-        bench.gate.trace("one", in: nil) { ways = (try? $0.get())?.flatMap(\.dispatchers) ?? [] }
+        bench.gate.trace("one", in: nil) { dispatcherStates = (try? $0.get())?.flatMap(\.dispatchers) ?? [] }
         bench.settle()
-        #expect(ways.map(\.state) == [.delivered] && ways.map(\.isReplayed) == [true])
+        #expect(dispatcherStates.map(\.state) == [.delivered] && dispatcherStates.map(\.isReplayed) == [true])
     }
 
     @Test("R2: a rewind in the middle of a replay begins again")

@@ -7,7 +7,7 @@ final class GateModel {
     let profile: ModelProfile
     let bench: GateBench
     var dispatchers: [String: ModelDispatcher] = [:]
-    var doors = [ModelDoor(id: "north"), ModelDoor(id: "south")]
+    var doors = [ModelBarrier(id: "north"), ModelBarrier(id: "south")]
     var flushes: [String: ModelFlush] = [:]
     /// Every event that was stored.
     var stored: [SequenceNumber: ModelEvent] = [:]

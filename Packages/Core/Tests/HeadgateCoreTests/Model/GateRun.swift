@@ -60,7 +60,7 @@ final class GateRun {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<30: track()
         case 30..<60: answer()
-        case 60..<72: turnDoor()
+        case 60..<72: changeBarrier()
         case 72..<75: moveDoor()
         case 75: changeSettings()
         case 76..<80: pauseOrResume()
@@ -236,7 +236,7 @@ final class GateRun {
 
 /// Changes of barriers, applied to both the gate and the model.
 extension GateRun {
-    func turnDoor() {
+    func changeBarrier() {
         let index = model.doors.indices.randomElement(using: &random) ?? 0
         if random.oneIn(4) { return setFlushable(index, random.oneIn(2)) }
         let state: BarrierState = random.oneIn(2) ? .open : .closed

@@ -79,8 +79,8 @@ struct LostEventsTests {
             damage(&bytes)
             queue = DispatcherQueue(number: 1, settled: Settled(through: 0))
             queue.load(Chunk(bytes: bytes, lastSequenceNumber: 2))
-            var hasPassedOver = false
-            #expect(!queue.fill(10, from: bench.gate.events, &hasPassedOver))
+            var hasSkipped = false
+            #expect(!queue.fill(10, from: bench.gate.events, &hasSkipped))
             #expect(queue.readPosition == 2)
             #expect(queue.entries.count < 2)
         }

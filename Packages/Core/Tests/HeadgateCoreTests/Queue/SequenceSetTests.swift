@@ -26,7 +26,7 @@ struct SequenceSetTests {
     @Test("D13: a value stored once for a range applies to each number", arguments: Seeds.first(50))
     func annotations(seed: Seed) {
         var random = SeededRandom(seed: seed)
-        var held = HeldMarks()
+        var held = HeldRanges()
         for word in ["manual", "batching", "schedule", "manual"] {
             let first = SequenceNumber(Int.random(in: 1...40, using: &random))
             held.hold([word], first...first + SequenceNumber(Int.random(in: 0...20, using: &random)))

@@ -31,8 +31,8 @@ struct SettlementsTests {
         func open() -> StoredState { StoredState() }
         func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {}
         func read(after: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {}
-        func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {}
-        func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
+        func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {}
+        func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
         func close(then: @escaping () -> Void) {}
 
         func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
@@ -60,7 +60,7 @@ struct SettlementsTests {
             return routes
         }
 
-        func turnEnded(toLook dispatchers: [String]) {}
+        func turnEnded(toEvaluate dispatchers: [String]) {}
         func changed(_ change: GateChange) {}
         func barrierFailed(_ failure: BarrierFailure) {}
         func stored(_ tallies: RouteTallies, behind previous: SequenceNumber) {}

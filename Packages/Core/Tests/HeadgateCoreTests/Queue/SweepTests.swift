@@ -234,7 +234,7 @@ struct SweepTests {
         var sweep = Sweep()
         let first = AgeLimit(receivedBy: 10, endedBy: 20)
         sweep.begin(first, behind: 100, through: 40_000)
-        var steps: [AgedStretch] = []
+        var steps: [AgedRange] = []
         while let next = sweep.next {
             steps.append(next)
             sweep.advance(through: next.through)
@@ -244,9 +244,9 @@ struct SweepTests {
         #expect(steps.last?.through == 40_000)
         sweep.begin(AgeLimit(receivedBy: 5, endedBy: 30), behind: 39_000, through: 50_000)
         let both = AgeLimit(receivedBy: 10, endedBy: 30)
-        #expect(sweep.next == AgedStretch(after: 39_000, through: 40_000, limit: both, earlier: first))
+        #expect(sweep.next == AgedRange(after: 39_000, through: 40_000, limit: both, earlier: first))
         sweep.advance(through: 40_000)
-        #expect(sweep.next == AgedStretch(after: 40_000, through: 50_000, limit: both, earlier: nil))
+        #expect(sweep.next == AgedRange(after: 40_000, through: 50_000, limit: both, earlier: nil))
         sweep.advance(through: 50_010)
         #expect(sweep.next == nil)
     }

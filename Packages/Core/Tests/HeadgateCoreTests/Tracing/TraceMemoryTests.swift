@@ -28,7 +28,7 @@ import Testing
     }
 
     private func settle(
-        _ events: [Ended], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at moment: Int64,
+        _ events: [Ended], by dispatcher: DispatcherNumber, as end: DeliveryOutcome, at moment: Int64,
         in memory: inout TraceMemory, cause: (SequenceNumber) -> UInt32
     ) {
         let settled = events.map {
@@ -89,7 +89,8 @@ import Testing
     private struct Model {
         var capacity: Int
         var events: [(number: SequenceNumber, id: String, namespace: UInt32)] = []
-        var ended: [DispatcherNumber: [SequenceNumber: (sends: Int, end: DeliveryEnd, at: Int64, cause: UInt32)]] = [:]
+        var ended: [DispatcherNumber: [SequenceNumber: (sends: Int, end: DeliveryOutcome, at: Int64, cause: UInt32)]] =
+            [:]
 
         var oldest: SequenceNumber? { events.first?.number }
 
@@ -135,7 +136,7 @@ import Testing
         let ended = model.events.filter { _ in chance.oneIn(3) }.map(\.number)
             .filter { model.ended[dispatcher]?[$0] == nil }
         let sends = Int.random(in: 0...3, using: &chance)
-        let end: DeliveryEnd = chance.oneIn(2) ? .delivered : .dead
+        let end: DeliveryOutcome = chance.oneIn(2) ? .delivered : .dead
         let at = Int64.random(in: 1...5, using: &chance)
         settle(ended.map { Ended($0, sends) }, by: dispatcher, as: end, at: at, in: &memory) { UInt32($0 % 2) }
         for number in ended {
@@ -186,7 +187,7 @@ import Testing
 
     @Test("O2: interned texts in use keep their numbers, and unused ones are dropped without confusion")
     func words() {
-        var words = TraceWords(most: 4, hash: TraceHash(seed: 3))
+        var words = InternedTexts(most: 4, hash: TraceHash(seed: 3))
         let numbers = (0..<30).map { words.number(of: "w\($0)") }
         #expect(Set(numbers).count == 30 && !numbers.contains(0))
         for (place, number) in numbers.enumerated() {
@@ -200,17 +201,17 @@ import Testing
     @Test("O2: a scan finds an id whatever its escapes, and counts the events before it")
     func survey() {
         let chunk = TraceChunks.of([#""a""#, #""\u0061""#, #""b""#], from: 4)
-        var search = EventSurvey(for: [Array("a".utf8), Array("none".utf8)], after: 3, through: 6)
+        var search = EventScan(for: [Array("a".utf8), Array("none".utf8)], after: 3, through: 6)
         search.take(chunk)
         #expect(search.isOver && search.found.count == 2)
-        var count = EventSurvey(
+        var count = EventScan(
             countingAfter: 3, before: [5, 7, 9], settled: Settled(through: 0, and: [6...6]), sweep: Sweep())
         count.take(chunk)
         count.take(nil)
         #expect(count.isOver && count.counts == [1: 2])
         #expect([5, 7, 9].map { place in count.count(before: place) { $0 == 1 } } == [1, 2, 2])
         #expect(count.count(before: 9) { _ in false } == 0)
-        var nothing = EventSurvey(for: [Array("a".utf8)], after: 6, through: 9)
+        var nothing = EventScan(for: [Array("a".utf8)], after: 6, through: 9)
         nothing.take(nil)
         #expect(nothing.isOver)
     }

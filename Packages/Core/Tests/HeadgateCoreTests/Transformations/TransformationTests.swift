@@ -248,7 +248,7 @@ struct TransformationTests {
     @Test("P4, D10: events whose transformation failed do not exceed the limit of dead letters either")
     func dropsWithinTheLimit() throws {
         var limits = StoreLimits()
-        limits.deadLetters = LetterBounds(count: 3, bytes: 1 << 20)
+        limits.deadLetters = DeadLetterLimits(count: 3, bytes: 1 << 20)
         let bench = GateBench(
             [DispatcherSettings(id: "a")], limits: limits, surroundings: { $0.readObject = DocumentReader.read })
         bench["a"].reply = { _ in .delivered }

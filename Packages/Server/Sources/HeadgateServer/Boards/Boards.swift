@@ -15,10 +15,10 @@ protocol BoardProvider: AnyObject {
     func cancel(_ run: Int)
 }
 
-/// The boards that processes serve and activate (Behaviour A1–A8). Performs the orders of ``Activations``: asks
+/// The boards that processes serve and activate (Behaviour A1–A8). Performs the orders of ``ActivationMachine``: asks
 /// providers to run boards, and reports outcomes to the callers. Keeps the machine's one timer.
 final class Boards {
-    private var machine = Activations()
+    private var machine = ActivationMachine()
     let scheduler: any Scheduler
     private let log: Log
     /// The processes that serve boards, by session number. The embedding program's boards have negative numbers.
@@ -114,9 +114,9 @@ final class Boards {
     }
 
     /// Removes a provider that sends nothing more.
-    func providerLeft(_ session: Int) {
+    func servingClientLeft(_ session: Int) {
         guard providers.removeValue(forKey: session) != nil else { return }
-        perform(machine.providerLeft(session, at: scheduler.now))
+        perform(machine.servingClientLeft(session, at: scheduler.now))
         servingSubject.send(())
     }
 

@@ -39,7 +39,7 @@ final class ClientProvider: BoardProvider {
     ) {
         requests[run.run] = session.ask(message.name, params: params) { [weak self] result in
             self?.requests[run.run] = nil
-            if case .failure(.gone) = result { self?.boards?.providerLeft(run.provider) } else { then(result) }
+            if case .failure(.gone) = result { self?.boards?.servingClientLeft(run.provider) } else { then(result) }
         }
     }
 }

@@ -178,7 +178,7 @@ public final class ProgramBoard: BoardProvider {
     public func withdraw() {
         isServed = false
         for run in tasks.keys.sorted() { cancel(run) }
-        boards?.providerLeft(number)
+        boards?.servingClientLeft(number)
     }
 
     // MARK: Requests to the provider
@@ -222,6 +222,6 @@ public final class ProgramBoard: BoardProvider {
     }
 
     private func leaveWhenIdle() {
-        if !isServed && tasks.isEmpty { boards?.providerLeft(number) }
+        if !isServed && tasks.isEmpty { boards?.servingClientLeft(number) }
     }
 }

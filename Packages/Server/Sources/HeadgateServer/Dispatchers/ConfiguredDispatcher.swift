@@ -22,7 +22,7 @@ extension ConfiguredDispatcher {
         kind =
             ConfiguredDispatcher.kind(of: entry, kinds)?.settings(entry, common: &common)
             ?? KindSettings(FileKind(), FileSettings(path: ""))
-        common.boundHand(entry)
+        common.limitBuffer(entry)
     }
 
     /// Returns the kind that an entry names. If there is none, adds a fault and returns nil.
@@ -39,7 +39,7 @@ extension ConfiguredDispatcher {
 extension DispatcherSettings {
     /// Reads the settings that all kinds have, except those about HTTP answers.
     fileprivate mutating func read(_ reader: SettingsReader) {
-        reader.integer("dispatch_limit", in: 1...DispatcherSettings.mostInHand, into: &dispatchLimit)
+        reader.integer("dispatch_limit", in: 1...DispatcherSettings.mostBuffered, into: &dispatchLimit)
         reader.integer("byte_limit", in: 1...(1 << 30), into: &byteLimit)
         reader.integer("in_flight", in: 1...DispatcherSettings.mostInFlight, into: &inFlight)
         reader.integer("max_attempts", in: 1...SettingsReader.most, into: &maxAttempts)
@@ -55,9 +55,9 @@ extension DispatcherSettings {
     }
 
     /// Limits the events in flight. They are in memory, together with about as many buffered events (Behaviour Q6).
-    fileprivate func boundHand(_ reader: SettingsReader) {
-        guard dispatchLimit * inFlight > DispatcherSettings.mostInHand else { return }
-        let most = DispatcherSettings.mostInHand
+    fileprivate func limitBuffer(_ reader: SettingsReader) {
+        guard dispatchLimit * inFlight > DispatcherSettings.mostBuffered else { return }
+        let most = DispatcherSettings.mostBuffered
         reader.fault("in_flight", "", "times dispatch_limit must be no more than \(most)")
     }
 }

@@ -30,7 +30,7 @@ public protocol DispatcherKind {
     /// Makes the sender of one dispatcher. It is called at the start, and again when the dispatcher's settings change.
     /// - Throws: any error. At the start it ends the start. Later it refuses the change of the settings (Behaviour S2).
     func makeSender(
-        of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings
+        of dispatcher: String, _ settings: Settings, in surroundings: SenderContext
     ) throws -> any Sender
 }
 
@@ -86,7 +86,7 @@ extension DispatcherKind {
     }
 
     /// Makes the sender of a dispatcher of this kind.
-    func makeSender(of dispatcher: ConfiguredDispatcher, in surroundings: SenderSurroundings) throws -> any Sender {
+    func makeSender(of dispatcher: ConfiguredDispatcher, in surroundings: SenderContext) throws -> any Sender {
         guard let settings = dispatcher.kind.settings as? Settings else {
             preconditionFailure("settings are read by the kind that makes the sender")
         }

@@ -23,7 +23,7 @@ public actor Server {
     @discardableResult
     public func start(_ configuration: sending ServerConfiguration) throws(StartFault) -> String? {
         guard service == nil else { throw StartFault("the server runs already") }
-        _ = OpenSSL.staysToTheEnd
+        _ = OpenSSL.skipsExitCleanup
         ProcessSignals.ignoreWriteSignals()
         output = LogOutput(to: configuration.logTarget)
         output.format = configuration.writtenLogFormat

@@ -95,7 +95,7 @@ public struct ServerConfiguration {
     var logTarget: LogOutput.Target { onLog.map { .hook($0) } ?? .standardError }
 
     /// The settings that apply if there is no configuration file.
-    var withoutFile: DataObject {
+    var defaultsWithoutFile: DataObject {
         settings["dispatchers"] == nil ? DefaultConfiguration.object : [:]
     }
 
@@ -129,12 +129,12 @@ public struct ServerConfiguration {
 
     private func read() -> Result<LoadedSettings, RefusedSettings> {
         let file: DataObject
-        do throws(SettingsFault) { file = try options.configuration.map(readFile) ?? withoutFile } catch {
+        do throws(SettingsFault) { file = try options.configuration.map(readFile) ?? defaultsWithoutFile } catch {
             return .failure(RefusedSettings(findings: SettingsFindings(faults: [error])))
         }
         let own = file.patched(with: settings)
         do throws(SettingsFault) {
-            var places = try Places.find(options: options, settings: own, environment: environment, userID: userID)
+            var places = try DaemonPaths.find(options: options, settings: own, environment: environment, userID: userID)
             // An inherited socket has the path that its creator gave it.
             if let first = inherited.first { places.socket = SocketActivation.path(of: first) ?? places.socket }
             if !opensSocket { places.socket = nil }
@@ -148,7 +148,7 @@ public struct ServerConfiguration {
     }
 
     private func read(
-        _ file: DataObject, _ places: Places, _ persisted: DataObject?
+        _ file: DataObject, _ places: DaemonPaths, _ persisted: DataObject?
     ) -> Result<LoadedSettings, RefusedSettings> {
         let source = file.patched(with: settings).patched(with: persisted ?? [:])["remote"]
         let url = source.flatMap(DataObject.init(dataItem:))?.get(key: "url", as: String.self)
@@ -175,7 +175,7 @@ public struct ServerConfiguration {
     }
 
     /// Reads the persisted settings. Returns nil if the file is damaged.
-    private func persisted(_ places: Places) throws(SettingsFault) -> DataObject? {
+    private func persisted(_ places: DaemonPaths) throws(SettingsFault) -> DataObject? {
         do throws(DiskFault) {
             return try PersistedSettings(directory: places.dataDirectory, on: settingsDisk).read()
         } catch {
@@ -185,7 +185,7 @@ public struct ServerConfiguration {
     }
 
     /// Returns the check of settings for a service with these paths.
-    func settingsCheck(_ places: Places) -> SettingsCheck {
+    func settingsCheck(_ places: DaemonPaths) -> SettingsCheck {
         var check = SettingsCheck(
             vocabulary: vocabulary, environment: environment, dataDirectory: places.dataDirectory)
         if let path = options.configuration { check.ownFiles[path] = "the daemon's configuration" }
@@ -205,7 +205,7 @@ struct LoadedSettings {
     var layers: SettingsLayers
     var reading: SettingsReading
     var settings: Settings
-    var places: Places
+    var places: DaemonPaths
     /// The settings that `config.set` persisted, with the parts that do not apply.
     var persisted: DataObject = [:]
     /// The persisted parts that do not apply, with the reason.

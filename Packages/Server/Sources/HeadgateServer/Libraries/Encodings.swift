@@ -132,7 +132,7 @@ enum Zstandard {
 enum OpenSSL {
     /// Keeps OpenSSL from cleaning up at the process's exit, when threads of librdkafka and libnats may still be in a
     /// handshake. The first code that uses OpenSSL must read this property before.
-    static let staysToTheEnd: Void = {
+    static let skipsExitCleanup: Void = {
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     }()
 }

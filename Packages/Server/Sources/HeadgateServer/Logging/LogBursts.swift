@@ -20,7 +20,7 @@ struct LogBursts {
     /// Takes a line.
     /// - Returns: true if the caller must log the line now.
     mutating func take(_ line: LogLine, at now: Instant) -> Bool {
-        let key = line.sameness
+        let key = line.burstKey
         guard var burst = bursts[key], burst.end > now || burst.rest != nil else {
             forgetOver(at: now)
             if bursts.count < LogBursts.most { bursts[key] = Burst(end: now + LogBursts.length) }

@@ -22,7 +22,7 @@ public enum LogLevel: String, CaseIterable, Sendable {
 enum LogKind: String, CaseIterable, Sendable {
     case barrierFailed = "barrier_failed"
     case barrierRefused = "barrier_refused"
-    case batchesGivenUp = "batches_given_up"
+    case batchesAbandoned = "batches_given_up"
     case bypassForbidden = "bypass_forbidden"
     case callsRefused = "calls_refused"
     case clientDisconnected = "client_disconnected"
@@ -31,7 +31,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case dispatcherResumed = "dispatcher_resumed"
     case dispatcherRetried = "dispatcher_retried"
     case dispatcherRewound = "dispatcher_rewound"
-    case eventsDied = "events_died"
+    case eventsDeadLettered = "events_died"
     case eventsDuplicate = "events_duplicate"
     case eventsEvicted = "events_evicted"
     case eventsExpired = "events_expired"
@@ -43,7 +43,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case lettersPurged = "letters_purged"
     case linesDropped = "lines_dropped"
     case operated
-    case queueGivenUp = "queue_given_up"
+    case orphanQueueDropped = "queue_given_up"
     case remoteFailed = "remote_failed"
     case remoteRefused = "remote_refused"
     case settingsRead = "settings_read"
@@ -70,7 +70,7 @@ enum LogKind: String, CaseIterable, Sendable {
         switch self {
         case .barrierFailed: (.warning, "barrier {barrier}: {cause}")
         case .barrierRefused: (.warning, "{fault}")
-        case .batchesGivenUp:
+        case .batchesAbandoned:
             (.warning, "{batches} batches in flight were interrupted; their events are sent again")
         case .bypassForbidden:
             (.warning, "board {board} of {client} asks to bypass the gateway, which the settings forbid")
@@ -84,7 +84,8 @@ enum LogKind: String, CaseIterable, Sendable {
         case .dispatcherRewound:
             (.notice, "dispatcher {dispatcher} was rewound to {seq} by user {uid}: {events} are sent again")
         case .dispatcherResumed: (.notice, "dispatcher {dispatcher} is resumed: {reason}")
-        case .eventsDied: (.warning, "dispatcher {dispatcher} gave up {events} as {reason}: {cause}; the first is {id}")
+        case .eventsDeadLettered:
+            (.warning, "dispatcher {dispatcher} gave up {events} as {reason}: {cause}; the first is {id}")
         case .eventsDuplicate:
             (.warning, "dispatcher {dispatcher} sent {events} that its destination had already, from another sender")
         case .eventsEvicted: (.warning, "dispatcher {dispatcher} lost {events} that had to make room for newer ones")
@@ -105,7 +106,7 @@ enum LogKind: String, CaseIterable, Sendable {
             (.warning, "{lines} lines of the log were dropped, because standard error was not read or not writable")
         case .operated:
             (.notice, "{method} {object} by {client} (uid {uid}, pid {pid}): {outcome}; reason: {reason}")
-        case .queueGivenUp:
+        case .orphanQueueDropped:
             (
                 .warning,
                 "the queue of {dispatcher}, which is not configured any more, is dropped with {events}: {reason}"
@@ -193,7 +194,7 @@ struct LogLine: Equatable, Sendable {
     private static let changingInRefusals: Set<String> = ["client", "pid"]
 
     /// A key that is the same for lines that differ only in numbers and causes.
-    var sameness: String {
+    var burstKey: String {
         let changing =
             kind == .callsRefused ? LogLine.changing.union(LogLine.changingInRefusals) : LogLine.changing
         return members.reduce(into: kind.rawValue) { key, member in

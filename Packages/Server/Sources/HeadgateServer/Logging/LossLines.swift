@@ -12,7 +12,7 @@ extension Log {
             members["reason"] = .string(reason.rawValue)
             members["cause"] = .string(loss.cause ?? "")
             members["id"] = .string(loss.firstID ?? "")
-            tell(.eventsDied, members)
+            tell(.eventsDeadLettered, members)
         case .expired: tell(.eventsExpired, members)
         case .evicted: tell(.eventsEvicted, members)
         case .purged: tell(.eventsPurged, members)
@@ -23,14 +23,14 @@ extension Log {
         case .quarantined: tell(.eventsQuarantined, members)
         case .queueExpired, .queueEvicted:
             members["reason"] = loss.kind == .queueExpired ? "kept too long" : "it had to make room for newer ones"
-            tell(.queueGivenUp, members)
+            tell(.orphanQueueDropped, members)
         }
     }
 }
 
 /// Counts the events that are refused in a turn, so that many refusals become one line for each reason. It is a class
 /// because its owners share it.
-final class RefusalTally {
+final class RefusalCounts {
     private let scheduler: any Scheduler
     private let log: Log
     private var counts: [String: Int] = [:]

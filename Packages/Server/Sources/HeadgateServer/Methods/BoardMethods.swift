@@ -38,7 +38,7 @@ enum BoardMethods {
         case ask
     }
 
-    private static let ownBarrier = Shape<BoardServing.OwnBarrier>(
+    private static let boardBarrier = Shape<BoardServing.OwnBarrier>(
         .either([barrier.schema, .words(of: Asking.self), .null])
     ) { view throws(ParameterFault) in
         switch view.kind {
@@ -53,7 +53,7 @@ enum BoardMethods {
     private static let serve = Method(
         "board.serve", .serve, "Serves a board, which then comes as `board.run`.", board,
         Field(
-            optional: "barrier", ownBarrier,
+            optional: "barrier", boardBarrier,
             "the board that must complete before this one runs; `ask`: the server asks for it at each activation"),
         Field(
             optional: "bypass_gateway", usually: false, "no gateway stands before it, where settings allow that"),

@@ -27,7 +27,7 @@ enum ConfigMethods {
             switch result {
             case .success: reply.answer()
             case .failure(.refused(let faults)): reply.fail(.invalidSettings(faults))
-            case .failure(.notKept):
+            case .failure(.notPersisted):
                 reply.fail(RPCError(.storage, "it is in force, but could not be written down for the next start"))
             }
         }

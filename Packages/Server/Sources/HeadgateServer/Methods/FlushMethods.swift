@@ -56,7 +56,7 @@ enum FlushMethods {
             writer.beginObject()
             writer.member("flushes")
             writer.beginArray()
-            for flush in service.gate.flushesUnderWay {
+            for flush in service.gate.runningFlushes {
                 writer.element()
                 writer.object(flush.object(askedBy: service.clientFlushes.uid(of: flush.id)))
             }

@@ -55,7 +55,7 @@ extension RPCError {
         case .unsupported(let kind):
             self.init(.conflict, "the event store of kind \(kind) cannot rewind: it deletes events that are settled")
         case .future: self.init(.notFound, "that is in the future: nothing is stored from there on")
-        case .notKept(let oldest?):
+        case .notRetained(let oldest?):
             self.init(
                 .notFound,
                 "events from there on are no longer kept; the oldest that are kept begin with \(oldest.sequenceNumber), "
@@ -64,7 +64,7 @@ extension RPCError {
                     "oldest_seq": .number(DataNumber(Int(oldest.sequenceNumber))),
                     "oldest_time": .string(oldest.time.text),
                 ])
-        case .notKept(nil):
+        case .notRetained(nil):
             self.init(
                 .notFound, "no settled events are kept; set `store.retain` to keep them, so that \(id) can be rewound")
         case .dispatcherRemoved: self.init(.cancelled, "the dispatcher \(id) was removed meanwhile")

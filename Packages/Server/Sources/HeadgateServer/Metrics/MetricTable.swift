@@ -233,7 +233,7 @@ enum MetricTable {
     ]
 }
 
-extension ClosedWay {
+extension BlockedPair {
     fileprivate var labels: KeyValuePairs<StaticString, String> { ["barrier": barrier, "dispatcher": dispatcher] }
 }
 

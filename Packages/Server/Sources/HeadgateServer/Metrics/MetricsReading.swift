@@ -12,7 +12,7 @@ struct MetricsReading {
     let dispatchers: [DispatcherSummary]
     let measures: [(dispatcher: String, measures: DispatcherMeasures)]
     let orphans: [OrphanSummary]
-    let ways: [ClosedWay]
+    let ways: [BlockedPair]
     let store: StoreReading
     let acknowledging: Histogram
     let syncing: Histogram

@@ -91,12 +91,12 @@ enum UserNamespace {
 /// A caller's namespace, in the forms that its events need.
 struct Namespace {
     /// The name in UTF-8.
-    let bytes: FixedBytes
+    let bytes: PinnedBytes
     /// The number that stands for the namespace in the trace of events.
     let number: UInt32
 
     init(_ name: String, _ trace: EventTrace) {
-        bytes = FixedBytes(Array(name.utf8))
+        bytes = PinnedBytes(Array(name.utf8))
         number = trace.number(ofNamespace: name)
     }
 }

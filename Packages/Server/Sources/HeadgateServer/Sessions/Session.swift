@@ -15,7 +15,7 @@ final class Session {
     let connection: any SessionConnection
     var caller: Caller
     /// The context of the session's events, in JSON.
-    private(set) var context = FixedBytes([])
+    private(set) var context = PinnedBytes([])
     /// The namespace of the session's events.
     private(set) var namespace: Namespace
     /// A Boolean value that says whether the client has sent a message other than `hello`, which may come only first.
@@ -32,7 +32,7 @@ final class Session {
 
     /// Strong, because the loop may close connections after the server is gone. The service releases closed sessions.
     private let service: Service
-    private let tracking: Tracking
+    private let tracking: EventTracker
     private let decoder: MessageDecoder
     @exclusivity(unchecked) private var framer: LineFramer
     @exclusivity(unchecked) private var acknowledgements = Acknowledgements()
@@ -86,7 +86,7 @@ final class Session {
     /// Makes the context of the session's events again, after a change of its parts.
     func collectContext() {
         let network = service.gate.networkConnectionType
-        context = FixedBytes(service.collecting.context(of: caller, networkConnectionType: network))
+        context = PinnedBytes(service.collecting.context(of: caller, networkConnectionType: network))
     }
 
     /// Applies new settings.
@@ -145,8 +145,8 @@ final class Session {
         case .resumeReading:
             connection.resumeReading()
             return machine.readingResumed()
-        case .letProviderGo:
-            service.providerLeft(self)
+        case .releaseProvider:
+            service.servingClientLeft(self)
             return machine.providerGone()
         case .endWaits:
             endWaits()
@@ -204,7 +204,7 @@ final class Session {
             perform(machine.graceOver())
         }
         giveUpWaits()
-        service.askerLeft(self)
+        service.askingClientLeft(self)
     }
 
     private func giveUpWaits() {
@@ -228,8 +228,8 @@ final class Session {
         return Stop(reason: reason, duration: service.scheduler.now - unreadSince)
     }
 
-    private var surroundings: SessionMachine.Surroundings {
-        SessionMachine.Surroundings(
+    private var surroundings: SessionMachine.Dependencies {
+        SessionMachine.Dependencies(
             outputBytes: connection.outputBytes, isGroupFull: service.gate.events.isGroupFull)
     }
 

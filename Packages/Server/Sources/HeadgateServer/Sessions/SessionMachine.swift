@@ -18,7 +18,7 @@ struct SessionMachine {
         case resumeReading
         /// End the client's boards and subscriptions, because the client sends nothing more. Then call
         /// ``providerGone()``.
-        case letProviderGo
+        case releaseProvider
         /// End the calls that the client waits for, because the client has disconnected. Limit the time for reading its
         /// remaining data. Then call ``waitsEnded()``.
         case endWaits
@@ -72,7 +72,7 @@ struct SessionMachine {
     }
 
     /// The state outside the machine that its decisions need.
-    struct Surroundings: Equatable {
+    struct Dependencies: Equatable {
         /// The output that the client has not read, in bytes.
         var outputBytes = 0
         /// A Boolean value that says whether the commit group that collects events is full.
@@ -122,7 +122,7 @@ struct SessionMachine {
     }
 
     /// Returns the reason why the session does not read, or nil if it reads now or in the next turn.
-    func stop(_ now: Surroundings) -> Stop? {
+    func stop(_ now: Dependencies) -> Stop? {
         switch reading {
         case .paused(until: .room):
             var account = account
@@ -153,7 +153,7 @@ struct SessionMachine {
     }
 
     /// Returns true if the session may take its next line now.
-    mutating func mayTakeLine(_ now: Surroundings) -> Bool {
+    mutating func mayTakeLine(_ now: Dependencies) -> Bool {
         account.outputBytes = now.outputBytes
         guard case .taking = reading else { return false }
         return !share.isUsedUp && !now.isGroupFull && hasRoom
@@ -163,7 +163,7 @@ struct SessionMachine {
     /// and make room while the commit group is full (Behaviour X2). It is asked when ``mayTakeLine(_:)`` returns false.
     ///
     /// A session that waits for an answer of its own gets no such turn, because its acknowledgements wait for the group.
-    mutating func mayTakeCall(_ now: Surroundings) -> Bool {
+    mutating func mayTakeCall(_ now: Dependencies) -> Bool {
         account.outputBytes = now.outputBytes
         guard case .taking = reading else { return false }
         return now.isGroupFull && account.isSettled && !share.isUsedUp && hasRoom
@@ -176,13 +176,13 @@ struct SessionMachine {
 
     /// The session has stopped taking lines: no complete line is left, or no line may be taken.
     /// - Parameter hasMore: true if bytes are left.
-    mutating func linesTaken(hasMore: Bool, _ now: Surroundings) -> Order {
+    mutating func linesTaken(hasMore: Bool, _ now: Dependencies) -> Order {
         guard case .taking(let isPaused) = reading else { return .nothing }
         defer { isLineHeld = false }
         account.outputBytes = now.outputBytes
         if peer.hasReachedEnd, !hasMore {
             reading = .over
-            return .letProviderGo
+            return .releaseProvider
         }
         if !hasRoom { return stop(until: .room, isPaused) }
         if now.isGroupFull, isLineHeld || !account.isSettled { return stop(until: .group, isPaused) }
@@ -208,7 +208,7 @@ struct SessionMachine {
     }
 
     /// Messages are answered or finished, and make room for others.
-    mutating func settled(_ messages: Int, bytes: Int, _ now: Surroundings) -> Order {
+    mutating func settled(_ messages: Int, bytes: Int, _ now: Dependencies) -> Order {
         account.release(messages, bytes: bytes)
         return roomChanged(now)
     }
@@ -219,13 +219,13 @@ struct SessionMachine {
     }
 
     /// A batch has ended. Its answers are sent, or dropped if the client has disconnected.
-    mutating func letGo(keptBytes: Int, requestBytes: Int, _ now: Surroundings) -> Order {
+    mutating func letGo(keptBytes: Int, requestBytes: Int, _ now: Dependencies) -> Order {
         account.letGo(bytes: keptBytes)
         return settled(0, bytes: requestBytes, now)
     }
 
     /// The account may have room again, for example because the client has read answers.
-    mutating func roomChanged(_ now: Surroundings) -> Order {
+    mutating func roomChanged(_ now: Dependencies) -> Order {
         account.outputBytes = now.outputBytes
         guard reading == .paused(until: .room), hasRoom else { return closeIfDone() }
         reading = .paused(until: .endOfTurn)
@@ -233,7 +233,7 @@ struct SessionMachine {
     }
 
     /// Applies new limits.
-    mutating func limitsChanged(to limits: Limits, _ now: Surroundings) -> Order {
+    mutating func limitsChanged(to limits: Limits, _ now: Dependencies) -> Order {
         self.limits = limits
         return roomChanged(now)
     }

@@ -50,7 +50,7 @@ public struct Limits: Equatable, Sendable {
     }
 
     /// The limits of transformed events, which are those of tracked events.
-    var ofEvents: EventLimits {
+    var trackedEvents: EventLimits {
         var limits = EventLimits()
         (limits.mostDepth, limits.mostBytes, limits.longestKey) = (maxDepth, maxLineBytes, EventReader.longestWord)
         return limits
@@ -121,8 +121,8 @@ extension StoreLimits {
         reader.seconds("dedupe_window_s", atLeast: 0, into: &dedupeWindow)
         reader.integer("dedupe_ids", in: 0...StoreLimits.mostDedupeIDs, into: &dedupeIDs)
         reader.seconds("orphan_retention_s", atLeast: 0, into: &orphanRetention)
-        reader.integer("max_dead_letters", in: 1...LetterBounds.most, into: &deadLetters.count)
-        reader.integer("max_dead_letter_bytes", in: 1...LetterBounds.mostBytes, into: &deadLetters.bytes)
+        reader.integer("max_dead_letters", in: 1...DeadLetterLimits.most, into: &deadLetters.count)
+        reader.integer("max_dead_letter_bytes", in: 1...DeadLetterLimits.mostBytes, into: &deadLetters.bytes)
         reader.word("dead_letters_full", of: DeadLettersFull.allCases, into: &deadLettersFull)
         reader.section("retain") { retain = RetentionLimits($0) }
     }
@@ -151,7 +151,7 @@ extension RetentionLimits {
     }
 }
 
-extension LetterBounds {
+extension DeadLetterLimits {
     /// The store keeps an index of dead letters in memory, 64 bytes for each.
     fileprivate static let most = 10_000_000
     fileprivate static let mostBytes = 1 << 39

@@ -46,7 +46,7 @@ final class RemoteSettings {
     ///   - onFound: called with the result of each fetch, and first with the copy in the data directory. It returns false if the settings are refused, which are
     ///     then not kept.
     init?(
-        _ source: RemoteSource, in surroundings: SenderSurroundings, pace: RemotePace,
+        _ source: RemoteSource, in surroundings: SenderContext, pace: RemotePace,
         onFound: @escaping (Found) -> Bool
     ) {
         guard let http = surroundings.http else { return nil }

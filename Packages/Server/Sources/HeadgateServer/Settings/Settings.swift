@@ -4,9 +4,9 @@ import HeadgateTransport
 
 /// All checked settings of the service. Members that a configuration does not set have their defaults.
 public struct Settings: Equatable, Sendable {
-    /// The socket's path, or nil for the default (see ``Places``).
+    /// The socket's path, or nil for the default (see ``DaemonPaths``).
     public var socket: String?
-    /// The data directory, or nil for the default (see ``Places``).
+    /// The data directory, or nil for the default (see ``DaemonPaths``).
     public var dataDirectory: String?
     /// The durability of acknowledged events (Behaviour Q5).
     public var durability = Durability.full

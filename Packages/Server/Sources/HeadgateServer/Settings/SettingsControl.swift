@@ -3,7 +3,7 @@ import HeadgateData
 import HeadgateWire
 
 /// A part of the service that applies changes of the settings.
-protocol SettingsFollower: AnyObject {
+protocol SettingsObserver: AnyObject {
     func settingsChanged(from old: Settings, to new: Settings)
 }
 
@@ -19,7 +19,7 @@ final class SettingsControl {
     /// of it.
     private var persisted: DataObject
     /// Settings that contradict the others now. Each change tries them again.
-    private var waiting: WaitingSettings
+    private var waiting: PendingSettings
     private var remote: RemoteSettings?
     private let remotePace = RemotePace()
     /// The loads that failed since the last one that succeeded.
@@ -31,7 +31,7 @@ final class SettingsControl {
     private let installer: SettingsInstaller
     private let check: SettingsCheck
     private let file: PersistedSettings
-    private weak var follower: (any SettingsFollower)?
+    private weak var follower: (any SettingsObserver)?
 
     init(_ loaded: LoadedSettings, installer: SettingsInstaller) {
         self.installer = installer
@@ -42,7 +42,7 @@ final class SettingsControl {
         inForce = loaded.settings
         atStart = loaded.settings
         persisted = loaded.persisted
-        waiting = WaitingSettings(leftOut: loaded.leftOut, remote: loaded.refusedRemote)
+        waiting = PendingSettings(leftOut: loaded.leftOut, remote: loaded.refusedRemote)
         findings = loaded.reading.warnings.map(\.description)
         // These warnings end when the settings apply, so they are not warnings of the start.
         let passing = loaded.leftOut.map(\.warning) + [StartSettings.warning(leavingOutCopy: loaded.remoteFaults)]
@@ -96,9 +96,9 @@ final class SettingsControl {
 
     /// Starts to fetch the remote layer.
     /// - Parameter follower: called after each change from now on.
-    func goOn(telling follower: some SettingsFollower) {
+    func goOn(telling follower: some SettingsObserver) {
         self.follower = follower
-        followRemote()
+        watchRemoteSettings()
     }
 
     /// Stops fetching the remote layer.
@@ -122,7 +122,7 @@ final class SettingsControl {
         let configuration = installer.configuration
         do throws(SettingsFault) {
             let object = try configuration.options.configuration.map(configuration.readFileAgain)
-            return change { $0[.file] = object ?? configuration.withoutFile }
+            return change { $0[.file] = object ?? configuration.defaultsWithoutFile }
         } catch {
             return .refused([error])
         }
@@ -190,7 +190,7 @@ final class SettingsControl {
         inForce = new
         findings = warnings.map(\.description)
         follower?.settingsChanged(from: old, to: new)
-        if new.remote != old.remote { followRemote() }
+        if new.remote != old.remote { watchRemoteSettings() }
     }
 
     // MARK: Persisted settings
@@ -201,14 +201,14 @@ final class SettingsControl {
             try file.write(persisted)
             return .success(())
         } catch {
-            return .failure(.notKept)
+            return .failure(.notPersisted)
         }
     }
 
     // MARK: The remote layer
 
     /// Starts, restarts or ends the fetching of the remote layer, by the settings in force.
-    private func followRemote() {
+    private func watchRemoteSettings() {
         failedLoads.succeeded(.fetch)
         if inForce.remote == nil { failedLoads.succeeded(.remote) }
         remote = inForce.remote.flatMap { source in
@@ -263,5 +263,5 @@ enum ConfigSetFault: Error {
     /// The settings were refused as a whole, and nothing has changed.
     case refused([SettingsFault])
     /// The settings are in force but could not be written to the disk for the next start.
-    case notKept
+    case notPersisted
 }

@@ -10,7 +10,7 @@ public enum SettingsDisplay {
 
     /// Returns the settings in force: the merged layers, the defaults of sections, and the paths of socket and data.
     /// - Parameter secrets: the key paths of further secrets.
-    public static func inForce(_ effective: DataObject, places: Places, secrets: Set<String> = []) -> DataObject {
+    public static func inForce(_ effective: DataObject, places: DaemonPaths, secrets: Set<String> = []) -> DataObject {
         let found: DataObject = [
             "socket": places.socket.map { .string($0) } ?? .null, "data_dir": .string(places.dataDirectory),
         ]

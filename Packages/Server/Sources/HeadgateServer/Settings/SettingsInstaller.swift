@@ -9,8 +9,8 @@ import HeadgateData
 struct SettingsInstaller {
     let gate: Headgate
     let boards: Boards
-    let workforces: Workforces
-    let surroundings: SenderSurroundings
+    let workforces: WorkerGroups
+    let surroundings: SenderContext
     let configuration: ServerConfiguration
     let log: Log
 
@@ -51,7 +51,7 @@ struct SettingsInstaller {
     func putInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) -> [StartFault] {
         gate.setLimits(new.store)
         gate.trace.remembered = new.tracedEvents
-        gate.eventLimits = new.limits.ofEvents
+        gate.eventLimits = new.limits.trackedEvents
         gate.flushesOnReturn = new.flushOn.connected
         boards.gateways = new.gateways
         putRulesInForce(new, insteadOf: old, made)
@@ -67,7 +67,7 @@ struct SettingsInstaller {
     func start(_ settings: Settings) throws(StartFault) {
         try addProgramsOwn()
         // A barrier that was kept across the restart is removed if the settings have one of the same ID.
-        gate.remoteBarriers.giveWay(to: Set(settings.barriers.map(\.id)))
+        gate.remoteBarriers.yieldTurn(to: Set(settings.barriers.map(\.id)))
         let made = try prepare(settings, insteadOf: Settings())
         if let refusal = putInForce(settings, insteadOf: Settings(), made).first { throw refusal }
         try addUnnamedBarriers(settings)

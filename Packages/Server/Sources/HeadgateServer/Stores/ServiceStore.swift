@@ -14,7 +14,7 @@ final class ServiceStore {
 
     /// - Parameter loop: the loop to which a store on disk answers. Without a loop the store is in memory, and no directory is touched.
     init(
-        _ makeStore: ((any Scheduler) -> any EventStore)?, settings: Settings, places: Places,
+        _ makeStore: ((any Scheduler) -> any EventStore)?, settings: Settings, places: DaemonPaths,
         scheduler: any Scheduler, loop: EventLoop?, log: Log
     ) {
         directoryPath = loop == nil ? nil : places.dataDirectory
@@ -32,7 +32,9 @@ final class ServiceStore {
         }
     }
 
-    private static func log(_ settings: Settings, _ places: Places, _ loop: EventLoop, _ log: Log) -> DiskEventStore {
+    private static func log(_ settings: Settings, _ places: DaemonPaths, _ loop: EventLoop, _ log: Log)
+        -> DiskEventStore
+    {
         var options = DiskEventStore.Options(directory: places.dataDirectory, durability: settings.durability)
         options.mostRecentIDs = settings.store.dedupeIDs
         let store = DiskEventStore(options: options, loop: loop)
@@ -46,7 +48,7 @@ final class ServiceStore {
     }
 
     private static func database(
-        _ settings: Settings, _ places: Places, _ loop: EventLoop, _ log: Log
+        _ settings: Settings, _ places: DaemonPaths, _ loop: EventLoop, _ log: Log
     ) -> SQLiteEventStore {
         var options = SQLiteEventStore.Options(
             path: StoredKind.database(in: places.dataDirectory), isSynced: settings.durability == .full)

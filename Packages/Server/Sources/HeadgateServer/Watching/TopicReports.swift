@@ -40,7 +40,7 @@ enum WatchTopic: String, CaseIterable, Sendable {
 
 /// Reports the topic `dispatchers`: the changed ones, in the form of `dispatcher.list`.
 private struct DispatchersReport: TopicReport {
-    private var told = ToldEntries<DispatcherSummary>(by: \.id)
+    private var told = ReportedEntries<DispatcherSummary>(by: \.id)
 
     mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
         let summaries = sources.gate.dispatcherSummaries
@@ -65,7 +65,7 @@ extension DispatcherSummary {
 
 /// Reports the topic `barriers`: the changed ones, in the form of `barrier.list`, and the removed ones.
 private struct BarriersReport: TopicReport {
-    private var told = ToldEntries<BarrierSummary>(by: \.identity.id)
+    private var told = ReportedEntries<BarrierSummary>(by: \.identity.id)
 
     mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
         let summaries = sources.gate.barrierSummaries
@@ -144,7 +144,7 @@ private struct ClientsReport: TopicReport {
 }
 
 /// The entries of a list as they were last reported, by their IDs.
-struct ToldEntries<Entry: Equatable> {
+struct ReportedEntries<Entry: Equatable> {
     private let id: (Entry) -> String
     private var told: NameTable<Entry>?
 

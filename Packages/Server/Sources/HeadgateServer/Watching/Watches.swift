@@ -14,8 +14,8 @@ final class Watches {
     /// The subscription to the gate's changes, while there is any watch.
     private var following: (any Disposable)?
     /// The topics that may have changed since the last report, with their urgency.
-    private var marks: [WatchTopic: Pace.Urgency] = [:]
-    private var isLookDue = false
+    private var marks: [WatchTopic: ReportSchedule.Urgency] = [:]
+    private var isReportScheduled = false
     private var alarm: (any Disposable)?
     /// The numbers of sessions whose watches have changes to report but whose client has not read the last output.
     private var slow: Set<Int> = []
@@ -40,7 +40,7 @@ final class Watches {
         watches.append(watch)
         watch.mark(Dictionary(uniqueKeysWithValues: topics.map { ($0, .states) }), at: scheduler.now)
         following = following ?? sources.gate.changes.subscribe { [weak self] in self?.note($0) }
-        lookSoon()
+        scheduleReport()
         return watch.id
     }
 
@@ -84,7 +84,7 @@ final class Watches {
 
     /// Reports changes that waited until the session's client had read its output.
     func drained(_ session: Session) {
-        if !slow.isEmpty, slow.remove(session.number) != nil { lookSoon() }
+        if !slow.isEmpty, slow.remove(session.number) != nil { scheduleReport() }
     }
 
     private func note(_ change: GateChange) {
@@ -95,23 +95,23 @@ final class Watches {
         }
     }
 
-    private func mark(_ topics: [WatchTopic: Pace.Urgency]) {
+    private func mark(_ topics: [WatchTopic: ReportSchedule.Urgency]) {
         guard !watches.isEmpty else { return }
         marks.merge(topics) { max($0, $1) }
-        lookSoon()
+        scheduleReport()
     }
 
     // MARK: Reporting
 
     /// Schedules a report for the end of the turn, after the dispatchers, so that it includes their changes.
-    private func lookSoon() {
-        guard !isLookDue else { return }
-        isLookDue = true
+    private func scheduleReport() {
+        guard !isReportScheduled else { return }
+        isReportScheduled = true
         scheduler.atEndOfTurn(.watch) { [weak self] in self?.look() }
     }
 
     private func look() {
-        isLookDue = false
+        isReportScheduled = false
         let now = scheduler.now
         for watch in watches { watch.mark(marks, at: now) }
         marks = [:]
@@ -136,7 +136,7 @@ final class Watch {
     private struct Part {
         let topic: WatchTopic
         var report: any TopicReport
-        var pace = Pace()
+        var pace = ReportSchedule()
     }
 
     init(id: String, topics: Set<WatchTopic>, session: Session) {
@@ -157,7 +157,7 @@ final class Watch {
     }
 
     /// Marks topics as changed.
-    func mark(_ marks: [WatchTopic: Pace.Urgency], at now: Instant) {
+    func mark(_ marks: [WatchTopic: ReportSchedule.Urgency], at now: Instant) {
         for index in parts.indices {
             if let urgency = marks[parts[index].topic] { parts[index].pace.mark(urgency, at: now) }
         }
@@ -187,7 +187,7 @@ final class Watch {
 
 /// The time of a topic's next report. Frequent changes share a report, so that the cost of a watch does not grow with
 /// the number of events.
-struct Pace {
+struct ReportSchedule {
     /// The urgency of a change, which sets the time between two reports.
     enum Urgency: Int, Comparable {
         /// A change of counters: a report at most every 50 ms.

@@ -165,7 +165,7 @@ extension StoreChange {
             let values = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeBytes() }
             self = .keep(name, values.first)
         case .limitLetters:
-            self = .limitLetters(LetterBounds(count: try reader.takeSize(), bytes: try reader.takeSize()))
+            self = .limitLetters(DeadLetterLimits(count: try reader.takeSize(), bytes: try reader.takeSize()))
         case .retain: self = .retain(try reader.takeRetention())
         case .letter, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound: throw LogReader.Unsound()
         }

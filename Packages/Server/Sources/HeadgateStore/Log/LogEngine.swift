@@ -105,12 +105,12 @@ final class LogEngine {
         firstChunk(after: number) { $0.first <= lastAppended }
     }
 
-    func readAged(_ stretch: AgedStretch) -> Result<Chunk?, StoreFault> {
+    func readAged(_ stretch: AgedRange) -> Result<Chunk?, StoreFault> {
         firstChunk(after: stretch.after) { $0.first <= stretch.through && stretch.asksFor($0.ages) }
     }
 
     /// Takes a survey over about a MiB: those who wait for a commit do not wait for it for long.
-    func take(_ survey: EventSurvey) -> Result<EventSurvey, StoreFault> {
+    func take(_ survey: EventScan) -> Result<EventScan, StoreFault> {
         var (survey, bytes) = (survey, 0)
         while !survey.isOver, bytes < 1 << 20 {
             switch read(after: survey.position) {
@@ -191,7 +191,7 @@ final class LogEngine {
 
     // MARK: Dead letters
 
-    func readLetters(_ query: LetterQuery) -> Result<LetterPage, StoreFault> {
+    func readLetters(_ query: DeadLetterQuery) -> Result<LetterPage, StoreFault> {
         attempt { () throws(DiskFault) in
             var page = LetterPage(newest: log.state.letters.newest)
             var damaged: [LetterIndex.Entry] = []
@@ -207,7 +207,7 @@ final class LogEngine {
         }
     }
 
-    func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault> {
+    func purgeLetters(_ query: DeadLetterQuery) -> Result<Int, StoreFault> {
         let numbers = log.state.letters.meant(by: query).prefix(query.limit).map(\.number)
         guard !numbers.isEmpty else { return .success(0) }
         return write([.changes([.lettersGone(numbers)])]).map { _ in numbers.count }

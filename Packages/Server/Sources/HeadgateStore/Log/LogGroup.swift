@@ -99,7 +99,7 @@ enum LogGroup {
 /// What comes with the events of a group.
 struct LogExtras {
     var newRoutes: [RouteNumber: [DispatcherNumber]] = [:]
-    var groundwork = Groundwork()
+    var initialState = InitialState()
     var recentIDs: RecentIDs?
     var forgottenIDs: SequenceNumber = 0
     var requeued: [LetterNumber] = []
@@ -114,7 +114,7 @@ struct LogExtras {
     static let nothing = LogExtras().laid
 
     var isEmpty: Bool {
-        newRoutes.isEmpty && groundwork.isEmpty && recentIDs == nil && forgottenIDs == 0 && requeued.isEmpty
+        newRoutes.isEmpty && initialState.isEmpty && recentIDs == nil && forgottenIDs == 0 && requeued.isEmpty
     }
 
     private var laid: [UInt8] {
@@ -124,15 +124,16 @@ struct LogExtras {
     }
 
     init(_ group: AppendGroup) {
-        (newRoutes, groundwork, recentIDs) = (group.newRoutes, group.groundwork, group.recentIDs)
+        (newRoutes, initialState, recentIDs) = (group.newRoutes, group.initialState, group.recentIDs)
         (forgottenIDs, requeued) = (group.forgottenIDs, group.requeued)
     }
 
     init(_ reader: inout LogReader) throws(LogReader.Unsound) {
         newRoutes = try reader.takeRoutes()
-        groundwork.dispatchers = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeDispatcher()
+        initialState.dispatchers = try reader.takeAll { (reader) throws(LogReader.Unsound) in
+            try reader.takeDispatcher()
         }
-        groundwork.kept = try reader.takeKept()
+        initialState.kept = try reader.takeKept()
         recentIDs = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }.first
         forgottenIDs = try reader.takeSequenceNumber()
         requeued = try reader.takeNumbers()
@@ -142,15 +143,15 @@ struct LogExtras {
 extension AppendGroup {
     /// Whether anything comes with its events: mostly nothing does.
     var hasExtras: Bool {
-        !newRoutes.isEmpty || !groundwork.isEmpty || recentIDs != nil || forgottenIDs != 0 || !requeued.isEmpty
+        !newRoutes.isEmpty || !initialState.isEmpty || recentIDs != nil || forgottenIDs != 0 || !requeued.isEmpty
     }
 }
 
 extension LogWriter {
     mutating func put(_ extras: LogExtras) {
         put(extras.newRoutes)
-        put(all: extras.groundwork.dispatchers) { $0.put($1) }
-        put(extras.groundwork.kept)
+        put(all: extras.initialState.dispatchers) { $0.put($1) }
+        put(extras.initialState.kept)
         put(all: extras.recentIDs.map { [$0] } ?? []) { $0.put($1) }
         put(extras.forgottenIDs)
         put(all: extras.requeued) { $0.put($1) }

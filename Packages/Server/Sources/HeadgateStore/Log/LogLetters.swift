@@ -49,7 +49,7 @@ struct LetterIndex: Equatable {
 
     /// Drops the oldest letters until the others are within bounds; the newest stays in any case.
     /// - Returns: how many went, by dispatcher.
-    mutating func limit(to bounds: LetterBounds) -> [DispatcherNumber: Int] {
+    mutating func limit(to bounds: DeadLetterLimits) -> [DispatcherNumber: Int] {
         var (dropped, rest) = (0, tally)
         while rest.events > 1, bounds.isExceeded(by: rest) {
             rest -= Tally(events: 1, bytes: entries[dropped].size)
@@ -74,7 +74,7 @@ struct LetterIndex: Equatable {
     }
 
     /// Those that a query means, without its limit.
-    func meant(by query: LetterQuery) -> some Sequence<Entry> {
+    func meant(by query: DeadLetterQuery) -> some Sequence<Entry> {
         entries.lazy.filter { entry in
             entry.number > query.after && entry.number <= query.through
                 && query.dispatcher.map { $0 == entry.dispatcher } ?? true

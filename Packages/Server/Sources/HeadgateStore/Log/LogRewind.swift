@@ -5,10 +5,10 @@ extension SegmentLog {
     /// Makes a dispatcher's events unsettled again (Behaviour R2).
     func rewind(_ request: RewindRequest) throws(DiskFault) -> RewindOutcome {
         try mend()
-        guard let dispatcher = state.dispatchers[request.dispatcher] else { return .notKept(nil) }
+        guard let dispatcher = state.dispatchers[request.dispatcher] else { return .notRetained(nil) }
         let oldest = oldestKept
         let range = RewindRange(givenUpThrough: state.retention == nil ? nil : state.givenUpThrough, oldest: oldest)
-        guard range.allows(request.place) else { return .notKept(oldest) }
+        guard range.allows(request.place) else { return .notRetained(oldest) }
         let first = try first(request.place)
         var rewound = dispatcher
         rewound.settled = state.settled(of: dispatcher).through(first - 1)

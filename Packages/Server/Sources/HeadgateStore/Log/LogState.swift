@@ -35,10 +35,10 @@ struct LogState {
     mutating func apply(_ extras: LogExtras) {
         if extras.isEmpty { return }
         routes.merge(extras.newRoutes) { $1 }
-        for dispatcher in extras.groundwork.dispatchers {
+        for dispatcher in extras.initialState.dispatchers {
             dispatchers[dispatcher.number, default: dispatcher].orphanedSince = dispatcher.orphanedSince
         }
-        kept.merge(extras.groundwork.kept) { known, _ in known }
+        kept.merge(extras.initialState.kept) { known, _ in known }
         if let ids = extras.recentIDs { self.ids.add(ids) }
         ids.forget(through: extras.forgottenIDs)
         guard !extras.requeued.isEmpty else { return }

@@ -39,7 +39,7 @@ public struct StoreVerification {
     }
 
     private func countLetters(_ engine: LogEngine, in report: inout StoreReport) throws(StoreFault) {
-        var query = LetterQuery(limit: 1_000)
+        var query = DeadLetterQuery(limit: 1_000)
         while true {
             let page = try engine.readLetters(query).get()
             report.letters += page.letters.count

@@ -279,7 +279,7 @@ struct ProgramBoardTests {
     @Test(
         "S1: a program's settings need no file; without dispatchers of its own there is the usual one",
         arguments: [true, false])
-    func withoutFile(hasDispatchers: Bool) throws {
+    func defaultsWithoutFile(hasDispatchers: Bool) throws {
         var configuration = ServerConfiguration(options: DaemonOptions(), environment: ["HOME": "/tmp"], userID: 0)
         configuration.settings["durability"] = "memory"
         if hasDispatchers { configuration.settings["dispatchers"] = ["till": ["kind": "worker"]] }

@@ -34,7 +34,7 @@ struct HTTPEarlyAnswerTests {
     }
 
     @Test("D6: after a loss in the middle of a body the next attempt for that batch asks first, and no other does")
-    func asksFirst() async throws {
+    func expectsContinue() async throws {
         let server = try EarlyServer { $0.number == 0 ? "" : "HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n" }
         defer { server.stop() }
         // More bytes than any buffer of the system holds while the server reads nothing.

@@ -133,7 +133,7 @@ struct HTTPSenderTests {
 
     @Test("Q2: fifty batches may be on their way at once")
     func fiftyAtOnce() async throws {
-        let meeting = Meeting(of: 50)
+        let meeting = Rendezvous(of: 50)
         let server = try ScriptedServer { _ in
             meeting.arrive()
             return .ok
@@ -148,7 +148,7 @@ struct HTTPSenderTests {
 
     @Test("D11: interrupting ends all that is in flight, each once")
     func interrupt() async throws {
-        let meeting = Meeting(of: 4)
+        let meeting = Rendezvous(of: 4)
         let server = try ScriptedServer { _ in
             meeting.arrive()
             return .silence
@@ -165,7 +165,7 @@ struct HTTPSenderTests {
 
     @Test("D11: closing leaves nothing behind, even with a request on its way")
     func closeInFlight() async throws {
-        let meeting = Meeting(of: 2)
+        let meeting = Rendezvous(of: 2)
         let server = try ScriptedServer { _ in
             meeting.arrive()
             return .silence

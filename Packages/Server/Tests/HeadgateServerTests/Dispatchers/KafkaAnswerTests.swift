@@ -84,14 +84,14 @@ struct KafkaAnswerTests {
             // librdkafka may report the error under either code.
             for error in [RD_KAFKA_RESP_ERR__SSL, RD_KAFKA_RESP_ERR__TRANSPORT] {
                 let trouble = KafkaTrouble(error, text)
-                #expect(trouble.cause == cause && trouble.isTelling && trouble.isFinal)
+                #expect(trouble.cause == cause && trouble.isSpecific && trouble.isFinal)
             }
         }
         let down = KafkaTrouble(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, "s3cret")
-        #expect(down.cause == "Kafka: no broker could be reached" && down.isFinal && !down.isTelling)
+        #expect(down.cause == "Kafka: no broker could be reached" && down.isFinal && !down.isSpecific)
         for text in ["s3cret", "SSL routines::unexpected eof while reading s3cret"] {
             let one = KafkaTrouble(RD_KAFKA_RESP_ERR__TRANSPORT, text)
-            #expect(one.cause == "Kafka: no broker could be reached" && !one.isFinal && !one.isTelling)
+            #expect(one.cause == "Kafka: no broker could be reached" && !one.isFinal && !one.isSpecific)
         }
         for (error, text, cause) in [
             (
@@ -105,10 +105,10 @@ struct KafkaAnswerTests {
             ),
         ] {
             let odd = KafkaTrouble(error, text)
-            #expect(odd.cause == cause && odd.isTelling && !odd.isFinal)
+            #expect(odd.cause == cause && odd.isSpecific && !odd.isFinal)
         }
         let denied = KafkaTrouble(RD_KAFKA_RESP_ERR__AUTHENTICATION, "s3cret")
-        #expect(denied.cause == "Kafka: authentication failed" && denied.isFinal && denied.isTelling)
+        #expect(denied.cause == "Kafka: authentication failed" && denied.isFinal && denied.isSpecific)
     }
 
     /// Returns the key, ID, name and time of an event's message.

@@ -115,7 +115,7 @@ private struct LedgerKind: DispatcherKind {
     func reachesNetwork(_ settings: Settings) -> Bool { isRemote }
 
     func makeSender(
-        of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings
+        of dispatcher: String, _ settings: Settings, in surroundings: SenderContext
     ) throws -> any Sender {
         guard let book = settings.book, book > 0 else { throw Missing(what: "a book") }
         return LedgerSender(book: book, written: written, scheduler: surroundings.scheduler)

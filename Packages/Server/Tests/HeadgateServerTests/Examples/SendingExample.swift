@@ -53,7 +53,7 @@ struct PaperKind: DispatcherKind {
 
     func reachesNetwork(_ settings: Settings) -> Bool { false }
 
-    func makeSender(of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings) -> any Sender {
+    func makeSender(of dispatcher: String, _ settings: Settings, in surroundings: SenderContext) -> any Sender {
         PaperSender(roll: roll, scheduler: surroundings.scheduler)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Lines of the log") struct LogLineTests {
     private let died = LogLine(
-        .eventsDied,
+        .eventsDeadLettered,
         ["dispatcher": "collect", "events": 1, "reason": "refused_status", "cause": "HTTP 400\nforged", "id": "e1"])
 
     @Test("O4: as text a line has its level in words, and nobody can forge another")
@@ -24,7 +24,8 @@ import Testing
     @Test("O4: characters that steer a terminal are escaped in both formats")
     func escaped() throws {
         let line = LogLine(
-            .eventsDied, ["dispatcher": "d", "events": 1, "reason": "r", "cause": "c", "id": "a\u{202E}\u{9B}m"])
+            .eventsDeadLettered,
+            ["dispatcher": "d", "events": 1, "reason": "r", "cause": "c", "id": "a\u{202E}\u{9B}m"])
         let time = Timestamp(milliseconds: 0)
         #expect(LogOutput.rendered(line, as: .text, at: time).hasSuffix(#"a\u{202e}\u{9b}m"#))
         let json = LogOutput.rendered(line, as: .json, at: time)

@@ -118,7 +118,7 @@ struct NetworkProbeTests {
     @Test("B21: a connection that the kernel tells of ends the checks, the one under way and those to come")
     func connectionEndsChecks() async throws {
         let isFirst = Guarded(true)
-        let asked = Meeting(of: 2)
+        let asked = Rendezvous(of: 2)
         let server = try ScriptedServer { _ in
             let isMute = isFirst.withLock { isFirst in
                 defer { isFirst = false }

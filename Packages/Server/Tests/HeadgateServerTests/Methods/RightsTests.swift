@@ -104,8 +104,8 @@ struct RightsTests {
         func line(_ client: String, _ uid: Int) -> LogLine {
             LogLine(.callsRefused, ["client": .string(client), "uid": .number(DataNumber(uid)), "method": "status"])
         }
-        #expect(line("a", 7).sameness == line("b", 7).sameness)
-        #expect(line("a", 7).sameness != line("a", 8).sameness)
+        #expect(line("a", 7).burstKey == line("b", 7).burstKey)
+        #expect(line("a", 7).burstKey != line("a", 8).burstKey)
     }
 
     @Test("X1: a dispatcher may restrict its workers, and a restriction ends the subscriptions of the others")

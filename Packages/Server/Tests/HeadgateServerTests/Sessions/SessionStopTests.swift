@@ -11,8 +11,8 @@ struct SessionStopTests {
         return limits
     }
 
-    private static func output(_ bytes: Int, isGroupFull: Bool = false) -> SessionMachine.Surroundings {
-        SessionMachine.Surroundings(outputBytes: bytes, isGroupFull: isGroupFull)
+    private static func output(_ bytes: Int, isGroupFull: Bool = false) -> SessionMachine.Dependencies {
+        SessionMachine.Dependencies(outputBytes: bytes, isGroupFull: isGroupFull)
     }
 
     /// Returns a machine that is taking lines and has this many messages in progress.
@@ -26,7 +26,7 @@ struct SessionStopTests {
         return machine
     }
 
-    private func mayCall(_ machine: SessionMachine, _ now: SessionMachine.Surroundings) -> Bool {
+    private func mayCall(_ machine: SessionMachine, _ now: SessionMachine.Dependencies) -> Bool {
         var machine = machine
         return machine.mayTakeCall(now)
     }
@@ -116,7 +116,7 @@ struct SessionStopTests {
         #expect(machine.stop(Self.output(2_000)) == nil)
         #expect(machine.turnCame() == .takeLines)
         #expect(machine.endReached() == .nothing)
-        #expect(machine.linesTaken(hasMore: false, Self.output(2_000)) == .letProviderGo)
+        #expect(machine.linesTaken(hasMore: false, Self.output(2_000)) == .releaseProvider)
         #expect(machine.stop(Self.output(2_000)) == nil)
         machine.closed()
         #expect(machine.stop(Self.output(2_000)) == nil)

@@ -58,7 +58,7 @@ struct TurnShareTests {
     func garbageBesideAClient(_ garbage: Garbage) async throws {
         try await ServiceStage.run { stage in
             let pace = try await stage.pace(besideGarbage: garbage.line)
-            #expect(pace.answers == Array(repeating: 1, count: Pace.mostTurns))
+            #expect(pace.answers == Array(repeating: 1, count: ReportSchedule.mostTurns))
             var total = 0
             for (turn, lines) in pace.garbage.enumerated() {
                 total += lines
@@ -136,7 +136,7 @@ struct Garbage: Sendable, CustomTestStringConvertible {
 }
 
 /// The number of answers to two clients in each turn.
-private struct Pace: Sendable {
+private struct ReportSchedule: Sendable {
     static let mostTurns = 8
     var garbage: [Int] = []
     var answers: [Int] = []
@@ -144,7 +144,7 @@ private struct Pace: Sendable {
 
 extension ServiceStage {
     /// Runs two clients: one sends garbage, as much as its socket takes, and one sends a request in each turn.
-    fileprivate func pace(besideGarbage line: String) async throws -> Pace {
+    fileprivate func pace(besideGarbage line: String) async throws -> ReportSchedule {
         try await withCheckedThrowingContinuation { done in
             do {
                 try look { service in
@@ -175,11 +175,11 @@ private final class TurnWitness {
     private let line: String
     private let garbage: RawClient
     private let client: RawClient
-    private let done: (Pace) -> Void
-    private var pace = Pace()
+    private let done: (ReportSchedule) -> Void
+    private var pace = ReportSchedule()
     private var notifications = 0
 
-    init(_ service: Service, garbage line: String, done: @escaping (Pace) -> Void) throws {
+    init(_ service: Service, garbage line: String, done: @escaping (ReportSchedule) -> Void) throws {
         self.service = service
         self.line = line
         self.done = done
@@ -204,7 +204,7 @@ private final class TurnWitness {
             pace.garbage.append(garbage.takeLines() + failed - notifications)
             pace.answers.append(client.takeLines())
             notifications = failed
-            guard pace.answers.count < Pace.mostTurns else { return done(pace) }
+            guard pace.answers.count < ReportSchedule.mostTurns else { return done(pace) }
             send()
             service.scheduler.nextTurn(endTurn)
         }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settings as they are shown")
 struct SettingsDisplayTests {
-    private let places = Places(socket: "/s", dataDirectory: "/d")
+    private let places = DaemonPaths(socket: "/s", dataDirectory: "/d")
 
     @Test("X4: secrets are blanked, what refers to them is shown")
     func secrets() {

@@ -81,12 +81,12 @@ struct StartSettingsTests {
         let check = SettingsCheck(vocabulary: .builtIn, environment: [:])
         let late: DataObject = ["dispatchers": ["late": ["kind": "file", "path": "l", "load_rule": "sales"]]]
         let start = resolve(persisted: late)
-        var waiting = WaitingSettings(leftOut: start.leftOut)
+        var waiting = PendingSettings(leftOut: start.leftOut)
         var layers = start.layers
         #expect(waiting.fullest(layers, check).waiting == waiting)
         layers[.remote] = ["load_rules": ["sales": ["operator": "equals", "path": "event", "value": "sale"]]]
         let fits = waiting.fullest(layers, check)
-        #expect(fits.waiting == WaitingSettings())
+        #expect(fits.waiting == PendingSettings())
         #expect(fits.reading.settings?.dispatcherIDs == ["collect", "late"])
         // Settings that were set later win.
         layers.patch(["dispatchers": ["late": ["path": "m"]]])
@@ -96,18 +96,18 @@ struct StartSettingsTests {
                 "kind": "file", "path": "m", "load_rule": "sales",
             ])
         waiting.remove(["dispatchers": ["late": nil]])
-        #expect(waiting == WaitingSettings())
+        #expect(waiting == PendingSettings())
     }
 
     @Test("S1: a refused remote layer is tried again when another layer changes")
     func remoteComesBack() {
         let check = SettingsCheck(vocabulary: .builtIn, environment: [:])
-        let waiting = WaitingSettings(remote: ["dispatchers": ["b": ["byte_limit": 9]]])
+        let waiting = PendingSettings(remote: ["dispatchers": ["b": ["byte_limit": 9]]])
         var layers = SettingsLayers()
         layers[.file] = Self.file
         #expect(waiting.fullest(layers, check).waiting == waiting)
         layers[.file] = ["dispatchers": ["b": ["kind": "file", "path": "b"]]]
         let fits = waiting.fullest(layers, check)
-        #expect(fits.waiting == WaitingSettings() && fits.reading.settings?.dispatchers.first?.common.byteLimit == 9)
+        #expect(fits.waiting == PendingSettings() && fits.reading.settings?.dispatchers.first?.common.byteLimit == 9)
     }
 }

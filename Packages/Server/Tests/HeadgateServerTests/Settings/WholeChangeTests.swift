@@ -143,7 +143,7 @@ private struct CountedKind: DispatcherKind {
     func reachesNetwork(_ isBad: Bool) -> Bool { false }
 
     func makeSender(
-        of dispatcher: String, _ isBad: Bool, in surroundings: SenderSurroundings
+        of dispatcher: String, _ isBad: Bool, in surroundings: SenderContext
     ) throws -> any Sender {
         if isBad { throw Missing(what: "a way out") }
         return CountedSender(tally: tally, scheduler: surroundings.scheduler)

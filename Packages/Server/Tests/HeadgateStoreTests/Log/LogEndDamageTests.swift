@@ -270,7 +270,7 @@ struct LogEndDamageTests {
     }
 
     private func letters() throws -> [LetterNumber] {
-        let query = LetterQuery(limit: 10)
+        let query = DeadLetterQuery(limit: 10)
         let result: Result<LetterPage, StoreFault> = scene.answer { scene.store.readLetters(query, then: $0) }
         scene.write()
         return try result.get().letters.map(\.number)

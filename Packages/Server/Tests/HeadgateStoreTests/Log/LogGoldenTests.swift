@@ -102,7 +102,7 @@ struct LogGoldenTests {
         (.asked(.trim(through: 8)), "05" + "0800000000000000"),
         (.asked(.forgetRoutes([3])), "06" + "01000000" + "03000000"),
         (.asked(.forgetIDs(through: 8)), "07" + "0800000000000000"),
-        (.asked(.limitLetters(LetterBounds(count: 3, bytes: 4))), "0e" + "0300000000000000" + "0400000000000000"),
+        (.asked(.limitLetters(DeadLetterLimits(count: 3, bytes: 4))), "0e" + "0300000000000000" + "0400000000000000"),
         (.asked(.keep("a", [4, 5])), "08" + "0100000061" + "01000000" + "020000000405"),
         (.asked(.keep("a", nil)), "08" + "0100000061" + "00000000"),
         (

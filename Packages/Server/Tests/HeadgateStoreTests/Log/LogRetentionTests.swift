@@ -33,7 +33,7 @@ import Testing
     }
 
     private func oldest(_ outcome: RewindOutcome) -> SequenceNumber? {
-        if case .notKept(let oldest) = outcome { oldest?.sequenceNumber } else { nil }
+        if case .notRetained(let oldest) = outcome { oldest?.sequenceNumber } else { nil }
     }
 
     @Test("R1: without limits settled events stay, through copies, reviews and restarts")
@@ -83,7 +83,7 @@ import Testing
         _ = try scene.reopenWhenIdle()
         scene.write()
         #expect(scene.store.diskBytes < before)
-        #expect(try rewind(to: .sequenceNumber(1)) == .notKept(nil))
+        #expect(try rewind(to: .sequenceNumber(1)) == .notRetained(nil))
     }
 
     @Test("R1: switched on later, retention keeps what is settled from then on")

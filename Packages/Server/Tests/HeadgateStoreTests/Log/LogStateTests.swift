@@ -103,11 +103,11 @@ struct LogStateTests {
     }
 
     @Test("P1: what a group relies on is kept with it, and of what is known already only since when it is gone")
-    func groundwork() {
+    func initialState() {
         var state = state([1: Settled(through: 4), 2: Settled(through: 4)])
         state.dispatchers[1]?.orphanedSince = 3
         var extras = LogExtras()
-        extras.groundwork.dispatchers = [
+        extras.initialState.dispatchers = [
             StoredDispatcher(number: 1, id: "d1", settled: Settled(through: 0)),
             StoredDispatcher(number: 3, id: "d3", settled: Settled(through: 2), orphanedSince: 6),
         ]
@@ -148,11 +148,11 @@ struct LogStateTests {
             index.add(
                 letter(SequenceNumber(number)), at: LetterPlace(frame: LogPlace(segment: 1, offset: 64), index: number))
         }
-        #expect(index.limit(to: LetterBounds(count: 3, bytes: 1_000)) == [1: 2])
+        #expect(index.limit(to: DeadLetterLimits(count: 3, bytes: 1_000)) == [1: 2])
         #expect(index.entries.map(\.number) == [3, 4, 5])
         index.add(
             letter(6, bytes: 995), at: LetterPlace(frame: LogPlace(segment: 1, offset: 64), index: 6))
-        #expect(index.limit(to: LetterBounds(count: 3, bytes: 1_000)) == [1: 3])
+        #expect(index.limit(to: DeadLetterLimits(count: 3, bytes: 1_000)) == [1: 3])
         #expect(index.entries.map(\.number) == [6] && index.bytes == 995)
         index.remove { _ in true }
         #expect(index.newest == 6 && index.bytes == 0)

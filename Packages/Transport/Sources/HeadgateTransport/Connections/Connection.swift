@@ -145,10 +145,10 @@ public final class Connection {
             updateInterest()
         }
         hangUpTimer = timer
-        timer.arm(after: Self.timeBetweenLooks)
+        timer.arm(after: Self.timeBetweenPasses)
     }
 
-    private static let timeBetweenLooks = Duration.milliseconds(500)
+    private static let timeBetweenPasses = Duration.milliseconds(500)
 
     /// Makes libuv poll for the events that are needed now.
     private func updateInterest() {

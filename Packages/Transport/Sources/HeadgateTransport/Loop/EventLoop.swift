@@ -30,9 +30,9 @@ public final class EventLoop: @unchecked Sendable {
     @exclusivity(unchecked) var isFiringTimer = false
 
     private let owner: Atomic<UInt>
-    private let tenure = LoopTenure()
+    private let tenure = LoopOwnership()
     /// The partner that has work after this turn; nil if there is none.
-    @exclusivity(unchecked) private var partner: (any LoopPartner)?
+    @exclusivity(unchecked) private var partner: (any LoopHelper)?
     @exclusivity(unchecked) private var isStopping = false
     /// True if the loop may poll for a moment before it sleeps, which is useful if none of its work waits for a disk
     /// (decision 56). For the loop's own thread only.
@@ -155,7 +155,7 @@ public final class EventLoop: @unchecked Sendable {
 
 extension EventLoop {
     /// Registers the partner that is asked for work at the end of this turn. A loop has one partner.
-    public func betweenTurns(_ partner: any LoopPartner) {
+    public func betweenTurns(_ partner: any LoopHelper) {
         preconditionCurrent()
         self.partner = partner
     }
@@ -175,7 +175,7 @@ extension EventLoop {
 
     /// Runs turns until the loop ends or another thread takes it over.
     /// - Returns: the partner if another thread has taken the loop over; nil if the loop has ended.
-    private func serve() -> (any LoopPartner)? {
+    private func serve() -> (any LoopHelper)? {
         while !isStopping {
             if partner == nil { waitAndTurn() } else { turn(UV_RUN_NOWAIT) }
             guard let partner else { continue }
@@ -213,7 +213,7 @@ extension EventLoop {
 
     /// Runs a partner's work after a turn.
     /// - Returns: true if the loop still belongs to this thread.
-    private func workBetweenTurns(_ partner: any LoopPartner) -> Bool {
+    private func workBetweenTurns(_ partner: any LoopHelper) -> Bool {
         guard let work = partner.turnEnded() else { return true }
         let absence = tenure.goAway(at: monotonicNow)
         work()

@@ -83,7 +83,7 @@ public enum JSONFault: Error, Sendable, Hashable {
 }
 
 /// The position and the kind of the first error in a text. The scanner itself only reports that the text is not JSON.
-public struct JSONComplaint: Error, Equatable, Sendable {
+public struct JSONSyntaxError: Error, Equatable, Sendable {
     /// The number of bytes before the error.
     public let offset: Int
     /// The error, for people.

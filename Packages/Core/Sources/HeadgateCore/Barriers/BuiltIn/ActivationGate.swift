@@ -14,7 +14,7 @@ final class ActivationGate: DescribedBarrier {
     private var output = DataObject()
     private let dispatcherId: String
     private let scheduler: any Scheduler
-    private let turn: TurnRecord
+    private let turn: PendingEvaluations
     private let backOff: (inout RetryPolicy) -> Duration
     private var retries = RetryPolicy()
     private var phase = Phase.idle
@@ -35,7 +35,7 @@ final class ActivationGate: DescribedBarrier {
     /// - Parameter backOff: returns the wait after a refusal.
     init(
         _ settings: DispatcherActivation, dispatcherId: String, scheduler: any Scheduler,
-        turn: TurnRecord, backOff: @escaping (inout RetryPolicy) -> Duration
+        turn: PendingEvaluations, backOff: @escaping (inout RetryPolicy) -> Duration
     ) {
         self.settings = settings
         self.dispatcherId = dispatcherId

@@ -2,7 +2,7 @@ import HeadgateData
 
 /// Blocks dispatchers while every client that has reported a status is in the background (Behaviour B26). Without such
 /// a client it is open. It is flushable.
-public final class ApplicationStatusBarrier: ConfigurableBarrier, DescribedBarrier, WordedBarrier {
+public final class ApplicationStatusBarrier: ConfigurableBarrier, DescribedBarrier, BarrierJSON {
     public static let id = "ApplicationStatusBarrier"
     static let word = "application_status"
 

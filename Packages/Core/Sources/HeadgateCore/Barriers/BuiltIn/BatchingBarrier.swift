@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// Blocks a dispatcher until enough of its dispatches are pending, or the oldest is old enough (Behaviour B22).
-public final class BatchingBarrier: ConfigurableBarrier, WordedBarrier {
+public final class BatchingBarrier: ConfigurableBarrier, BarrierJSON {
     public static let id = "BatchingBarrier"
     static let word = "batching"
 

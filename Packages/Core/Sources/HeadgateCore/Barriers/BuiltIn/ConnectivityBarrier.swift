@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// Blocks dispatchers while the machine has no network connection, or only one of the wrong kind (Behaviour B20).
-public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, DescribedBarrier, WordedBarrier {
+public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, DescribedBarrier, BarrierJSON {
     public static let id = "ConnectivityBarrier"
     static let word = "connectivity"
 

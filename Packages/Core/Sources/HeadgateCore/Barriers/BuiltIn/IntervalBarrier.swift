@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// Opens periodically for a while (Behaviour B25). It is flushable.
-public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
+public final class IntervalBarrier: ConfigurableBarrier, BarrierJSON {
     public static let id = "IntervalBarrier"
     static let word = "interval"
 

@@ -5,7 +5,7 @@ import HeadgateData
 /// The barrier is open while there is a whole token. A batch may take more tokens than there are, up to its limits in
 /// Behaviour D1; the barrier then stays closed until the debt is repaid. The rate thus holds in the long run, and
 /// `dispatch_limit` bounds the excess.
-public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBarrier {
+public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, BarrierJSON {
     public static let id = "RateBarrier"
     static let word = "rate"
 

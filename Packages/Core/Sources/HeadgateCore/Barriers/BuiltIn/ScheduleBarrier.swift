@@ -4,7 +4,7 @@ import HeadgateData
 ///
 /// The barrier checks the clock at the beginning of each minute, when windows open and close. A clock that is set is
 /// thus noticed within a minute (Behaviour P7).
-public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, WordedBarrier {
+public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, BarrierJSON {
     public static let id = "ScheduleBarrier"
     static let word = "schedule"
 

@@ -11,8 +11,8 @@ public final class RemoteBarriers {
     private let coordinator: BarrierCoordinator
     /// Knows which ids are reserved for barriers of the service.
     private let configured: ConfiguredBarriers
-    private let turn: TurnRecord
-    private let kept: KeptValues
+    private let turn: PendingEvaluations
+    private let kept: StoredValues
     private var records = NameTable<Record>()
 
     private struct Record {
@@ -22,7 +22,8 @@ public final class RemoteBarriers {
         var registration: RemoteBarrierRegistration
     }
 
-    init(coordinator: BarrierCoordinator, configured: ConfiguredBarriers, turn: TurnRecord, kept: KeptValues) {
+    init(coordinator: BarrierCoordinator, configured: ConfiguredBarriers, turn: PendingEvaluations, kept: StoredValues)
+    {
         self.coordinator = coordinator
         self.configured = configured
         self.turn = turn
@@ -44,7 +45,7 @@ public final class RemoteBarriers {
     }
 
     /// Removes barriers without an owner whose ids the settings use.
-    public func giveWay(to ids: Set<String>) {
+    public func yieldTurn(to ids: Set<String>) {
         for (id, record) in records where ids.contains(id) && record.owner == nil {
             remove(id, record.barrier) { _ in }
         }

@@ -5,7 +5,7 @@ import HeadgateData
 /// The parts of a barrier's context, controlled by a test.
 final class BarrierBench {
     let scheduler: ManualScheduler
-    let queues = QueueBoard()
+    let queues = ManualQueues()
     let network = StateSubject(NetworkState.unknown)
     let status = StateSubject<ApplicationStatus?>(nil)
     /// Time zone rules by name; the key nil stands for the local time zone.
@@ -45,7 +45,7 @@ final class BarrierBench {
 }
 
 /// A ``QueueObserving`` whose queues the test controls.
-final class QueueBoard: QueueObserving {
+final class ManualQueues: QueueObserving {
     private var takings: [String: PulseSubject<Int>] = [:]
 
     func onDepth(for dispatcherId: String) -> Observable<QueueDepth> {

@@ -6,10 +6,10 @@ import Testing
 @Suite("Configured barriers")
 struct ConfiguredBarrierTests {
     let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "archive")])
-    let factory = ToldBarrier.Factory()
+    let factory = RecordingBarrier.Factory()
 
     init() {
-        bench.gate.factories[ToldBarrier.id] = factory
+        bench.gate.factories[RecordingBarrier.id] = factory
     }
 
     private func add(_ id: String = "told", scopes: [BarrierScope]? = nil, told configuration: DataObject = [:]) throws
@@ -129,7 +129,7 @@ struct ConfiguredBarrierTests {
     @Test("B9: a barrier that throws on new settings keeps its state, and the error is counted")
     func failingUpdate() throws {
         try add(told: ["state": "closed"])
-        #expect(throws: ToldBarrier.Failure.self) {
+        #expect(throws: RecordingBarrier.Failure.self) {
             try bench.gate.updateBarrier(id: "told", scopes: nil, configuration: ["fail": true])
         }
         #expect(bench.summary().blockedBy == ["told"])

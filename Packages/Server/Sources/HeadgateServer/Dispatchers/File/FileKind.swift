@@ -19,7 +19,7 @@ struct FileKind: DispatcherKind {
     func reachesNetwork(_ settings: FileSettings) -> Bool { false }
 
     func makeSender(
-        of dispatcher: String, _ settings: FileSettings, in surroundings: SenderSurroundings
+        of dispatcher: String, _ settings: FileSettings, in surroundings: SenderContext
     ) throws -> any Sender {
         var settings = settings
         if !settings.path.hasPrefix("/") { settings.path = "\(surroundings.dataDirectory)/\(settings.path)" }

@@ -40,7 +40,7 @@ final class HTTPHandle {
     func prepare(_ request: HTTPRequest) {
         for field in request.fields { add(field.line) }
         // By default libcurl asks the server before each large body, and waits for an answer that few servers give.
-        add(request.asksFirst ? "Expect: 100-continue" : "Expect:")
+        add(request.expectsContinue ? "Expect: 100-continue" : "Expect:")
         set { ccurl_set_list($0, CURLOPT_HTTPHEADER, lines) }
         if target.method == .post { setBody(request.body) }
     }

@@ -60,7 +60,7 @@ struct HTTPKind: DispatcherKind {
     }
 
     func makeSender(
-        of dispatcher: String, _ settings: HTTPSettings, in surroundings: SenderSurroundings
+        of dispatcher: String, _ settings: HTTPSettings, in surroundings: SenderContext
     ) throws -> any Sender {
         try HTTPSender(settings, client: surroundings.requireHTTP())
     }

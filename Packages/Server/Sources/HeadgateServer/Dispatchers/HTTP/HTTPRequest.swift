@@ -6,7 +6,7 @@ struct HTTPRequest {
     /// The body of a POST, as it is sent.
     var body: [UInt8] = []
     /// True if the server is asked before the body is sent (`Expect: 100-continue`).
-    var asksFirst = false
+    var expectsContinue = false
     /// The names of the answer's headers to return.
     var answerHeaders: [String] = []
     /// The most bytes of the answer's body to keep. The rest is read and dropped.

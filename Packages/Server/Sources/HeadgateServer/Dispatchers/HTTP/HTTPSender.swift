@@ -108,7 +108,7 @@ final class HTTPSender: Sender {
         let mask = SecretMask(headers.secrets + endpointSecrets)
         var request = settings.request(for: batch, body, headers: headers, to: target)
         request.target.tls = try TLSFiles(settings.tls, contents)
-        request.asksFirst = losses.include(batch)
+        request.expectsContinue = losses.include(batch)
         request.answerHeaders = [Self.retryAfter, AnswerText.codingHeader]
         // One more byte shows whether the excerpt would end inside a character.
         request.answerLimit = Self.excerptLimit + max(1, mask.longest)

@@ -22,7 +22,7 @@ struct KafkaKind: DispatcherKind {
         entry.word("on_unauthorized", of: [.retry, .pause], into: &settings.onUnauthorized)
         let most = common.dispatchLimit.multipliedReportingOverflow(by: common.inFlight)
         settings.mostEvents =
-            most.overflow ? DispatcherSettings.mostInHand : min(most.partialValue, DispatcherSettings.mostInHand)
+            most.overflow ? DispatcherSettings.mostBuffered : min(most.partialValue, DispatcherSettings.mostBuffered)
         return settings
     }
 
@@ -31,7 +31,7 @@ struct KafkaKind: DispatcherKind {
     }
 
     func makeSender(
-        of dispatcher: String, _ settings: KafkaSettings, in surroundings: SenderSurroundings
+        of dispatcher: String, _ settings: KafkaSettings, in surroundings: SenderContext
     ) throws -> any Sender {
         // librdkafka's threads wake the scheduler, which only an event loop allows.
         _ = try surroundings.requireLoop()

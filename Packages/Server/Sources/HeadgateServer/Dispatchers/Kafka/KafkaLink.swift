@@ -10,7 +10,7 @@ final class KafkaLink: FlightAccount {
         var present: ObjectIdentifier?
         /// The ended flights that returned events and that the dispatcher has not heard of, with their causes. Batches
         /// that it sends meanwhile are returned too, because they must not overtake those events (Behaviour Q2).
-        var unheard: [Int: String] = [:]
+        var unreported: [Int: String] = [:]
         /// The flights that ended when they began.
         var ended: [MessageFlights.Ended] = []
         /// The last problem that was reported since a message was stored, or nil.
@@ -52,22 +52,22 @@ final class KafkaLink: FlightAccount {
 
     func begin(_ flight: Int, _ batch: Batch) {
         state.withLock { state in
-            guard let cause = state.unheard.values.first else {
+            guard let cause = state.unreported.values.first else {
                 state.ended += state.flights.begin(flight, batch).ended
                 return
             }
-            state.unheard[flight] = cause
+            state.unreported[flight] = cause
             state.ended.append(MessageFlights.Ended(number: flight, result: .noAnswer(cause: cause)))
         }
     }
 
     func heard(_ flight: Int) {
-        state.withLock { $0.unheard[flight] = nil }
+        state.withLock { $0.unreported[flight] = nil }
     }
 
     func end(_ flight: Int, cause: String) {
         change { state in
-            if let trouble = state.trouble, trouble.isTelling, trouble.isFinal { state.isStuck = true }
+            if let trouble = state.trouble, trouble.isSpecific, trouble.isFinal { state.isStuck = true }
             state.doubtsTopic = true
             return state.flights.end(flight, cause: state.trouble?.cause ?? cause)
         }
@@ -76,7 +76,7 @@ final class KafkaLink: FlightAccount {
     func forgetFlights() {
         state.withLock { state in
             state.flights.forgetFlights()
-            state.unheard = [:]
+            state.unreported = [:]
         }
     }
 
@@ -152,7 +152,7 @@ final class KafkaLink: FlightAccount {
     func note(_ trouble: KafkaTrouble, of reports: KafkaReports) {
         state.withLock { state in
             guard state.present == ObjectIdentifier(reports) else { return }
-            if trouble.isTelling || state.trouble == nil { state.trouble = trouble }
+            if trouble.isSpecific || state.trouble == nil { state.trouble = trouble }
         }
     }
 
@@ -167,7 +167,7 @@ final class KafkaLink: FlightAccount {
         let (outcome, publish) = state.withLock { state in
             let outcome = body(&state)
             for ended in outcome.ended {
-                if let cause = ended.result.causeOfRetry { state.unheard[ended.number] = cause }
+                if let cause = ended.result.causeOfRetry { state.unreported[ended.number] = cause }
             }
             return (outcome, state.publish)
         }

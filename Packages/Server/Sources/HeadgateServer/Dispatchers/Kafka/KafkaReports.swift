@@ -119,7 +119,7 @@ final class KafkaReports: Sendable {
 struct KafkaTrouble: Equatable {
     let cause: String
     /// True if the cause says more than that there is no connection.
-    let isTelling: Bool
+    let isSpecific: Bool
     /// True if waiting has no use.
     let isFinal: Bool
 
@@ -128,21 +128,21 @@ struct KafkaTrouble: Equatable {
         // OpenSSL's errors come under either code. A connection that ends without a reason is no TLS problem.
         case RD_KAFKA_RESP_ERR__SSL,
             RD_KAFKA_RESP_ERR__TRANSPORT where text.contains("SSL routines") && !text.contains("unexpected eof"):
-            (cause, isTelling, isFinal) = (KafkaTrouble.tlsCause(text), true, true)
+            (cause, isSpecific, isFinal) = (KafkaTrouble.tlsCause(text), true, true)
         case RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR__RESOLVE:
-            (cause, isTelling, isFinal) = (error.cause, true, error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
+            (cause, isSpecific, isFinal) = (error.cause, true, error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
         // The answer does not come from a broker: librdkafka reads its first four bytes as a length.
         case RD_KAFKA_RESP_ERR__BAD_MSG where text.contains(KafkaTrouble.httpLength):
-            (cause, isTelling, isFinal) = ("Kafka: a web server answers at this address, not a broker", true, false)
+            (cause, isSpecific, isFinal) = ("Kafka: a web server answers at this address, not a broker", true, false)
         case RD_KAFKA_RESP_ERR__BAD_MSG where KafkaTrouble.alertLengths.contains(where: text.contains),
             RD_KAFKA_RESP_ERR__TRANSPORT where text.contains("connecting to a SSL listener"):
-            (cause, isTelling, isFinal) = ("Kafka: the broker seems to want TLS", true, false)
+            (cause, isSpecific, isFinal) = ("Kafka: the broker seems to want TLS", true, false)
         case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
-            (cause, isTelling, isFinal) = (error.cause, false, true)
+            (cause, isSpecific, isFinal) = (error.cause, false, true)
         case RD_KAFKA_RESP_ERR__TRANSPORT:
-            (cause, isTelling, isFinal) = (RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.cause, false, false)
+            (cause, isSpecific, isFinal) = (RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.cause, false, false)
         default:
-            (cause, isTelling, isFinal) = (error.cause, true, error == RD_KAFKA_RESP_ERR__FATAL)
+            (cause, isSpecific, isFinal) = (error.cause, true, error == RD_KAFKA_RESP_ERR__FATAL)
         }
     }
 

@@ -32,7 +32,7 @@ struct NATSKind: DispatcherKind {
     }
 
     func makeSender(
-        of dispatcher: String, _ settings: NATSSettings, in surroundings: SenderSurroundings
+        of dispatcher: String, _ settings: NATSSettings, in surroundings: SenderContext
     ) throws -> any Sender {
         // libnats's threads wake the scheduler, which only an event loop allows.
         _ = try surroundings.requireLoop()

@@ -12,7 +12,7 @@ struct WorkerKind: DispatcherKind {
         entry.section("workers") { settings.workers = AccessSettings.Grant($0) }
         if entry.item("in_flight") == nil {
             common.inFlight = min(
-                DispatcherSettings.mostInFlight, max(1, DispatcherSettings.mostInHand / common.dispatchLimit))
+                DispatcherSettings.mostInFlight, max(1, DispatcherSettings.mostBuffered / common.dispatchLimit))
         }
         return settings
     }
@@ -20,7 +20,7 @@ struct WorkerKind: DispatcherKind {
     func reachesNetwork(_ settings: WorkerSettings) -> Bool { false }
 
     func makeSender(
-        of dispatcher: String, _ settings: WorkerSettings, in surroundings: SenderSurroundings
+        of dispatcher: String, _ settings: WorkerSettings, in surroundings: SenderContext
     ) -> any Sender {
         WorkerSender(surroundings.workforces.workforce(of: dispatcher, settings))
     }
@@ -39,9 +39,9 @@ struct WorkerSettings: Sendable, Equatable {
 private final class WorkerSender: Sender {
     let format = BatchFormat.distinctJSONArray
 
-    private let workforce: Workforce
+    private let workforce: WorkerGroup
 
-    init(_ workforce: Workforce) {
+    init(_ workforce: WorkerGroup) {
         self.workforce = workforce
     }
 

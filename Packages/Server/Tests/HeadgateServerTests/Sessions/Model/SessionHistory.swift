@@ -252,8 +252,8 @@ struct SessionHistory {
         for one in all { try settle(one) }
     }
 
-    private var surroundings: SessionMachine.Surroundings {
-        SessionMachine.Surroundings(outputBytes: outputBytes, isGroupFull: isGroupFull)
+    private var surroundings: SessionMachine.Dependencies {
+        SessionMachine.Dependencies(outputBytes: outputBytes, isGroupFull: isGroupFull)
     }
 
     // MARK: Orders
@@ -280,7 +280,7 @@ struct SessionHistory {
             guard isOpen, !isReading else { throw Violation(description: "resumed what is not paused") }
             isReading = true
             return machine.readingResumed()
-        case .letProviderGo:
+        case .releaseProvider:
             for _ in 0..<asked { try perform(machine.clientAnswered()) }
             asked = 0
             return machine.providerGone()

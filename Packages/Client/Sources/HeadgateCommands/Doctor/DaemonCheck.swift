@@ -1,0 +1,76 @@
+import HeadgateClient
+import HeadgateData
+
+/// Judges the daemon's status.
+enum DaemonCheck {
+    /// Returns the findings about a status.
+    /// - Parameters:
+    ///   - status: the result of `status`.
+    ///   - version: the version of this tool.
+    ///   - clock: the clock that gives the present time.
+    static func findings(
+        _ status: DataObject, version: String = Version.current, clock: WallClock = .local
+    ) -> [Finding] {
+        [service(status, version)] + warnings(status) + losses(status) + dispatchers(status, clock)
+    }
+
+    private static func service(_ status: DataObject, _ version: String) -> Finding {
+        let its = status.get(key: "version", as: String.self) ?? "?"
+        let uptime = Quantity.time(.milliseconds(status.get(key: "uptime_ms", as: Int.self) ?? 0))
+        guard status.get(key: "ready") ?? false else {
+            return .wrong("daemon", "version \(its) is not ready", "its log says what it waits for")
+        }
+        guard its == version else {
+            return .doubtful(
+                "daemon", "is version \(its), and this tool \(version)", "restart the one that was not updated")
+        }
+        return .fine("daemon", "version \(its) is ready, up \(uptime)")
+    }
+
+    private static func warnings(_ status: DataObject) -> [Finding] {
+        (status.get(key: "warnings", as: [String].self) ?? []).map { .doubtful("daemon", $0) }
+    }
+
+    /// Returns the findings about losses that neither clients nor an operator would otherwise notice.
+    private static func losses(_ status: DataObject) -> [Finding] {
+        let counters = status.get(key: "counters", as: DataObject.self) ?? [:]
+        func told(_ trouble: CounterAdvice, _ what: (Int) -> String) -> Finding? {
+            let count: Int = counters.get(key: trouble.counter) ?? 0
+            guard count > 0 else { return nil }
+            return .doubtful("counters", "\(what(count)) \(trouble.words), since the daemon started", trouble.advice)
+        }
+        return CounterAdvice.ofEvents.compactMap { told($0) { Quantity.counted($0, "event") } }
+            + CounterAdvice.ofService.compactMap { told($0, Quantity.grouped) }
+    }
+
+    private static func dispatchers(_ status: DataObject, _ clock: WallClock) -> [Finding] {
+        let dispatchers = ListedDispatcher.list(in: status) ?? []
+        guard !dispatchers.isEmpty else {
+            return [.wrong("dispatchers", "there is none: no event is stored", "name one in the configuration")]
+        }
+        return dispatchers.map { finding($0, clock) }
+    }
+
+    private static func finding(_ dispatcher: ListedDispatcher, _ clock: WallClock) -> Finding {
+        let flying = dispatcher.inFlight > 0 ? ", \(Quantity.grouped(dispatcher.inFlight)) in flight" : ""
+        let waiting = "\(Quantity.counted(dispatcher.pending, "event")) waiting\(flying)"
+        let age = dispatcher.oldest.map { ", the oldest \(Quantity.time($0)) old" } ?? ""
+        if dispatcher.blockedBy.contains("DeadLettersBarrier:\(dispatcher.id)") {
+            return .wrong(
+                dispatcher.id, "\(waiting)\(age), held: there is no room for its next dead letter",
+                "`headgate dead-letters` shows why events died; fix the cause, then `headgate dead-letters requeue` sends them "
+                    + "again and makes room, or raise store.max_dead_letters")
+        }
+        if let error = dispatcher.lastErrorText(clock) {
+            return .wrong(
+                dispatcher.id, "\(error); \(waiting)\(age)",
+                "see whether its destination works; `headgate watch dispatchers` shows the next attempt")
+        }
+        guard dispatcher.isOpen || dispatcher.pending == 0 else {
+            return .doubtful(
+                dispatcher.id, "\(waiting)\(age), held by \(dispatcher.blockedBy.joined(separator: ", "))",
+                "`headgate barriers` tells what would open them")
+        }
+        return .fine(dispatcher.id, "\(waiting)\(age), \(Quantity.grouped(dispatcher.sent)) delivered")
+    }
+}

@@ -1,0 +1,117 @@
+import CPipe
+import Glibc
+
+/// An open file that other programs write. It remains the same file when it is renamed.
+final class FollowedFile {
+    let identity: FollowerPosition.File
+    private let descriptor: Int32
+    private let path: String
+    /// The first page of the file, or nil while it is not held.
+    private var page: UnsafeMutableRawPointer?
+
+    /// Opens a file. Returns nil if there is none. If the file may not be read, the thrown fault is a passing one,
+    /// because the permissions may change soon.
+    init?(_ path: String) throws(FollowFault) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw FollowFault("open", path, passing: FollowFault.shortages.union([EACCES]))
+        }
+        var status = stat()
+        fstat(descriptor, &status)
+        (self.descriptor, self.path, identity) = (descriptor, path, FollowerPosition.File(status))
+        // Only a file that can be read again can be followed without loss.
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FollowFault("\(path) is neither a file nor a named pipe")
+        }
+    }
+
+    deinit {
+        close(descriptor)
+        if let page { cpipe_release_page(page) }
+    }
+
+    /// Holds the first page, so that ``wasEmptied()`` notices a truncation from now on.
+    func watchBeginning() {
+        guard page == nil, hasLocalTimes, shape.size > 0 else { return }
+        page = cpipe_hold_page(descriptor)
+    }
+
+    /// Returns true if the file was truncated since ``watchBeginning()``. The kernel drops the file's first page at
+    /// that moment, even if the same text is written at once. If the first byte is NUL, nothing is certain, because the
+    /// space of the beginning may have been freed.
+    func wasEmptied() throws(FollowFault) -> Bool {
+        guard let held = page, cpipe_is_page_gone(held) == 1 else { return false }
+        cpipe_release_page(held)
+        page = nil
+        return try bytes(at: 0, upTo: 1) != [0]
+    }
+
+    /// Returns at most this many bytes from an offset on.
+    func bytes(at offset: Int, upTo most: Int) throws(FollowFault) -> [UInt8] {
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
+            let size = pread(descriptor, buffer.baseAddress, most, offset)
+            failure = size < 0 ? errno : 0
+            count = max(0, size)
+        }
+        guard failure == 0 else { throw FollowFault("read", path, failure) }
+        return bytes
+    }
+
+    /// The creation time of the file, in nanoseconds since 1970, or 0 if it is not known.
+    var birth: Int { Int(cpipe_birth(descriptor)) }
+
+    /// True if a later modification time means that the file was written to.
+    var hasLocalTimes: Bool { cpipe_has_local_times(descriptor) == 1 }
+
+    /// A path that leads to this file, whatever its name is.
+    var pathOfDescriptor: String { "/proc/self/fd/\(descriptor)" }
+
+    /// The present size and modification time of the file.
+    var shape: FileMetadata {
+        var status = stat()
+        fstat(descriptor, &status)
+        return FileMetadata(size: Int(status.st_size), modified: status.modified)
+    }
+
+    /// The shape at a moment without a write. A write sets the time before the size. Depending on the file system, one
+    /// of the two calls waits for a write to finish.
+    var shapeBetweenWrites: FileMetadata {
+        var byte: UInt8 = 0
+        cpipe_seek_hole(descriptor)
+        pread(descriptor, &byte, 1, 0)
+        return shape
+    }
+
+    /// Returns the offset of the first data at or after an offset, past a hole, which would read as NUL bytes. Returns
+    /// the same offset if that is not known.
+    func nextData(from offset: Int) -> Int {
+        max(offset, Int(cpipe_seek_data(descriptor, Int64(offset))))
+    }
+
+    /// Returns true if the file has only grown since a position was stored: the bytes before the position are the same.
+    func isStill(_ place: FollowerPosition) throws(FollowFault) -> Bool {
+        guard !place.before.isEmpty else { return place.offset == 0 }
+        return try bytes(at: place.offset - place.before.count, upTo: place.before.count) == place.before
+    }
+
+    /// Returns the file that has a name now, or nil if there is none.
+    static func identity(of path: String) -> FollowerPosition.File? {
+        var status = stat()
+        return stat(path, &status) == 0 ? FollowerPosition.File(status) : nil
+    }
+
+    /// Returns the time of the last write to the file that has a name now, in nanoseconds since 1970, or nil if there is
+    /// none.
+    static func modified(_ path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.modified : nil
+    }
+}
+
+extension FollowerPosition.File {
+    init(_ status: stat) {
+        self.init(device: Int(status.st_dev), inode: Int(status.st_ino))
+    }
+}

@@ -1,0 +1,406 @@
+import Glibc
+import HeadgateClient
+import HeadgateData
+import HeadgateTransport
+import HeadgateWire
+
+/// Tracks the lines of a file as it grows, each once, and stores its position (Behaviour L1–L5).
+///
+/// The follower handles one piece of the file after the other. It sends the lines of a piece together, and sends
+/// refused lines again, alone. Once all lines are settled, it stores the position after them. After a kill it sends the
+/// last piece again under the same IDs, which the daemon recognises. For a named pipe it follows the pipe's spool.
+final class Follower {
+    /// The path from the command line.
+    private let name: String
+    /// The path of the followed file: the same path, or that of a pipe's spool.
+    private var path: String
+    private var spool: PipeSpool?
+    private let terminal: Terminal
+    private let state: FollowState
+    private let loop: EventLoop
+    private let connection: ClientConnection
+    private let scanner = JSONScanner()
+    /// The timer that checks the file at intervals.
+    private var timer: LoopTimer?
+    /// The timer that repeats a failed step.
+    private var retry: LoopTimer?
+    private var news: FileChanges?
+    private var signals: [LoopSignal] = []
+    private var isResumed = false
+    private var file: FollowedFile?
+    /// The position in the file, or nil before the first file exists.
+    private var place: FollowerPosition?
+    /// The position that is stored on the disk.
+    private var kept: FollowerPosition?
+    /// The piece that is being sent, or nil.
+    private var piece: LineBatch?
+    /// The reason why lines of the piece must be sent again, or nil.
+    private var refusal: String?
+    /// True while the follower waits for a fault to pass, such as a full disk.
+    private var isHeld = false
+    private var renamed = RenamedFile()
+    private var complaints = MessageThrottle()
+    /// The number of consecutive failed attempts.
+    private var tries = 0
+    private var ids = UUIDv7()
+    private var isStopping = false
+    private var fault: (any Error)?
+
+    private static let pieceLength = 256 * 1024
+    /// The most bytes of a line. A longer line is skipped.
+    private static let longestLine = 16 << 20
+    /// The time between two checks of the file, if changes are not reported.
+    private static let interval = Duration.milliseconds(200)
+    /// The time between two checks of the file, if changes are reported.
+    private static let longInterval = Duration.seconds(1)
+    /// The longest time until a failed step is repeated, in seconds.
+    private static let longestDelay = 5
+    /// The time to wait for outstanding answers at the end.
+    private static let endPatience = Duration.seconds(5)
+
+    init(_ path: String, state: String?, _ invocation: Invocation) throws {
+        (name, self.path) = (path, path)
+        self.state = FollowState(path: try state ?? Follower.usualState(of: path))
+        terminal = invocation.terminal
+        loop = try EventLoop()
+        connection = invocation.connection(on: loop, reconnectingFor: nil)
+    }
+
+    /// Returns the default path of the state, and makes its directory.
+    private static func usualState(of path: String) throws -> String {
+        let whole =
+            path.hasPrefix("/")
+            ? path
+            : (getcwd(nil, 0).map { own in
+                defer { free(own) }
+                return String(cString: own)
+            } ?? "") + "/" + path
+        var environment: [String: String] = [:]
+        for name in ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"] {
+            environment[name] = getenv(name).map { String(cString: $0) }
+        }
+        guard let state = FollowDirectory(environment: environment, userID: geteuid()).state(of: whole) else {
+            throw FollowFault("--state is needed where neither STATE_DIRECTORY nor HOME is set")
+        }
+        try FollowDirectory.make(for: state)
+        return state
+    }
+
+    /// Runs until the follower is stopped, or cannot go on.
+    func run() throws -> ExitCode {
+        timer = LoopTimer(on: loop) { [self] in step() }
+        retry = LoopTimer(on: loop) { [self] in tryNow() }
+        news = FileChanges(on: loop) { [self] in step() }
+        signals = try [SIGINT, SIGTERM, SIGHUP].filter { !ProcessSignals.isIgnored($0) }.map {
+            try LoopSignal($0, on: loop) { [self] in stop() }
+        }
+        reach()
+        step()
+        loop.run()
+        (timer, retry, news, signals) = (nil, nil, nil, [])
+        if let fault { throw fault }
+        return .success
+    }
+
+    /// Connects before there is a line to send. The follower ends if it cannot reach the daemon now. Later it waits for a
+    /// daemon that goes away.
+    private func reach() {
+        _ = connection.call("ping") { [self] answer in
+            guard case .failure(let error as ClientError) = answer, case .cannotConnect = error, !isStopping else {
+                return
+            }
+            end(error)
+        }
+    }
+
+    // MARK: Choosing the file
+
+    /// Continues in the file of the stored position, even if the file was renamed.
+    private func resume() throws(FollowFault) {
+        let kept = try state.load()
+        try openSpool()
+        let found = if let kept { try lastFollowed(kept) } else { nil as FollowedFile? }
+        isResumed = true
+        guard let kept else { return }
+        guard let found else {
+            let what = "what was behind byte \(kept.offset), and in files that were renamed since, is not sent"
+            return terminal.printError("the file that was followed is gone, deleted or compressed: \(what)")
+        }
+        (file, place, self.kept) = (found, kept, kept)
+        news?.watchFile(found)
+    }
+
+    /// Returns the file of a position, or nil if it is gone. Another file may have got its inode since. The creation
+    /// time shows that, and for a renamed file also the content.
+    private func lastFollowed(_ kept: FollowerPosition) throws(FollowFault) -> FollowedFile? {
+        let hasMoved = spool == nil && FollowedFile.identity(of: path) != kept.file
+        let place = hasMoved ? try RotatedFiles(beside: path).path(of: kept.file) : path
+        guard let place, let found = try FollowedFile(place), found.identity == kept.file else { return nil }
+        guard kept.birth == 0 || kept.birth == found.birth else { return nil }
+        guard hasMoved else { return found }
+        return try found.isStill(kept) ? found : nil
+    }
+
+    /// Follows the spool instead of the path if the path is a named pipe.
+    private func openSpool() throws(FollowFault) {
+        let other = state.path + "-lines"
+        guard spool == nil, PipeSpool.isNeeded(for: name, spool: other) else { return }
+        (spool, path) = (try PipeSpool(other, of: name, terminal), other)
+    }
+
+    /// Starts a new file, or the same one after a truncation. The prefix of its IDs is on the disk before an ID is
+    /// used.
+    /// - Parameter format: the format that the earlier lines have shown.
+    private func begin(_ found: FollowedFile, format: FileFormat = FileFormat()) throws(FollowFault) {
+        var new = FollowerPosition(found.identity, prefix: ids.next(at: loop.wallNow))
+        (new.birth, new.format, new.seen) = (found.birth, format, found.shape)
+        if file !== found { news?.watchFile(found) }
+        (file, place, renamed) = (found, new, RenamedFile())
+        try keep()
+    }
+
+    /// Stores the position, unless it is stored. The follower reads nothing before that.
+    private func keep() throws(FollowFault) {
+        guard let place, !place.isSame(as: kept) else { return }
+        try state.save(place)
+        kept = place
+    }
+
+    // MARK: One step
+
+    /// Checks the file. It is called when the file may have changed, and at intervals.
+    private func step() {
+        guard !isStopping, !isHeld else { return }
+        do throws(FollowFault) {
+            try look()
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func look() throws(FollowFault) {
+        news?.watchFolder(of: path)
+        if !isResumed { try resume() }
+        try keep()
+        if file == nil {
+            try openSpool()
+            if let found = try FollowedFile(path) { try begin(found) }
+        }
+        guard let file else { return wait() }
+        try notice(file)
+        // Bytes after the piece are read when the piece is settled.
+        guard piece == nil, let offset = place?.offset else { return wait() }
+        place?.skip(to: file.nextData(from: offset))
+        guard let place else { return }
+        // The pipe is read only after the checks. Otherwise new lines at the old position could pass for the old ones.
+        spool?.read()
+        let bytes = try bytes(of: file, at: place)
+        let isOver = isOver(file)
+        let read = FollowedRead(bytes, at: place, isLast: isOver, longest: Self.longestLine) { [scanner] line in
+            (try? EventText(line, scanner: scanner))?.hasName ?? false
+        }
+        guard let next = read.next else { return isOver ? try leave() : wait() }
+        try spool?.sync()
+        take(next)
+    }
+
+    /// Starts the file again if it was truncated or rewritten (Behaviour L4), even while earlier lines are being sent.
+    private func notice(_ file: FollowedFile) throws(FollowFault) {
+        guard let place else { return }
+        let wasEmptied = try file.wasEmptied()
+        file.watchBeginning()
+        let shape = file.shape
+        let isReplaced = wasEmptied ? true : try isReplaced(file, place, shape)
+        guard isReplaced else {
+            self.place?.seen = shape
+            return
+        }
+        let text = "\(path) was emptied, or is another file; it is followed from its beginning"
+        // A spool may have been emptied by this program, which was killed before it stored the new position.
+        if spool?.isEmpty != true, place.offset > 0, complaints.isNews(text) { terminal.printError(text) }
+        try begin(file)
+    }
+
+    private func isReplaced(
+        _ file: FollowedFile, _ place: FollowerPosition, _ shape: FileMetadata
+    ) throws(FollowFault) -> Bool {
+        let trustsTimes = file.hasLocalTimes
+        if place.isReplaced(by: shape, trustsTimes: trustsTimes),
+            place.isReplaced(by: file.shapeBetweenWrites, trustsTimes: trustsTimes)
+        {
+            return true
+        }
+        return try !file.isStill(place)
+    }
+
+    /// Returns the next bytes, more than usual if a line is long.
+    private func bytes(of file: FollowedFile, at place: FollowerPosition) throws(FollowFault) -> [UInt8] {
+        let bytes = try file.bytes(at: place.offset, upTo: Self.pieceLength)
+        guard bytes.count == Self.pieceLength, bytes.lineFeed(from: 0) == nil else { return bytes }
+        return try file.bytes(at: place.offset, upTo: Self.longestLine + 1)
+    }
+
+    /// Returns true if a file was renamed or deleted, and was not written to for a while.
+    private func isOver(_ file: FollowedFile) -> Bool {
+        guard spool == nil, FollowedFile.identity(of: path) != file.identity else {
+            renamed = RenamedFile()
+            return false
+        }
+        // Times of a network file system may come from different clocks.
+        let successor = file.hasLocalTimes ? FollowedFile.modified(path) : nil
+        return renamed.isOver(file.shape, successor: successor, at: loop.monotonicNow)
+    }
+
+    /// Leaves a renamed file whose lines are all settled, for the next file that was renamed since or for the file of
+    /// the name.
+    private func leave() throws(FollowFault) {
+        guard let file else { return }
+        // The file of the name is opened first. If it is renamed meanwhile, the list of renamed files has it.
+        let present = try FollowedFile(path)
+        let others = try RotatedFiles(beside: path)
+        let since = others.since(file.identity, modified: file.shape.modified)
+        let renamed = since.first { !$0.isCompressed }
+        let elsewhere = renamed.flatMap { $0.file == present?.identity ? nil : path + $0.suffix }
+        let next = if let elsewhere { try FollowedFile(elsewhere) } else { present }
+        // Names may change while they are read. If they disagree, the next step tries again.
+        guard let next, renamed == nil || next.identity == renamed?.file else { return wait() }
+        for lost in since.prefix(while: \.isCompressed) {
+            terminal.printError("\(path)\(lost.suffix) is compressed: what is in it is not sent")
+        }
+        try begin(next)
+        step()
+    }
+
+    private func wait() {
+        let isReported = news?.isWatchingFile == true && FollowedFile.identity(of: path) == file?.identity
+        timer?.arm(after: isReported ? Self.longInterval : Self.interval)
+    }
+
+    /// Handles a fault. If it may pass, the follower waits and reads nothing meanwhile.
+    private func fail(_ fault: FollowFault) {
+        guard fault.isPassing, !isStopping else { return end(fault) }
+        isHeld = true
+        tryAgain(because: fault.description)
+    }
+
+    private func tryAgain(because text: String) {
+        if complaints.isNews(text) { terminal.printError("\(text); it is tried again until it goes") }
+        retry?.arm(after: .seconds(min(Self.longestDelay, 1 << min(tries, 3))))
+        tries += 1
+    }
+
+    private func tryNow() {
+        isHeld = false
+        if piece != nil { sendOpen() }
+        step()
+    }
+
+    // MARK: One piece
+
+    private func take(_ next: FollowedRead.Next) {
+        guard let place else { return }
+        if next.format.isForeign { return end(FollowFault(foreign: name, like: next.lines.last?.bytes ?? [])) }
+        piece = LineBatch(
+            next.lines, of: next.bytes, at: place, format: next.format, endsInLongLine: next.endsInLongLine)
+        if next.hasLongLine { tell("the line is too long", place.offset, next.bytes) }
+        wait()
+        sendOpen()
+        if piece?.isAnswered == true { finish() }
+    }
+
+    private func sendOpen() {
+        refusal = nil
+        for index in piece?.takeOpen() ?? [] { send(index) }
+    }
+
+    private func send(_ index: Int) {
+        guard let piece else { return }
+        let (line, offset) = (piece.lines[index].line, piece.offset(of: index))
+        do throws(EventText.Fault) {
+            let event = try EventText(line.bytes, id: "\(piece.prefix)-\(offset)", scanner: scanner)
+            connection.track(event) { [self] in take($0, of: index) }
+        } catch {
+            tell(error.text, offset, line.bytes)
+            self.piece?.settle(index)
+        }
+    }
+
+    private func take(_ answer: Result<JSONView, any Error>, of index: Int) {
+        guard let piece else { return }
+        do {
+            _ = try answer.get()
+            self.piece?.settle(index)
+        } catch ClientError.refused(let error) where error.lineDecision == .goesAgain {
+            refusal = error.message
+            self.piece?.reopen(index)
+        } catch ClientError.refused(let error) where error.lineDecision == .isSkipped {
+            tell(error.message, piece.offset(of: index), piece.lines[index].line.bytes)
+            self.piece?.settle(index)
+        } catch {
+            return end(error)
+        }
+        if self.piece?.isAnswered == true { finish() }
+    }
+
+    /// Handles a piece whose sent lines are all answered: moves the position, and sends refused lines again later.
+    private func finish() {
+        guard let done = piece, done.isAnswered else { return }
+        if done.isAllSettled { piece = nil }
+        do throws(FollowFault) {
+            place?.note(done)
+            try keep()
+            if let file, let place, try spool?.empty(doneWith: place.offset) == true {
+                try begin(file, format: place.format)
+            }
+        } catch {
+            return fail(error)
+        }
+        guard !isStopping else { return end(nil) }
+        guard done.isAllSettled else { return tryAgain(because: refusal ?? "") }
+        tries = 0
+        // A later turn, because pieces with only bad lines would otherwise nest.
+        timer?.arm(after: .zero)
+    }
+
+    private func tell(_ text: String, _ offset: Int, _ line: [UInt8]) {
+        // For a pipe the line is shown, because its position cannot be looked up.
+        terminal.printError(
+            spool == nil
+                ? "\(name), byte \(offset): \(text)" : "\(name): \(text): \(FollowFault.beginning(of: line))")
+    }
+
+    // MARK: The end
+
+    /// Stops the follower. Lines in flight may still be answered.
+    private func stop() {
+        guard !isStopping else { return end(nil) }
+        isStopping = true
+        spool?.stop()
+        guard piece?.isAnswered == false else { return stopAtPosition() }
+        timer = LoopTimer(on: loop) { [self] in end(nil) }
+        timer?.arm(after: Self.endPatience)
+    }
+
+    /// Stores the position and the file's present shape.
+    private func stopAtPosition() {
+        do throws(FollowFault) {
+            if let file { try notice(file) }
+            if let place, place != kept { try state.save(place) }
+            end(nil)
+        } catch {
+            end(error)
+        }
+    }
+
+    private func end(_ fault: (any Error)?) {
+        if let piece {
+            // Without this, settled lines would be sent again at the next start.
+            place?.note(piece)
+            try? keep()
+        }
+        (self.fault, isStopping, piece) = (fault, true, nil)
+        spool?.stop()
+        connection.close()
+        loop.stop()
+    }
+}

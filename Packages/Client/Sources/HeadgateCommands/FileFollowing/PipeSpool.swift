@@ -1,0 +1,157 @@
+import CPipe
+import Glibc
+import HeadgateTransport
+
+/// Moves the data of a named pipe to the end of a file, its spool, which can be read again.
+///
+/// The kernel moves the data, so that each byte is always in the pipe or in the spool. Neither a kill nor a full disk
+/// can lose a byte in between. The spool has a thread of its own and moves in bulk, so that writers seldom wait.
+final class PipeSpool: Sendable {
+    private let path: String
+    private let source: Guarded<PipeSource>
+
+    /// The length from which a spool is emptied.
+    static let shortest = 8 << 20
+    /// The length at which a spool takes no more data until it is emptied, so that the writers wait.
+    static let longest = 64 << 20
+
+    /// Returns true if the path is a named pipe, or if it is missing and a pipe had this spool.
+    static func isNeeded(for path: String, spool: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return errno == ENOENT && FollowedFile.identity(of: spool) != nil }
+        return status.st_mode & S_IFMT == S_IFIFO
+    }
+
+    /// Opens or creates the spool. The caller must own the state that the spool belongs to. The pipe is not read before
+    /// ``read()``.
+    init(_ path: String, of pipe: String, longest: Int = PipeSpool.longest, _ terminal: Terminal) throws(FollowFault) {
+        let descriptor = OwnedDescriptor(OwnFile.open(path))
+        guard descriptor.number >= 0 else { throw FollowFault("open", path) }
+        var first = PipeSource(path: pipe, spoolPath: path, spool: descriptor, longest: longest)
+        if let fault = first.open() { throw fault }
+        (self.path, source) = (path, Guarded(first))
+        do throws(TransportError) {
+            let thread = try EventLoop.onNewThread(named: "headgate-pipe")
+            thread.submit { [source] in PipeSpool.move(source, terminal) }
+            thread.stop()
+        } catch {
+            throw FollowFault("cannot read \(pipe): \(error)")
+        }
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Starts to read the pipe, unless that was done before.
+    func read() {
+        source.withLock { if $0.phase == .waiting { $0.phase = .reading } }
+    }
+
+    /// Stops reading. After a return nothing is taken from the pipe.
+    func stop() {
+        source.withLock { $0.phase = .stopped }
+    }
+
+    var isEmpty: Bool { source.withLock { $0.length == 0 } }
+
+    /// Syncs the spool. Before that, IDs of its lines must not be used: lines that a power failure loses would leave
+    /// their offsets, and so their IDs, to other lines. A failed sync is not repeated, because the kernel may then
+    /// report success for data that it has dropped.
+    func sync() throws(FollowFault) {
+        let isSynced = source.withLock { fdatasync($0.spool.number) == 0 }
+        guard isSynced else { throw FollowFault("write", path, passing: []) }
+    }
+
+    /// Empties a long spool if all its lines are settled and it still has this length. It is empty on the disk before a
+    /// position says so. After a kill in between, the spool is shorter than its position and is started again.
+    /// - Returns: true if the spool was emptied.
+    func empty(doneWith length: Int, shortest: Int = PipeSpool.shortest) throws(FollowFault) -> Bool {
+        let code: Int32? = source.withLock { source in
+            guard length >= shortest, source.length == length else { return nil }
+            return ftruncate(source.spool.number, 0) == 0 && fsync(source.spool.number) == 0 ? 0 : errno
+        }
+        guard let code else { return false }
+        guard code == 0 else { throw FollowFault("empty", path, code, passing: []) }
+        return true
+    }
+
+    // MARK: The thread
+
+    /// Moves data until the spool is stopped. A failure is reported and repeated, because the data stays in the pipe.
+    private static func move(_ source: Guarded<PipeSource>, _ terminal: Terminal) {
+        var complaints = MessageThrottle()
+        while true {
+            source.wait { $0.phase == .stopped || $0.phase == .reading && $0.room > 0 }
+            guard let pipe = source.withLock({ $0.phase == .stopped ? nil : $0.pipe?.number ?? -1 }) else { return }
+            // `poll` ignores the negative descriptor of a missing pipe.
+            var state = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
+            let isReadable = poll(&state, 1, interval) > 0
+            let fault = source.withLock { isReadable ? $0.move() : $0.open() }?.description
+            if let fault {
+                if complaints.isNews(fault) { terminal.printError(fault) }
+                poll(nil, 0, interval)
+            }
+        }
+    }
+
+    /// The time between two checks for another pipe or for free disk space, in milliseconds.
+    private static let interval: Int32 = 200
+}
+
+/// The pipe and its spool, which the thread and the follower share.
+private struct PipeSource: Sendable {
+    enum Phase {
+        case waiting
+        case reading
+        case stopped
+    }
+
+    let path: String
+    let spoolPath: String
+    let spool: OwnedDescriptor
+    let longest: Int
+    /// The open pipe, or nil while there is none.
+    private(set) var pipe: OwnedDescriptor?
+    private var identity: FollowerPosition.File?
+    var phase = Phase.waiting
+
+    init(path: String, spoolPath: String, spool: OwnedDescriptor, longest: Int) {
+        (self.path, self.spoolPath, self.spool, self.longest) = (path, spoolPath, spool, longest)
+    }
+
+    var length: Int { Int(lseek(spool.number, 0, SEEK_END)) }
+
+    /// The number of bytes that may be moved now. A full spool takes the rest of a line, because only complete lines
+    /// are settled.
+    var room: Int {
+        guard length >= longest else { return Self.mostOfPipe }
+        var last: UInt8 = 0
+        pread(spool.number, &last, 1, length - 1)
+        return last == UInt8(ascii: "\n") ? 0 : 1
+    }
+
+    /// More than a pipe usually holds, so that a single write is moved in one piece.
+    private static let mostOfPipe = 1 << 20
+
+    /// Moves the available data.
+    /// - Returns: the fault, or nil.
+    func move() -> FollowFault? {
+        guard phase == .reading, let pipe else { return nil }
+        let isMoved = cpipe_move(pipe.number, spool.number, Int64(length), room) >= 0
+        return isMoved || errno == EAGAIN || errno == EINTR ? nil : FollowFault("write", spoolPath)
+    }
+
+    /// Opens the pipe that has the name now. It is opened for reading and writing, so that it does not end with its
+    /// writers.
+    /// - Returns: the fault, or nil. A missing pipe is no fault.
+    mutating func open() -> FollowFault? {
+        guard phase != .stopped, let now = FollowedFile.identity(of: path), now != identity else { return nil }
+        let found = OwnedDescriptor(Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC))
+        guard found.number >= 0 else { return errno == ENOENT ? nil : FollowFault("open", path) }
+        var status = stat()
+        guard fstat(found.number, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return nil }
+        (pipe, identity) = (found, now)
+        return nil
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import HeadgateWire
+import Testing
+
+@testable import HeadgateCommands
+
+/// Tests the file that stores a position, and its owner.
+@Suite struct FollowStateTests {
+    private final class Stage {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        var path: String { folder + "/place" }
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        }
+
+        deinit {
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+    }
+
+    private let place = FollowerPosition(.init(device: 1, inode: 2), prefix: "p")
+
+    @Test("One has the state at a time, also after it was replaced; nothing is kept at first")
+    func shared() throws {
+        let stage = try Stage()
+        var first: FollowState? = FollowState(path: stage.path)
+        #expect(try first?.load() == nil)
+        for _ in 0..<3 {
+            #expect(throws: FollowFault.self) { try FollowState(path: stage.path).load() }
+            try first?.save(place)
+            #expect(try first?.load() == place)
+        }
+        first = nil
+        #expect(try FollowState(path: stage.path).load() == place)
+    }
+
+    @Test("What tells no place is told, and stays")
+    func foreign() throws {
+        let stage = try Stage()
+        try Data("something".utf8).write(to: URL(filePath: stage.path))
+        #expect(throws: FollowFault.self) { try FollowState(path: stage.path).load() }
+        #expect(FileManager.default.contents(atPath: stage.path) == Data("something".utf8))
+    }
+}
+
+/// Tests which faults may pass, and which messages are printed.
+@Suite struct FollowFaultTests {
+    @Test("A shortage passes; of another fault nobody knows that")
+    func passing() {
+        for code in [ENOSPC, EDQUOT, ENOMEM, EMFILE, ENFILE] { #expect(FollowFault("write", "x", code).isPassing) }
+        for code in [EIO, EROFS, EACCES, ENOTDIR] { #expect(!FollowFault("write", "x", code).isPassing) }
+        #expect(!FollowFault("write", "x", ENOSPC, passing: []).isPassing)
+        #expect(!FollowFault("it is in use").isPassing)
+    }
+
+    @Test("Of each reason it is known what becomes of the line; a line is skipped only where it is its own fault")
+    func fates() {
+        let again: [ErrorReason] = [.queueFull, .storage, .shuttingDown, .limit]
+        let skipped: [ErrorReason] = [.eventTooLarge, .lineTooLong]
+        for reason in ErrorReason.allCases {
+            let fate = RPCError(reason).lineDecision
+            #expect((fate == .goesAgain) == again.contains(reason))
+            #expect((fate == .isSkipped) == skipped.contains(reason))
+        }
+        #expect(RPCError.invalidParams(path: "event", "is empty").lineDecision == .isSkipped)
+        #expect(RPCError.internalError().lineDecision == .endsFollowing)
+        // A limit on the line's own nesting does not pass.
+        #expect(RPCError(.limit, data: ["max_depth": 64]).lineDecision == .isSkipped)
+    }
+
+    @Test("What goes on is told once in ten minutes, each thing for itself")
+    func complaints() {
+        var complaints = MessageThrottle()
+        let start = ContinuousClock.now
+        let told = [("full", 0), ("full", 599), ("other", 599), ("full", 600), ("other", 1_198), ("full", 1_199)]
+        let isNews = told.map { text, seconds in complaints.isNews(text, at: start + .seconds(seconds)) }
+        #expect(isNews == [true, false, true, true, false, false])
+    }
+}

@@ -1,0 +1,145 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateCommands
+
+/// Tests the position in a followed file, and the state of its lines.
+@Suite struct FollowedPlaceTests {
+    private func place(_ text: String = "") -> FollowerPosition {
+        var place = FollowerPosition(FollowerPosition.File(device: 1, inode: 2), prefix: "p")
+        place.advance(over: Array(text.utf8))
+        return place
+    }
+
+    @Test("A line's id is where it begins, whichever way the place came to be before it")
+    func ids() {
+        #expect(place().id(at: 7) == "p-7")
+        #expect(place("1234567").id(at: 7) == "p-7")
+    }
+
+    @Test("L4: a place whose file is shorter, or as long and written to later, is of a file that was written anew")
+    func replaced() {
+        var place = place("0123456789")
+        place.seen = FileMetadata(size: 12, modified: 5)
+        #expect(!place.isReplaced(by: FileMetadata(size: 12, modified: 5)))
+        #expect(!place.isReplaced(by: FileMetadata(size: 13, modified: 6)))
+        #expect(place.isReplaced(by: FileMetadata(size: 11, modified: 5)))
+        #expect(place.isReplaced(by: FileMetadata(size: 12, modified: 6)))
+        #expect(!place.isReplaced(by: FileMetadata(size: 12, modified: 6), trustsTimes: false))
+        place.seen = nil
+        #expect(place.isReplaced(by: FileMetadata(size: 9, modified: 6)))
+        #expect(!place.isReplaced(by: FileMetadata(size: 10, modified: 6)))
+    }
+
+    @Test("How the file looks does not make two places differ in what has to be kept")
+    func same() {
+        var (one, other) = (place("abc"), place("abc"))
+        one.seen = FileMetadata(size: 3, modified: 1)
+        #expect(one.isSame(as: other) && one != other && !one.isSame(as: nil))
+        other.isInLongLine = true
+        #expect(!one.isSame(as: other))
+    }
+
+    @Test("NUL bytes that are passed over are what stands before the offset then")
+    func skip() {
+        var place = place("abc")
+        place.skip(to: 1_000_000)
+        #expect(place.offset == 1_000_000 && place.before == [UInt8](repeating: 0, count: 64))
+        place.skip(to: 5)
+        #expect(place.offset == 1_000_000)
+    }
+
+    @Test("The last bytes before the place are remembered, and no more of them")
+    func before() {
+        #expect(place("abc").before == Array("abc".utf8))
+        var place = place(String(repeating: "x", count: 60))
+        place.advance(over: Array("0123456789".utf8))
+        #expect(place.before == Array((String(repeating: "x", count: 54) + "0123456789").utf8))
+        #expect(place.offset == 70)
+    }
+
+    @Test("A place comes back as it was kept; what is none is none")
+    func kept() throws {
+        for text in ["", "a", String(repeating: "\u{0}é\n", count: 100)] {
+            var place = place(text)
+            place.note(FollowedPieceTests.piece("a\nb\nc\n", at: place, settled: [1]))
+            (place.birth, place.isInLongLine, place.seen) = (7, true, FileMetadata(size: 1_000, modified: 9))
+            let read = try DataItem(parsing: Array(DataItem.object(place.kept).json.utf8)).get(as: DataObject.self)
+            #expect(try FollowerPosition(#require(read)) == place)
+        }
+        var other = place("abc").kept
+        other["version"] = 2
+        #expect(FollowerPosition(other) == nil)
+        other = place("abc").kept
+        other["offset"] = 2
+        #expect(FollowerPosition(other) == nil)
+        #expect(FollowerPosition([:]) == nil)
+    }
+
+    @Test("A place of an older version, without what is newer, is a place")
+    func older() throws {
+        let text = #"{"version":1,"device":1,"inode":2,"prefix":"p","offset":1,"before":[97]}"#
+        let kept = try #require(try DataItem(parsing: Array(text.utf8)).get(as: DataObject.self))
+        let place = try #require(FollowerPosition(kept))
+        #expect(
+            place.seen == nil && place.format.linesWithoutEvent == nil && !place.isInLongLine && place.settled.isEmpty)
+    }
+
+    @Test("Only whole lines are taken, blank ones are passed over, and the last needs no end in a file that is over")
+    func lines() {
+        let bytes = Array("one\n\n \r\ntwo\r\nthr".utf8)
+        let lines = FollowedLines(bytes)
+        #expect(lines.lines.map(\.start) == [0, 8])
+        #expect(lines.lines.map { String(decoding: $0.bytes, as: UTF8.self) } == ["one", "two\r"])
+        #expect(lines.length == 13)
+        let last = FollowedLines(bytes, isLast: true)
+        #expect(last.lines.last == FollowedLines.Line(start: 13, end: 16, bytes: Array("thr".utf8)))
+        #expect(last.length == bytes.count)
+        #expect(FollowedLines(Array("a".utf8)).length == 0)
+        #expect(FollowedLines([], isLast: true).lines.isEmpty)
+    }
+
+    @Test("However a file is cut into pieces, its lines have the same ids")
+    func pieces() {
+        let text = Array((0..<50).map { String(repeating: "x", count: $0 % 7) + "\n" }.joined().utf8)
+        let whole = FollowedLines(text).lines.map { place().id(at: $0.start) }
+        for length in 7...40 {
+            var (place, ids) = (place(), [String]())
+            while place.offset < text.count {
+                let lines = FollowedLines(Array(text[place.offset...].prefix(length)))
+                ids += lines.lines.map { [place] in place.id(at: place.offset + $0.start) }
+                place.advance(over: text[place.offset...].prefix(lines.length))
+            }
+            #expect(ids == whole)
+        }
+    }
+
+    private func texts(_ lines: FollowedLines) -> [String] {
+        lines.lines.map { String(decoding: $0.bytes, as: UTF8.self) }
+    }
+
+    @Test("A byte order mark at a file's beginning is passed over, and nowhere else")
+    func mark() {
+        let bytes = [0xEF, 0xBB, 0xBF] + Array("one\n".utf8)
+        let lines = FollowedLines(bytes, isFirst: true)
+        #expect(texts(lines) == ["one"] && lines.lines[0].start == 3 && lines.length == 7)
+        #expect(texts(FollowedLines(bytes)) == ["\u{FEFF}one"])
+    }
+
+    @Test("NUL bytes before a line are passed over, as copytruncate leaves them, also before the line is whole")
+    func holes() {
+        let hole = [UInt8](repeating: 0, count: 1_000)
+        let lines = FollowedLines(hole + Array("one\n".utf8) + hole + Array("two\nthr".utf8))
+        #expect(texts(lines) == ["one", "two"] && lines.lines.map(\.start) == [1_000, 2_004])
+        #expect(FollowedLines(hole).length == 1_000 && FollowedLines(hole).lines.isEmpty)
+        #expect(FollowedLines(hole + Array("thr".utf8)).length == 1_000)
+        #expect(texts(FollowedLines(hole + Array("thr".utf8), isLast: true)) == ["thr"])
+        #expect(FollowedLines([0x61, 0, 0]).length == 0)
+    }
+
+    @Test("No more lines are taken at once than can be told apart in the place")
+    func most() {
+        let lines = FollowedLines(Array(String(repeating: "x\n", count: 5_000).utf8), isLast: true)
+        #expect(lines.lines.count == FollowedLines.most && lines.length == 2 * FollowedLines.most)
+    }
+}

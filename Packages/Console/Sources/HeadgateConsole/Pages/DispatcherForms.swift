@@ -1,0 +1,104 @@
+import HeadgateClient
+import HeadgateCommands
+
+/// The forms that change a dispatcher. A destructive change is confirmed by typing the dispatcher's ID.
+struct DispatcherForms {
+    let dispatcher: ListedDispatcher
+
+    /// All forms.
+    var html: HTML {
+        """
+        <section aria-labelledby="controls-title"><h2 id="controls-title">Actions</h2>
+        <div class="controls">\(pause)\(resume)\(retry)\(flush)\(requeue)\(purge)\(bury)</div></section>
+
+        """
+    }
+
+    private var pause: HTML {
+        form(
+            .pause, "Pause", "Pause this dispatcher. It stays paused across restarts until you resume it.",
+            """
+            <label>Reason <input name="reason" maxlength="200" autocomplete="off"></label>
+            <label class="check"><input type="checkbox" name="flushable" value="yes"> Flushes may pass</label>
+            """)
+    }
+
+    private var resume: HTML {
+        form(.resume, "Resume", "Resume this dispatcher.", "")
+    }
+
+    private var retry: HTML {
+        form(.retry, "Retry now", "End the backoff: the next attempt begins now.", "")
+    }
+
+    private var flush: HTML {
+        form(.flush, "Flush", "Send pending events now, past all flushable barriers.", "")
+    }
+
+    private var requeue: HTML {
+        form(.requeue, "Requeue all dead letters", "Send all dead letters again. They keep their ids.", "")
+    }
+
+    private var purge: HTML {
+        form(
+            .purge, "Purge pending events", "Delete all pending events of this dispatcher permanently.",
+            confirmation(.purge))
+    }
+
+    private var bury: HTML {
+        form(
+            .bury, "Purge dead letters", "Delete all dead letters of this dispatcher permanently.", confirmation(.bury))
+    }
+
+    private func form(_ act: Route.Change.Act, _ name: HTML, _ meaning: HTML, _ fields: HTML) -> HTML {
+        let change = Route.Change(dispatcher: dispatcher.id, act: act)
+        let isGrave: HTML = act.destroys ? " class=\"grave\"" : ""
+        return """
+            <form method="post" action="\(change.target)"\(isGrave)><p>\(meaning)</p>
+            \(fields)<button>\(name)</button></form>
+
+            """
+    }
+
+    private func confirmation(_ act: Route.Change.Act) -> HTML {
+        """
+        <label><span>Type <b>\(dispatcher.id)</b> to confirm</span> <input name="confirm" required autocomplete="off" \
+        spellcheck="false" aria-label="Type \(dispatcher.id) to confirm"></label>
+
+        """
+    }
+}
+
+extension Route.Change.Act {
+    /// True if the change deletes events for good.
+    var destroys: Bool {
+        self == .purge || self == .bury
+    }
+
+    /// The daemon's method for the change.
+    var method: String {
+        switch self {
+        case .pause: "dispatcher.pause"
+        case .resume: "dispatcher.resume"
+        case .retry: "dispatcher.retry"
+        case .flush: "flush"
+        case .purge: "queue.purge"
+        case .requeue: "dead_letters.requeue"
+        case .bury: "dead_letters.purge"
+        }
+    }
+
+    /// Returns a message that the change is done.
+    /// - Parameter count: the number of affected events, if the daemon counts them.
+    func done(count: Int) -> String {
+        switch self {
+        case .pause: "Paused."
+        case .resume: "Resumed."
+        case .retry: "The backoff has ended: the next attempt begins now."
+        case .flush: "The flush has begun."
+        case .purge: "\(Quantity.counted(count, "event")) purged."
+        case .requeue: "\(Quantity.counted(count, "event")) requeued."
+        case .bury: "\(Quantity.counted(count, "dead letter")) purged."
+        }
+    }
+}

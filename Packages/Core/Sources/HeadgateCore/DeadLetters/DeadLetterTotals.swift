@@ -1,0 +1,48 @@
+/// Keeps account of the dead letters: their number and size, their limits, and the dispatchers that are held until
+/// there is room (Behaviour D10).
+final class DeadLetterTotals {
+    private let events: EventQueue
+    private let settlements: Settlements
+    private let turn: PendingEvaluations
+    /// The used part of the limits from which `status` warns.
+    static let muchUsed = 0.8
+    /// The dispatchers that are held until there is room.
+    private var held: Set<String> = []
+
+    init(events: EventQueue, settlements: Settlements, turn: PendingEvaluations) {
+        (self.events, self.settlements, self.turn) = (events, settlements, turn)
+        settlements.afterWrite = { [weak self] in self?.changed() }
+    }
+
+    /// The number and size of all dead letters, stored or still being written.
+    var used: Tally { events.store.letters + settlements.unwrittenLetters }
+
+    var bounds: DeadLetterLimits { events.limits.deadLetters }
+
+    /// The room for further letters. With `drop_oldest` only letters that could not be written yet count, because no
+    /// stored letter is dropped for a letter that may never reach the disk.
+    var room: LetterRoom {
+        switch events.limits.deadLettersFull {
+        case .hold: LetterRoom(bounds, beside: used)
+        case .dropOldest: LetterRoom(bounds, beside: settlements.unwrittenLetters)
+        }
+    }
+
+    /// Stores dead letters. With `drop_oldest` the oldest letters are dropped to make room.
+    func keep(_ letters: [DeadLetter]) {
+        for letter in letters { settlements.add(.deadLetter(letter)) }
+        guard events.limits.deadLettersFull == .dropOldest, bounds.isExceeded(by: used) else { return }
+        settlements.add(.limitLetters(bounds))
+    }
+
+    /// Records that a dispatcher is held until there is room.
+    func hold(_ dispatcher: String) { held.insert(dispatcher) }
+
+    /// Records that a dispatcher is not held any more.
+    func release(_ dispatcher: String) { held.remove(dispatcher) }
+
+    /// Evaluates the held dispatchers, after letters may have been removed.
+    func changed() {
+        for dispatcher in held { turn.look(dispatcher) }
+    }
+}

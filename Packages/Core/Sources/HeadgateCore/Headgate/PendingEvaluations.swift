@@ -1,0 +1,71 @@
+/// The gate, as its parts see it. The parts do not retain it.
+protocol GateHost: AnyObject {
+    /// Processes the end of a turn in which something happened.
+    /// - Parameter dispatchers: the dispatchers to evaluate, in alphabetical order.
+    func turnEnded(toEvaluate dispatchers: [String])
+    /// Reports a possible change to watchers.
+    func changed(_ change: GateChange)
+    /// Reports a barrier whose code threw or that refused its configuration (Behaviour B7, B9).
+    func barrierFailed(_ failure: BarrierFailure)
+    /// Reports a stored group: its events by route, and the newest event before it.
+    func stored(_ tallies: RouteTallies, behind previous: SequenceNumber)
+    /// Returns the sequence number up to which no dispatcher needs events.
+    func trimPoint() -> SequenceNumber
+    /// Forgets and returns unused routes. The settlements that made them unused must be written before, or in the same
+    /// write.
+    func forgetUnusedRoutes() -> [RouteNumber]
+    /// The kind of the machine's network connection; nil if it is unknown (Behaviour D13).
+    var networkConnectionType: String? { get }
+    /// The object that runs the boards of activation barriers (Behaviour A9).
+    var boardActivator: (any BoardActivator)? { get }
+}
+
+/// Collects the dispatchers that need an evaluation during a turn. They are evaluated once, at the end of the turn.
+final class PendingEvaluations {
+    /// The gate that evaluates the dispatchers.
+    @exclusivity(unchecked) weak var host: (any GateHost)?
+    private let scheduler: any Scheduler
+    /// The dispatchers to evaluate, possibly with repetitions.
+    @exclusivity(unchecked) private var toEvaluate: [String] = []
+    /// The dispatchers that are being evaluated.
+    @exclusivity(unchecked) private var looking: [String] = []
+    @exclusivity(unchecked) private var isEndDue = false
+
+    init(scheduler: any Scheduler) {
+        self.scheduler = scheduler
+    }
+
+    /// Has a dispatcher evaluated at the end of the turn.
+    func look(_ dispatcher: String) {
+        if toEvaluate.last != dispatcher { toEvaluate.append(dispatcher) }
+        guard !isEndDue else { return }
+        isEndDue = true
+        scheduler.atEndOfTurn(.dispatch) { self.end() }
+    }
+
+    /// Reports that a dispatcher may have become open or blocked, because a barrier's state has changed or a flush has
+    /// started or ended.
+    func stateChanged(_ dispatcher: String) {
+        look(dispatcher)
+        host?.changed(.way)
+    }
+
+    /// Reports that the description of a barrier may have changed.
+    func barriersChanged() {
+        host?.changed(.barriers)
+    }
+
+    private func end() {
+        isEndDue = false
+        swap(&toEvaluate, &looking)
+        // The ids are mostly sorted already: dispatchers are added group by group.
+        looking.sort()
+        var last: String?
+        looking.removeAll { id in
+            defer { last = id }
+            return id == last
+        }
+        host?.turnEnded(toEvaluate: looking)
+        looking.removeAll(keepingCapacity: true)
+    }
+}

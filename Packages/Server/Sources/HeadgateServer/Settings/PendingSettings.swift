@@ -1,0 +1,76 @@
+import HeadgateData
+
+/// Settings that contradict the others now: parts of the persisted settings, and the remote layer. They are applied as
+/// soon as a change of another layer makes them fit (Behaviour S1).
+struct PendingSettings: Equatable {
+    /// The persisted parts that do not fit.
+    var leftOut: [LeftOutSettings] = []
+    /// The remote layer if it does not fit. Nil if it is in force, or if there is none.
+    var remote: DataObject?
+
+    /// Layers that may be applied, and the settings that still do not fit.
+    struct Candidate {
+        var layers: SettingsLayers
+        var reading: SettingsReading
+        var waiting: PendingSettings
+    }
+
+    /// Removes the settings that a patch of the programmatic layer removes.
+    mutating func remove(_ patch: DataObject) {
+        for place in leftOut.indices {
+            leftOut[place].patch = leftOut[place].patch.patched(with: patch.removals)
+        }
+        leftOut.removeAll { $0.part.patch(in: $0.patch) == nil }
+    }
+
+    /// Returns the layers with as many waiting settings as fit.
+    func fullest(_ layers: SettingsLayers, _ check: SettingsCheck) -> Candidate {
+        var best = Candidate(layers: layers, reading: check.read(layers), waiting: self)
+        guard best.reading.settings != nil else { return everything(layers, check) ?? best }
+        while let better = addingOne(to: best, check) { best = better }
+        return best
+    }
+
+    /// Returns the layers with all waiting settings, or nil if they do not fit together.
+    private func everything(_ layers: SettingsLayers, _ check: SettingsCheck) -> Candidate? {
+        guard !leftOut.isEmpty || remote != nil else { return nil }
+        var whole = layers
+        if let remote { whole[.remote] = remote }
+        for part in leftOut.reversed() { whole.putBeneath(part.patch) }
+        let reading = check.read(whole)
+        return reading.settings.map { _ in Candidate(layers: whole, reading: reading, waiting: PendingSettings()) }
+    }
+
+    /// Returns the candidate with one more waiting setting, or nil if none fits.
+    private func addingOne(to best: Candidate, _ check: SettingsCheck) -> Candidate? {
+        for (layers, waiting) in best.waiting.steps(from: best.layers) {
+            let reading = check.read(layers)
+            if reading.settings != nil { return Candidate(layers: layers, reading: reading, waiting: waiting) }
+        }
+        return nil
+    }
+
+    /// Returns each possible next step: the layers with one more waiting setting, and the settings that still wait.
+    private func steps(from layers: SettingsLayers) -> [(SettingsLayers, PendingSettings)] {
+        var steps: [(SettingsLayers, PendingSettings)] = []
+        if let remote {
+            var with = layers
+            with[.remote] = remote
+            steps.append((with, PendingSettings(leftOut: leftOut)))
+        }
+        for (place, part) in leftOut.enumerated() {
+            var (with, rest) = (layers, self)
+            with.putBeneath(part.patch)
+            rest.leftOut.remove(at: place)
+            steps.append((with, rest))
+        }
+        return steps
+    }
+}
+
+extension SettingsLayers {
+    /// Adds settings to the programmatic layer. Present values win.
+    fileprivate mutating func putBeneath(_ patch: DataObject) {
+        self[.programmatic] = patch.patched(with: self[.programmatic])
+    }
+}

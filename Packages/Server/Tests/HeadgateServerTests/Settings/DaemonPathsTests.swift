@@ -1,0 +1,65 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Where the daemon's things are")
+struct PlacesTests {
+    private func find(
+        _ environment: [String: String], options: DaemonOptions = DaemonOptions(), settings: DataObject = [:],
+        userID: UInt32 = 1000
+    ) throws -> DaemonPaths {
+        try DaemonPaths.find(options: options, settings: settings, environment: environment, userID: userID)
+    }
+
+    @Test("The socket: command line, variable, configuration, run-time directory, /run")
+    func socket() throws {
+        var environment = ["HOME": "/h", "XDG_RUNTIME_DIR": "/run/user/1000", "HEADGATE_SOCKET": "/variable"]
+        let settings: DataObject = ["socket": "/file"]
+        let options = DaemonOptions(socket: "/option")
+        #expect(try find(environment, options: options, settings: settings).socket == "/option")
+        #expect(try find(environment, settings: settings).socket == "/variable")
+        environment["HEADGATE_SOCKET"] = ""
+        #expect(try find(environment, settings: settings).socket == "/file")
+        #expect(try find(environment).socket == "/run/user/1000/headgate/headgate.sock")
+        environment["XDG_RUNTIME_DIR"] = "relative"
+        #expect(try find(environment).socket == "/run/headgate/headgate.sock")
+        environment["XDG_RUNTIME_DIR"] = nil
+        #expect(try find(environment).socket == "/run/headgate/headgate.sock")
+    }
+
+    @Test("The data: command line, configuration, service manager, state directory, home, /var/lib for root")
+    func data() throws {
+        var environment = ["HOME": "/h", "XDG_STATE_HOME": "/state", "STATE_DIRECTORY": "/var/lib/one:/var/lib/two"]
+        let settings: DataObject = ["data_dir": "/file"]
+        let options = DaemonOptions(dataDirectory: "/option")
+        #expect(try find(environment, options: options, settings: settings).dataDirectory == "/option")
+        #expect(try find(environment, settings: settings).dataDirectory == "/file")
+        #expect(try find(environment).dataDirectory == "/var/lib/one")
+        environment["STATE_DIRECTORY"] = nil
+        #expect(try find(environment).dataDirectory == "/state/headgate")
+        environment["XDG_STATE_HOME"] = "relative"
+        #expect(try find(environment).dataDirectory == "/h/.local/state/headgate")
+        #expect(try find([:], userID: 0).dataDirectory == "/var/lib/headgate")
+    }
+
+    @Test("Without any of them there is no place for the data")
+    func nowhere() {
+        #expect(
+            throws: SettingsFault(
+                path: "data_dir", message: "is required where neither HOME nor STATE_DIRECTORY is set")
+        ) { try find([:]) }
+    }
+
+    @Test(
+        "S2: A socket's path that the start would refuse is a fault", arguments: ["/dev/null", "/dev", "/dev/null/s"])
+    func socketInTheWay(path: String) {
+        let findings = DaemonPaths(socket: path, dataDirectory: "/").findings
+        #expect(findings.faults.map(\.path) == ["socket"])
+    }
+
+    @Test("S2: A socket's directory may be missing")
+    func missingDirectory() {
+        #expect(DaemonPaths(socket: "/nowhere/at/all/s.sock", dataDirectory: "/").findings.faults.isEmpty)
+    }
+}

@@ -1,0 +1,87 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("The pace of notifications")
+struct PaceTests {
+    private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+
+    @Test("B10: the first change is told at once")
+    func first() {
+        var pace = ReportSchedule()
+        let unmarked = pace.takeDue(at: at(0))
+        #expect(!unmarked)
+        pace.mark(.counters, at: at(0))
+        #expect(pace.due == at(0))
+        let looks = [0, 0].map { pace.takeDue(at: at($0)) }
+        #expect(looks == [true, false])
+    }
+
+    @Test(
+        "B10: counters wait 50 ms from the last look, states 5 ms",
+        arguments: [
+            (ReportSchedule.Urgency.counters, Int64(50)), (.states, 5),
+        ])
+    func spacing(_ urgency: ReportSchedule.Urgency, _ milliseconds: Int64) {
+        var pace = ReportSchedule()
+        pace.mark(.states, at: at(0))
+        _ = pace.takeDue(at: at(0))
+        pace.mark(urgency, at: at(1))
+        #expect(pace.due == at(milliseconds))
+        let looks = [milliseconds - 1, milliseconds].map { pace.takeDue(at: at($0)) }
+        #expect(looks == [false, true])
+    }
+
+    @Test("B10: a state does not wait for the counters marked before it, nor they for others after them")
+    func sooner() {
+        var pace = ReportSchedule()
+        pace.mark(.states, at: at(0))
+        _ = pace.takeDue(at: at(0))
+        pace.mark(.counters, at: at(1))
+        pace.mark(.states, at: at(2))
+        #expect(pace.due == at(5))
+        pace.mark(.counters, at: at(3))
+        #expect(pace.due == at(5))
+    }
+
+    @Test("B10: after a rest a change is told at once")
+    func rested() {
+        var pace = ReportSchedule()
+        pace.mark(.states, at: at(0))
+        _ = pace.takeDue(at: at(0))
+        pace.mark(.counters, at: at(90))
+        let isTold = pace.takeDue(at: at(90))
+        #expect(isTold)
+    }
+}
+
+@Suite("What a watch was told last")
+struct ToldEntriesTests {
+    private struct Entry: Equatable {
+        var id: String
+        var value: Int
+    }
+
+    @Test("B10: the first time all is news, even nothing")
+    func first() {
+        var told = ReportedEntries<Entry>(by: \.id)
+        let nothing = told.tell([])
+        #expect(nothing?.changed == [])
+        let again = told.tell([])
+        #expect(again == nil)
+        let one = told.tell([Entry(id: "a", value: 1)])
+        #expect(one?.changed == [0])
+    }
+
+    @Test("B10: then what is new, changed or gone")
+    func changes() {
+        var told = ReportedEntries<Entry>(by: \.id)
+        _ = told.tell([Entry(id: "a", value: 1), Entry(id: "b", value: 1), Entry(id: "c", value: 1)])
+        let news = told.tell([Entry(id: "b", value: 2), Entry(id: "c", value: 1), Entry(id: "d", value: 1)])
+        #expect(news?.changed == [0, 2])
+        #expect(news?.removed == ["a"])
+        let same = told.tell([Entry(id: "d", value: 1), Entry(id: "c", value: 1), Entry(id: "b", value: 2)])
+        #expect(same == nil)
+    }
+}

@@ -1,0 +1,170 @@
+import HeadgateTransport
+import Testing
+
+/// The work that a loop's thread does between two turns, and which thread owns the loop during that work.
+@Suite(.timeLimit(.minutes(5))) struct LoopPartnerTests {
+    @Test(
+        "Work between turns runs after the turn's end, and its results come before the next turn, output first"
+    )
+    func order() throws {
+        var steps: [String] = []
+        try onLoop { loop in
+            let partner = Partner()
+            partner.work = { steps.append("work") }
+            partner.whenEnded = { inPlace in
+                steps.append(inPlace ? "ended in place" : "ended")
+                loop.atEndOfTurn(.dispatch) { steps.append("looked") }
+                loop.atEndOfTurn(.write) {
+                    steps.append("written")
+                    loop.stop()
+                }
+            }
+            loop.atEndOfTurn(.commit) {
+                loop.betweenTurns(partner)
+                loop.atEndOfTurn(.write) { steps.append("end of turn") }
+            }
+        }
+        #expect(steps == ["end of turn", "work", "ended in place", "written", "looked"])
+    }
+
+    @Test("A partner without work is asked again only when it requests that")
+    func nothing() throws {
+        let partner = Partner()
+        try onLoop { loop in
+            loop.betweenTurns(partner)
+            loop.later(turns: 3) { loop.stop() }
+        }
+        #expect(partner.asked == 1)
+    }
+
+    @Test("A closed loop still runs requested work between turns")
+    func closed() async throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        loop.stop()
+        await loop.waitUntilClosed()
+        let done = Guarded(false)
+        loop.submit {
+            let partner = Partner()
+            partner.work = { done.withLock { $0 = true } }
+            loop.betweenTurns(partner)
+        }
+        done.wait(until: { $0 })
+    }
+
+    @Test("A loop cannot be taken over during a turn")
+    func notGone() throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        let isRunning = Guarded(false)
+        loop.submit { isRunning.withLock { $0 = true } }
+        isRunning.wait(until: { $0 })
+        try #require(!loop.takeOver(ifGoneFor: .zero))
+        loop.stop()
+    }
+
+    @Test("A loop cannot be taken over before its thread was busy for the given time")
+    func notLongEnough() throws {
+        let (loop, partner, gone) = try goneLoop()
+        try #require(!loop.takeOver(ifGoneFor: .seconds(3_600)))
+        loop.stop()
+        gone.withLock { $0 = .mayComeBack }
+        partner.ended.wait(until: { $0 != nil })
+        #expect(partner.ended.withLock { $0 } == true)
+    }
+
+    @Test("Another thread takes over a loop whose thread is busy, and the two threads swap roles")
+    func changesPlaces() throws {
+        let (loop, partner, gone) = try goneLoop()
+        // Without this takeover everything below would wait forever.
+        try #require(loop.takeOver(ifGoneFor: .zero))
+        try #require(loop.isCurrent)
+        let ranHere = Guarded(false)
+        loop.submit {
+            ranHere.withLock { $0 = loop.isCurrent }
+            gone.withLock { $0 = .mayComeBack }
+        }
+        partner.whenEnded = { _ in loop.stop() }
+        try #require(!loop.runTakenOver())
+        #expect(ranHere.withLock { $0 })
+        #expect(partner.ended.withLock { $0 } == false)
+        partner.changed.wait(until: { $0 == 1 })
+        #expect(loop.isClosed)
+    }
+
+    @Test("Two threads swap roles whenever one is busy for too long, and the owner of the loop ends it")
+    func changesOften() throws {
+        let (loop, partner, gone) = try goneLoop()
+        // Without this takeover everything below would wait forever.
+        try #require(loop.takeOver(ifGoneFor: .zero))
+        let rounds = Guarded(0)
+        // The returning thread takes the loop over when this thread leaves it in turn.
+        partner.whenChanged = {
+            while !loop.takeOver(ifGoneFor: .zero) {}
+            loop.submit {
+                rounds.withLock { $0 += 1 }
+                gone.withLock { $0 = .mayComeBack }
+            }
+            return true
+        }
+        partner.whenEnded = { _ in
+            guard rounds.withLock({ $0 }) == 0 else { return loop.stop() }
+            loop.betweenTurns(partner)
+        }
+        gone.withLock { $0 = .mayComeBack }
+        try #require(loop.runTakenOver())
+        try #require(!loop.isCurrent)
+        loop.submit { loop.stop() }
+        waitUntilClosed(loop)
+        #expect(rounds.withLock { $0 } == 1)
+    }
+
+    private func waitUntilClosed(_ loop: EventLoop) {
+        while !loop.isClosed {}
+    }
+
+    /// The position of a thread that does work between two turns.
+    private enum Whereabouts: Sendable {
+        case inTheLoop
+        case gone
+        case mayComeBack
+    }
+
+    /// Creates a loop whose thread is busy between turns until it may return.
+    private func goneLoop() throws -> (EventLoop, Partner, Guarded<Whereabouts>) {
+        let loop = try EventLoop.onNewThread(named: "test")
+        let partner = Partner()
+        let place = Guarded(Whereabouts.inTheLoop)
+        partner.work = {
+            place.withLock { $0 = .gone }
+            place.wait(until: { $0 == .mayComeBack })
+        }
+        loop.submit { loop.betweenTurns(partner) }
+        place.wait(until: { $0 == .gone })
+        return (loop, partner, place)
+    }
+}
+
+// Unchecked: unguarded members are set before use, and then used only by the thread that owns the loop.
+private final class Partner: LoopHelper, @unchecked Sendable {
+    var work: (() -> Void)?
+    var whenEnded: (Bool) -> Void = { _ in }
+    var whenChanged: () -> Bool = { false }
+    private(set) var asked = 0
+    /// True if the loop's own thread finished the work before a takeover; nil while the work is unfinished.
+    let ended = Guarded<Bool?>(nil)
+    let changed = Guarded(0)
+
+    func turnEnded() -> (() -> Void)? {
+        asked += 1
+        return work
+    }
+
+    func workEnded(inPlace: Bool) {
+        ended.withLock { $0 = inPlace }
+        whenEnded(inPlace)
+    }
+
+    func changePlaces() -> Bool {
+        changed.withLock { $0 += 1 }
+        return whenChanged()
+    }
+}
