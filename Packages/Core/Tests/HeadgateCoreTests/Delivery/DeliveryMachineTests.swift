@@ -20,7 +20,7 @@ struct DeliveryMachineTests {
     func look() throws {
         var run = try machine(events: 3)
         let orders = run.look(through: .max)
-        #expect(orders.map(\.name) == ["tellDepth", "lay", "send", "tellDepth", "tellDepth"])
+        #expect(orders.map(\.name) == ["publishDepth", "lay", "send", "publishDepth", "publishDepth"])
         #expect(run.inFlight.values.map { $0.events.map(\.sequenceNumber) } == [[1, 2, 3]])
     }
 
@@ -57,7 +57,7 @@ struct DeliveryMachineTests {
     func dead() throws {
         var run = try machine(events: 1)
         _ = run.look(through: .max)
-        #expect(run.answer(1, .status(400)).map(\.name) == ["keep", "settle", "lookForMore"])
+        #expect(run.answer(1, .status(400)).map(\.name) == ["keep", "settle", "evaluateForMore"])
         #expect(run.letters.map(\.reason) == [.refusedStatus] && run.letters.map(\.attempts) == [1])
     }
 
@@ -180,7 +180,7 @@ struct DeliveryMachineTests {
         #expect(run.inFlight[1]?.output == ["token": "x"])
         #expect(run.answer(1, .status(401)) == [.renewBoard(sentUnder: 4), .evaluateForMore])
         _ = run.look(through: .max)
-        #expect(run.answer(2, .status(401)).map(\.name) == ["renewBoard", "keep", "settle", "lookForMore"])
+        #expect(run.answer(2, .status(401)).map(\.name) == ["renewBoard", "keep", "settle", "evaluateForMore"])
     }
 
     @Test("Q6: events not in memory are requested once, and a failing store is asked again after a wait")
