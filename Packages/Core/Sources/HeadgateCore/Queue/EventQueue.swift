@@ -353,7 +353,7 @@ public final class EventQueue {
 
     /// Fails a group, and with it all later groups and the gathering group, which may contain duplicates of its events.
     private func fail(_ group: PendingCommit, _ fault: StoreFault) {
-        if let markFailed = group.markFailed { return group.waiters.tell(markFailed) }
+        if let earlier = group.fault { return group.waiters.tell(earlier) }
         routes.restoreUnsaved(group.group.newRoutes)
         routes.restoreUnsaved(committing.markFailed(fault))
         if let first = group.group.chunk.first(where: { _ in true }) { dedupe.forget(from: first.sequenceNumber) }

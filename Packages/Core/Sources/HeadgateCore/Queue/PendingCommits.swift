@@ -18,7 +18,7 @@ struct PendingCommits {
 
     /// The newest event that is being committed; nil if there is none or if its group is going to fail.
     var newest: SequenceNumber? {
-        groups.last.flatMap { $0.markFailed == nil ? $0.group.chunk.lastSequenceNumber : nil }
+        groups.last.flatMap { $0.fault == nil ? $0.group.chunk.lastSequenceNumber : nil }
     }
 
     /// The events being committed, by route. A route may occur several times.
@@ -53,7 +53,7 @@ struct PendingCommits {
     /// Marks all groups as failing, because the group before them could not be stored.
     /// - Returns: their new routes, which do not reach the store.
     mutating func markFailed(_ fault: StoreFault) -> [RouteNumber: [DispatcherNumber]] {
-        for group in groups { group.markFailed = fault }
+        for group in groups { group.fault = fault }
         return groups.reduce(into: [:]) { $0.merge($1.group.newRoutes) { $1 } }
     }
 }
@@ -70,7 +70,7 @@ final class PendingCommit {
     /// The number and size of the group's events.
     let tally: Tally
     /// The fault of an earlier group, because of which this group fails; nil if there was none.
-    fileprivate(set) var markFailed: StoreFault?
+    fileprivate(set) var fault: StoreFault?
 
     init(group: AppendGroup, waiters: [StoreWaiter], arrivals: ArrivalTimes, traced: TraceGroup) {
         self.group = group
