@@ -1,91 +1,56 @@
 import Glibc
 import HeadgateCore
 import HeadgateTransport
-import Synchronization
 
-/// The two threads that work for a store, of which one at a time has its engine: a thread of the store's own, and the event loop's
-/// between two turns, when there is little to do and the disk is quick (Behaviour Q5: what is alone waits for no company, and for
-/// nobody's waking up). Clients that are committed together are expected to come together again (``CommitCompany``).
+/// The two threads that work for a store: a thread of the store's own, and the event loop's thread between two turns. One of
+/// them at a time has the engine (``EngineOwnership``).
 ///
-/// A disk may take its time all of a sudden. Then the store's thread takes the loop over, and the one that waits for the disk is
-/// the store's thread from then on.
+/// The loop's thread commits if there is little to write and the disk is quick (Behaviour Q5). That saves two hand-overs
+/// between threads. If the disk does not answer in time, the store's thread takes the loop over, and the thread that waits
+/// for the disk is the store's thread from then on.
 ///
-/// Jobs go in and outcomes come out, both in order.
+/// Jobs are carried out and answered in the order of their requests.
 ///
-/// What each commit touches is not checked for exclusive access at run time: nothing that is called with it knows this object.
-// Unchecked: `engine` and `pace` are touched by who has the engine, and what belongs to the loop on the loop only.
+/// Accesses in the path of a commit are not checked for exclusivity at run time: no callee knows this object.
+// Unchecked: the engine's owner uses `engine`, `pace` and `inPlace`, and the loop's thread uses the rest.
 final class StoreWorkers: StoreDesk, @unchecked Sendable {
     private let options: DiskEventStore.Options
     private let loop: EventLoop?
-    /// Tells the scheduler that there is news to take. Called once for many.
+    /// Tells the scheduler that there is news to take, or that jobs are left to the loop. One call may stand for many.
     private let ring: @Sendable () -> Void
     private let opening = Mailbox<Result<StoredState, StoreFault>>()
     private let news = Mailbox<StoreNews>()
-    private let queue = Guarded(JobQueue())
-    private let holder = Atomic(Holder.thread)
-    /// Whether the store's thread looks now and then if the loop's is back.
-    private let isWatching = Atomic(false)
-    /// Whether something waits that the store's thread has left to the loop. The queue's lock is not for looking: who waits there is woken.
-    private let isLeft = Atomic(false)
-    /// How often the loop's thread has had the engine.
-    private let turnsOfLoop = Atomic(0)
+    private let ownership = Guarded(EngineOwnership<StoreJob>(mostIdleIntervals: StoreWorkers.mostIdleIntervals))
+    /// True if the store's thread has been woken and has not noticed yet.
+    private let isWoken = Guarded(false)
 
+    /// The engine; nil before it is open and after it is closed.
     @exclusivity(unchecked) private var engine: LogEngine?
     @exclusivity(unchecked) private var pace = DiskPace()
-    /// Whether the engine writes without waiting for the disk, mostly. Told once, when it is opened.
+    /// True if most commits of the engine do not wait for the disk. Constant once the engine is open.
     @exclusivity(unchecked) private var writesAtOnce = false
-
-    /// What was asked for in this turn of the loop.
-    @exclusivity(unchecked) private var asked: [StoreJob] = []
-    /// What of it the loop's thread does between two turns, or could not do there. It is whose the engine is.
+    /// The jobs that the loop's thread carries out between two turns, or could not carry out there.
     @exclusivity(unchecked) private var inPlace: [StoreJob] = []
-    /// How many events were in that, and what came of it.
+    /// The number of events in the loop's last commit, and the disk's answer.
     @exclusivity(unchecked) private var lastInPlace: (events: Int, answer: DiskAnswer)?
-    /// For whom what was asked for waits.
-    @exclusivity(unchecked) private var company = CommitCompany()
+
+    /// The jobs that have been requested in this turn of the loop.
+    @exclusivity(unchecked) private var requested: [StoreJob] = []
+    @exclusivity(unchecked) private var commitDelay = GroupCommitDelay()
     /// Takes news, on the loop.
     @exclusivity(unchecked) var onNews: () -> Void = {}
 
-    /// When the disk had answered, and after how long.
+    /// The time at which the disk had answered, and the time that it took.
     private typealias DiskAnswer = (moment: ContinuousClock.Instant, duration: Duration)
 
-    /// Who has the engine.
-    private enum Holder: UInt8, AtomicRepresentable {
-        /// Nobody: there is nothing to do, and nothing waits.
-        case nobody
-        /// The store's thread, or it is about to.
-        case thread
-        /// The loop's, between two turns.
-        case loop
-    }
-
-    /// What waits for the store's thread, or is left to the loop by it.
-    private struct JobQueue {
-        var jobs: [StoreJob] = []
-        /// Whether the loop's thread could not do some of them.
-        var isRefused = false
-        /// It is to look after the loop, or does.
-        var isCalled = false
-
-        mutating func add(_ new: [StoreJob], isRefused: Bool) {
-            if jobs.isEmpty { jobs = new } else { jobs += new }
-            if isRefused { self.isRefused = true }
-        }
-
-        mutating func takeAll() -> [StoreJob] {
-            defer { (jobs, isRefused) = ([], false) }
-            return jobs
-        }
-    }
-
-    /// With more bytes of events the store's thread is better: the loop takes in the next meanwhile. Where nobody waits for the disk it takes
-    /// more to be worth a hand-over.
+    /// The most bytes that the loop's thread commits. With more, the loop had better read its sockets meanwhile. If commits do
+    /// not wait for the disk, a hand-over pays only with more bytes.
     private var mostBytesInPlace: Int { writesAtOnce ? 128 << 10 : 16 << 10 }
-    /// So long the loop's thread may be gone.
+    /// The time after which the store's thread takes the loop over.
     private static let patience = Duration.milliseconds(5)
-    private static let millisecondsBetweenLooks = 5
-    /// After so many looks at a loop that asks for nothing the store's thread sleeps.
-    private static let looksInVain = 100
+    /// The interval in which the store's thread watches the loop.
+    private static let watchMilliseconds = 5
+    private static let mostIdleIntervals = 100
 
     init(options: DiskEventStore.Options, loop: EventLoop?, ring: @escaping @Sendable () -> Void) {
         self.options = options
@@ -94,62 +59,46 @@ final class StoreWorkers: StoreDesk, @unchecked Sendable {
     }
 
     func takeNews() -> [StoreNews] {
-        if isSomethingLeft { loop?.betweenTurns(self) }
+        if hasJobsForLoop { loop?.betweenTurns(self) }
         return news.takeAll(waiting: false)
     }
 
-    // MARK: Asking
+    /// True if the store's thread has left jobs to the loop.
+    var hasJobsForLoop: Bool { ownership.withLock { $0.hasJobsForLoop } }
 
-    /// Asks for something, on the scheduler.
+    // MARK: Requests
+
+    /// Requests a job, on the scheduler.
     func put(_ job: StoreJob) {
-        guard let loop, loop.isCurrent else { return handOver([job]) }
-        asked.append(job)
-        guard let bytes = job.bytesInPlace, bytes <= mostBytesInPlace else {
-            // The store's thread does it in any case, while the loop goes on with its turn.
-            return handOver(takeAsked())
+        guard let loop, loop.isCurrent else {
+            var jobs = [job]
+            return handOver(&jobs)
         }
-        if asked.count == 1 { loop.betweenTurns(self) }
+        requested.append(job)
+        // The store's thread begins with large jobs at once, while the loop continues with its turn.
+        guard let bytes = job.bytesInPlace, bytes <= mostBytesInPlace else { return handOver(&requested) }
+        if requested.count == 1 { loop.betweenTurns(self) }
     }
 
-    private func takeAsked() -> [StoreJob] {
-        defer { asked = [] }
-        return asked
+    /// Gives jobs to the store's thread.
+    private func handOver(_ jobs: inout [StoreJob]) {
+        perform(ownership.withLock { $0.requested(&jobs) })
     }
 
-    /// Gives jobs to the store's thread, which has the engine until they are done.
-    /// - Parameter isRefused: whether the loop's thread could not do them.
-    private func handOver(_ jobs: [StoreJob], isRefused: Bool = false) {
-        queue.withLock { queue in
-            holder.store(.thread, ordering: .relaxed)
-            queue.add(jobs, isRefused: isRefused)
-        }
+    private func perform(_ orders: EngineOwnership<StoreJob>.LoopOrders) {
+        if orders.wakesStoreThread { isWoken.withLock { $0 = true } }
     }
 
-    /// Takes the engine for the loop's thread, with what was left to that, unless the other has it or is the better one for these jobs.
-    private func takeEngine() -> Bool {
-        guard holder.compareExchange(expected: .nobody, desired: .loop, ordering: .acquiringAndReleasing).exchanged
-        else { return false }
-        if isSomethingLeft { takeLeft() }
-        // Only who has the engine may ask. Where the disk is slow it is handed over with the jobs.
-        return isForLoop(asked)
-    }
-
-    /// Whether the loop's thread is the better one for jobs. Asked by whoever has the engine.
+    /// Returns true if the loop's thread should carry out the jobs. For the engine's owner only, and under the lock while
+    /// nobody has the engine.
     private func isForLoop(_ jobs: [StoreJob]) -> Bool {
         pace.isQuick && jobs.bytesInPlace.map { $0 <= mostBytesInPlace } == true
     }
 
-    /// Takes what the store's thread has left to the loop, which was asked for earlier.
-    private func takeLeft() {
-        isLeft.store(false, ordering: .relaxed)
-        asked.insert(contentsOf: queue.withLock { $0.takeAll() }, at: 0)
-    }
+    // MARK: The engine's owner
 
-    /// A Boolean value that says whether the store's thread has left something to the loop.
-    var isSomethingLeft: Bool { isLeft.load(ordering: .relaxed) }
-
-    /// Does what was asked for, as whoever has the engine, and sees how long the disk takes over it.
-    /// - Returns: nil where nothing was to be written.
+    /// Carries out jobs, and measures the disk.
+    /// - Returns: nil if there was nothing to write.
     @discardableResult
     private func carryOut(_ jobs: [StoreJob], _ report: (StoreNews) -> Void) -> DiskAnswer? {
         guard let engine, !jobs.isEmpty else { return nil }
@@ -166,14 +115,14 @@ final class StoreWorkers: StoreDesk, @unchecked Sendable {
 
     // MARK: The store's thread
 
-    /// Starts it and waits until it has opened the store. After a fault there is none.
+    /// Starts the store's thread, and waits until it has opened the store. After a fault there is no thread.
     func start() throws(StoreFault) -> StoredState {
         var thread = pthread_t()
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        // The thread holds this object alive until it ends: it takes over what is retained here.
+        // The thread takes over this reference, and releases it when it ends.
         let context = Unmanaged.passRetained(self)
         let code = pthread_create(&thread, &attributes, StoreWorkers.main, context.toOpaque())
         guard code == 0 else {
@@ -184,10 +133,10 @@ final class StoreWorkers: StoreDesk, @unchecked Sendable {
     }
 
     private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
-        // `start` passes it, retained.
+        // `start` passes a retained reference.
         let workers = Unmanaged<StoreWorkers>.fromOpaque(context!).takeRetainedValue()
         guard workers.open() else { return nil }
-        // In the other's place it runs the loop, until the other changes back or the loop ends.
+        // After a takeover this thread runs the loop, until the other thread takes the loop over again or the loop ends.
         while workers.work(), workers.loop?.runTakenOver() == true {}
         return nil
     }
@@ -206,109 +155,63 @@ final class StoreWorkers: StoreDesk, @unchecked Sendable {
         }
     }
 
-    /// Tells the scheduler, from the store's thread.
+    /// Reports news to the scheduler, on the store's thread.
     private func report(_ new: StoreNews) {
         if news.put([new]) { ring() }
     }
 
-    /// Works for the store, as the one that has its engine.
-    /// - Returns: whether the thread has taken the loop over; otherwise the store is closed.
-    private func work() -> Bool {
-        claimEngine()
-        // What could not be done in place, where the threads have changed places over it.
-        carryOut(takeInPlace(), report)
-        var closings: [() -> Void] = []
-        while let engine {
-            let hasChores = engine.hasChores
-            let jobs = takeJobs(isDone: !hasChores)
-            if jobs.isEmpty, !hasChores {
-                guard !awaitEngine() else { return true }
+    private func work() -> Bool { work(look()) }
+
+    /// Does the work of the store's thread, beginning with an order.
+    /// - Returns: true if the thread has taken the loop over; false if the store is closed.
+    private func work(_ first: EngineOwnership<StoreJob>.StoreThreadOrder) -> Bool {
+        var order = first
+        while true {
+            switch order {
+            case .carryOut(let jobs):
+                guard let next = carryOutTurn(jobs) else { return false }
+                order = next
                 continue
+            case .callLoop: ring()
+            case .sleep: takeWakeUp()
+            case .watch:
+                takeWakeUp(within: StoreWorkers.watchMilliseconds)
+                if loop?.takeOver(ifGoneFor: StoreWorkers.patience) == true { return true }
             }
-            carryOut(jobs, report)
-            guard engine.endTurn(jobs, report: report) else {
-                closings = jobs.closings
-                break
-            }
+            order = look()
         }
-        // The store is closed, and the directory is free when that is told: nobody holds the engine here any more.
+    }
+
+    /// Waits until this thread is woken.
+    private func takeWakeUp() {
+        isWoken.withLock(when: { $0 }, { $0 = false })
+    }
+
+    private func takeWakeUp(within milliseconds: Int) {
+        isWoken.withLock(when: { $0 }, atMost: milliseconds, { $0 = false })
+    }
+
+    private func look() -> EngineOwnership<StoreJob>.StoreThreadOrder { ownership.withLock { $0.looked() } }
+
+    /// Carries out jobs and some chores.
+    /// - Returns: the next order; nil if the store is closed.
+    private func carryOutTurn(_ jobs: [StoreJob]) -> EngineOwnership<StoreJob>.StoreThreadOrder? {
+        carryOut(jobs, report)
+        guard let engine, engine.endTurn(jobs, report: report) else {
+            close(jobs.closings)
+            return nil
+        }
+        let canLeave = loop != nil && writesAtOnce
+        return ownership.withLock {
+            $0.storeThreadEnded(hasChores: engine.hasChores) { canLeave && isForLoop($0) }
+        }
+    }
+
+    /// Releases the engine, and with it the data directory, before the closings are answered.
+    private func close(_ closings: [() -> Void]) {
         engine = nil
+        ownership.withLock { $0.closed() }
         report(StoreNews(answers: closings))
-        return false
-    }
-
-    private func claimEngine() {
-        queue.withLock { _ in holder.store(.thread, ordering: .relaxed) }
-    }
-
-    /// Takes what waits. Where nothing is left to do, and nothing waits but what is better done by the loop's thread, nobody has the engine from
-    /// then on.
-    private func takeJobs(isDone: Bool) -> [StoreJob] {
-        let jobs = queue.withLock { queue -> [StoreJob] in
-            let isOver = isDone && (queue.jobs.isEmpty || canLeave(queue))
-            isLeft.store(isOver && !queue.jobs.isEmpty, ordering: .relaxed)
-            guard isOver else { return queue.takeAll() }
-            holder.store(.nobody, ordering: .releasing)
-            return []
-        }
-        if isSomethingLeft { ring() }
-        return jobs
-    }
-
-    private func canLeave(_ queue: JobQueue) -> Bool {
-        loop != nil && writesAtOnce && !queue.isRefused && isForLoop(queue.jobs)
-    }
-
-    /// Waits until the engine is the thread's again, and looks after the loop meanwhile where that has it now and then.
-    /// - Returns: whether the thread has taken the loop over.
-    private func awaitEngine() -> Bool {
-        while !queue.withLock(when: { $0.isCalled || threadHasEngine }, { _ in threadHasEngine }) {
-            switch watch() {
-            case .tookOver: return true
-            case .hasEngine: return false
-            case .nothing: continue
-            }
-        }
-        return false
-    }
-
-    private enum Sight {
-        case tookOver
-        case hasEngine
-        case nothing
-    }
-
-    /// Looks after the loop as long as its thread has the engine now and then.
-    private func watch() -> Sight {
-        var (seen, inVain) = (turns, 0)
-        while inVain < StoreWorkers.looksInVain, let loop {
-            let hasEngine = queue.withLock(
-                when: { _ in threadHasEngine }, atMost: StoreWorkers.millisecondsBetweenLooks, { _ in threadHasEngine })
-            if hasEngine { return .hasEngine }
-            if loop.takeOver(ifGoneFor: StoreWorkers.patience) { return .tookOver }
-            inVain = turns == seen ? inVain + 1 : 0
-            seen = turns
-        }
-        stopWatching()
-        // A turn that did not call yet is seen here.
-        if turns != seen { call() }
-        return .nothing
-    }
-
-    /// It is given to the thread with the queue locked, so that one who waits there is told.
-    private var threadHasEngine: Bool { holder.load(ordering: .acquiring) == .thread }
-
-    private var turns: Int { turnsOfLoop.load(ordering: .sequentiallyConsistent) }
-
-    private func stopWatching() {
-        queue.withLock { $0.isCalled = false }
-        isWatching.store(false, ordering: .sequentiallyConsistent)
-    }
-
-    /// Has the store's thread look after the loop, unless it does.
-    private func call() {
-        guard !isWatching.exchange(true, ordering: .sequentiallyConsistent) else { return }
-        queue.withLock { $0.isCalled = true }
     }
 }
 
@@ -316,34 +219,24 @@ final class StoreWorkers: StoreDesk, @unchecked Sendable {
 
 extension StoreWorkers: LoopHelper {
     func turnEnded() -> (() -> Void)? {
-        guard !waitsForCompany() else {
-            // The loop looks what there is, and comes back at once.
+        guard !isDelayed() else {
+            // The loop reads what has arrived, and calls again at once.
             loop?.betweenTurns(self)
             return nil
         }
-        guard !asked.isEmpty || isSomethingLeft else { return nil }
-        guard takeEngine() else {
-            handOver(takeAsked())
-            return nil
-        }
-        // Somebody else may have done what was left.
-        guard !asked.isEmpty else {
-            giveBack()
-            return nil
-        }
-        swap(&asked, &inPlace)
-        turnsOfLoop.add(1, ordering: .sequentiallyConsistent)
-        call()
+        let orders = ownership.withLock { $0.turnEnded(&requested) { isForLoop($0) } }
+        perform(orders)
+        guard orders.carriesOut else { return nil }
+        swap(&requested, &inPlace)
         return { self.workInPlace() }
     }
 
-    /// Whether what was asked for waits for more. Only what the loop's thread is to do itself: where the store's is at work, more comes
-    /// meanwhile anyway.
-    private func waitsForCompany() -> Bool {
-        let (events, bytes) = asked.reduce((0, 0)) { ($0.0 + $1.events, $0.1 + ($1.bytesInPlace ?? 0)) }
-        // It is told of each look, whatever comes of that.
-        return company.waits(with: events, at: options.clock()) && bytes <= mostBytesInPlace
-            && holder.load(ordering: .relaxed) == .nobody
+    /// Returns true if the requested jobs wait for more. If the store's thread is at work, more jobs arrive meanwhile anyway.
+    private func isDelayed() -> Bool {
+        let (events, bytes) = requested.reduce((0, 0)) { ($0.0 + $1.events, $0.1 + ($1.bytesInPlace ?? 0)) }
+        // The delay is asked at the end of each turn, whatever becomes of its answer.
+        return commitDelay.delays(events, at: options.clock()) && bytes <= mostBytesInPlace
+            && ownership.withLock { $0.owner == .nobody }
     }
 
     private func workInPlace() {
@@ -352,47 +245,40 @@ extension StoreWorkers: LoopHelper {
         engine?.reportNews { news.put([$0]) }
     }
 
-    /// Does what is to be done in place, unless that takes too long: then it stays where it is.
+    /// Carries out the jobs in place. Jobs that need more than a write stay there for the store's thread.
     private func carryOutInPlace() -> DiskAnswer? {
-        guard let engine, writesAtOnce else { return carryOut(takeInPlace()) { news.put([$0]) } }
+        guard let engine, writesAtOnce else {
+            defer { inPlace = [] }
+            return carryOut(inPlace) { news.put([$0]) }
+        }
         let start = options.clock()
         guard engine.carryOutAtOnce(inPlace, report: { news.put([$0]) }) else { return nil }
         inPlace.removeAll(keepingCapacity: true)
         return noteAnswer(since: start)
     }
 
-    private func takeInPlace() -> [StoreJob] {
-        defer { inPlace = [] }
-        return inPlace
-    }
-
     func workEnded(inPlace: Bool) {
-        // Otherwise who has done it has the engine still, as the store's thread.
+        // After a takeover the former thread of the loop keeps the engine, as the store's thread.
         if inPlace {
-            noteCompany()
-            giveBack()
+            noteCommit()
+            let hasChores = engine?.hasChores == true
+            perform(ownership.withLock { $0.loopEnded(undone: &self.inPlace, hasChores: hasChores) })
         }
         onNews()
     }
 
-    private func noteCompany() {
+    private func noteCommit() {
         if let (events, answer) = lastInPlace {
-            company.committed(events, at: answer.moment, took: answer.duration)
+            commitDelay.committed(events, at: answer.moment, took: answer.duration)
         }
-        if company.wantsLook { loop?.betweenTurns(self) }
+        if commitDelay.wantsTurn { loop?.betweenTurns(self) }
     }
 
-    /// What is left to do is for the store's thread, and what could not be done in place.
-    private func giveBack() {
-        if !inPlace.isEmpty { return handOver(takeInPlace(), isRefused: true) }
-        if engine?.hasChores == true { claimEngine() } else { holder.store(.nobody, ordering: .releasing) }
-    }
-
-    func changePlaces() -> Bool { work() }
+    func changePlaces() -> Bool { work(ownership.withLock { $0.placesChanged(undone: &inPlace) }) }
 }
 
 extension [StoreJob] {
-    /// How many bytes they write; nil where they should not be done in the loop's place.
+    /// The bytes that the jobs write; nil if the loop's thread must not carry them out.
     fileprivate var bytesInPlace: Int? {
         var bytes = 0
         for job in self {
@@ -404,13 +290,13 @@ extension [StoreJob] {
 }
 
 extension StoreJob {
-    /// How many events it brings.
+    /// The number of events that the job appends.
     fileprivate var events: Int {
         guard case .append(let group, _) = self else { return 0 }
         return Int(group.chunk.lastSequenceNumber - group.chunk.firstSequenceNumber) + 1
     }
 
-    /// How many bytes it writes; nil where it should not be done in the loop's place.
+    /// The bytes that the job writes; nil if the loop's thread must not carry it out.
     fileprivate var bytesInPlace: Int? {
         switch self {
         case .append(let group, _): group.chunk.bytes.count

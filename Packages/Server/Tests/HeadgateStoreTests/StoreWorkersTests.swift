@@ -356,12 +356,12 @@ private final class WorkersBench: @unchecked Sendable {
         hold.withLock { $0 = .free }
         while open.withLock({ $0 > 0 }) {
             let seen = rings.withLock { $0 }
-            if workers.isSomethingLeft {
+            if workers.hasJobsForLoop {
                 isLeft = true
                 return put()
             }
             take()
-            guard open.withLock({ $0 > 0 }), !workers.isSomethingLeft else { continue }
+            guard open.withLock({ $0 > 0 }), !workers.hasJobsForLoop else { continue }
             rings.wait(until: { $0 > seen })
         }
     }
