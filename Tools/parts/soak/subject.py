@@ -15,15 +15,14 @@ KEEP = 20
 
 
 class Subject:
-    def __init__(self, program: pathlib.Path, folder: pathlib.Path, collector: str) -> None:
+    def __init__(self, program: pathlib.Path, folder: pathlib.Path, settings: dict) -> None:
         self.program = program
         self.folder = folder
         self.socket = str(folder / "s")
         self.archive = folder / "archive.ndjson"
         self.log = folder / "log"
         self.configuration = folder / "headgate.json"
-        self.collector = collector
-        self.configuration.write_text(json.dumps(settings(self.collector, self.archive)))
+        self.configuration.write_text(json.dumps(settings))
         self.process: subprocess.Popen | None = None
 
     def start(self) -> None:
