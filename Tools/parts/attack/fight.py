@@ -37,6 +37,9 @@ class Part:
         except Exception:
             sender.send((None, traceback.format_exc()))
 
+    def has_ended(self) -> bool:
+        return self.receiver.poll()
+
     def result(self, seconds: float) -> tuple[object, str | None]:
         """Returns the value, or nothing and the reason why there is none."""
         if not self.receiver.poll(seconds):
