@@ -75,7 +75,8 @@ class Neighbour:
         connection = Connection(self.path)
         try:
             has_reached = attack(way)(self, connection)
-        except Refused:
+        except (Refused, BlockingIOError, ConnectionError):
+            # The daemon refused the connection, or closed it before the end.
             has_reached = False
         if all(connection is not held for _, held in self.held):
             connection.close()
