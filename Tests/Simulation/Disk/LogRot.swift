@@ -28,7 +28,7 @@ struct LogRot {
     init(_ bytes: [UInt8], inLife: Bool) {
         guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read), header.use != .ids else { return }
         bytes[LogHeader.size...].withUnsafeBytes { bytes in
-            let start = LogPlace(segment: header.number, offset: LogHeader.size)
+            let start = LogPosition(segment: header.number, offset: LogHeader.size)
             var scan = LogScan(bytes, from: start, behind: header.checksum)
             var all: [(frame: LogFrame, place: Int, pieces: LogGroup.Pieces?)] = []
             var holes: [Int] = []

@@ -7,7 +7,7 @@ import HeadgateData
 /// The event store on a simulated disk. It reports every request and answer to the ledger.
 final class WitnessedStore: EventStore {
     let disk: SimulatedDisk
-    let desk: SimulatedStoreDesk
+    let executor: SimulatedStoreExecutor
     private let store: DiskEventStore
     private let ledger: Ledger
     /// Completions of outstanding requests. They are kept here, so that the store references nothing of the daemon,
@@ -36,8 +36,9 @@ final class WitnessedStore: EventStore {
         self.disk = disk
         self.ledger = ledger
         self.opened = opened
-        desk = SimulatedStoreDesk(options: options, disk, scheduler, ledger.record)
-        let opening: StoreOpening = { [desk] (ring) throws(StoreFault) in (desk, try desk.open(ring: ring)) }
+        executor = SimulatedStoreExecutor(options: options, disk, scheduler, ledger.record)
+        let opening: StoreOpening = { [executor] (ring) throws(StoreFault) in (executor, try executor.open(ring: ring))
+        }
         store = DiskEventStore(opening: opening) { door.scheduler.submit($0) }
     }
 
@@ -55,12 +56,12 @@ final class WitnessedStore: EventStore {
             ledger.rot?.found(state.warnings)
             throw .failed("the daemon is gone")
         }
-        disk.whileWell { opened(state, desk.readAll(), desk.readAllLetters()) }
+        disk.whileWell { opened(state, executor.readAll(), executor.readAllLetters()) }
         return state
     }
 
     /// All dead letters, regardless of the disk's condition.
-    var allLetters: [StoredLetter] { disk.whileWell { desk.readAllLetters() } }
+    var allLetters: [StoredLetter] { disk.whileWell { executor.readAllLetters() } }
 
     var letters: Tally { store.letters }
 
@@ -113,7 +114,7 @@ final class WitnessedStore: EventStore {
         store.purgeLetters(
             query,
             then: later { [self] result in
-                if !disk.isDown, desk.isOpen { ledger.letters.purged(query, try? result.get(), allLetters) }
+                if !disk.isDown, executor.isOpen { ledger.letters.purged(query, try? result.get(), allLetters) }
                 then(result)
             })
     }
@@ -134,7 +135,7 @@ final class WitnessedStore: EventStore {
     /// The daemon has ended.
     func end() {
         disk.end()
-        desk.end()
+        executor.end()
         waiting = [:]
     }
 }

@@ -16,10 +16,13 @@ final class Ambush: Actor {
 
     var acts: [Act] {
         guard !isCalm else { return [] }
-        if store.desk.hasForgetting { return [Act(40, springOnForgetting)] }
+        if store.executor.hasForgetting { return [Act(40, springOnForgetting)] }
         let isShort = world.ledger.orphans?.isKeepingForNow == true
-        guard store.desk.isHeld else { return [Act(isShort ? 6 : 1) { [self] in store.desk.isHeld = true }] }
-        return [Act(store.desk.hasWrite ? 6 : 0, spring), Act(isShort && store.desk.hasAppend ? 12 : 0, waitForKeeper)]
+        guard store.executor.isHeld else { return [Act(isShort ? 6 : 1) { [self] in store.executor.isHeld = true }] }
+        return [
+            Act(store.executor.hasWrite ? 6 : 0, spring),
+            Act(isShort && store.executor.hasAppend ? 12 : 0, waitForKeeper),
+        ]
     }
 
     /// Lets a minute pass, after which the daemon checks for expired queues, while an event is being stored.
@@ -35,7 +38,7 @@ final class Ambush: Actor {
         comeBack()
         for _ in 0..<3 {
             world.scheduler.endTurn()
-            store.desk.takeTurn()
+            store.executor.takeTurn()
         }
         world.die(world.record.oneIn(2) ? .killed : .powerless)
     }
@@ -44,9 +47,9 @@ final class Ambush: Actor {
     private func fail() {
         world.record.note("what waits for the disk fails")
         let mood = store.disk.mood
-        store.desk.isHeld = false
+        store.executor.isHeld = false
         store.disk.mood.fails = 1
-        store.desk.takeTurn()
+        store.executor.takeTurn()
         store.disk.mood = mood
     }
 

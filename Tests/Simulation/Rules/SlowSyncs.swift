@@ -27,11 +27,11 @@ final class SlowSyncs: Actor, Duty {
     }
 
     private var record: Record { world.record }
-    private var desk: SimulatedStoreDesk { world.store.desk }
+    private var executor: SimulatedStoreExecutor { world.store.executor }
 
     func lifeBegan(_ service: Service) {
         self.service = service
-        desk.syncTime = isCalm ? .zero : .milliseconds(200)
+        executor.syncTime = isCalm ? .zero : .milliseconds(200)
     }
 
     func lifeEnded(_ end: LifeEnd) {
@@ -42,8 +42,8 @@ final class SlowSyncs: Actor, Duty {
 
     var acts: [Act] {
         if isCalm { return [] }
-        guard desk.isSyncing else {
-            return [Act(2) { [self] in desk.syncTime = record.pick([.milliseconds(200), SlowSyncs.long]) }]
+        guard executor.isSyncing else {
+            return [Act(2) { [self] in executor.syncTime = record.pick([.milliseconds(200), SlowSyncs.long]) }]
         }
         return [
             Act(10, ask), Act(sides.contains(where: \.hasWaiting) ? 30 : 0, deliver),
@@ -146,6 +146,6 @@ final class SlowSyncs: Actor, Duty {
 
     func calmDown() {
         isCalm = true
-        desk.syncTime = .zero
+        executor.syncTime = .zero
     }
 }

@@ -16,7 +16,7 @@ final class StoreHistory {
     /// The size of a small disk, or nil if it is unlimited.
     private let room: DiskRoom?
     private var disk: SimulatedDisk
-    private var desk: SimulatedStoreDesk
+    private var executor: SimulatedStoreExecutor
     private var queue: StoreQueue
     private var isOpen = false
     /// True if the end of this life was handled.
@@ -32,7 +32,7 @@ final class StoreHistory {
         segmentSize = room?.segmentSize ?? record.pick([1, 2, 4, 16]) << 10
         platter.room = room?.bytes
         disk = SimulatedDisk(platter, record)
-        desk = SimulatedStoreDesk(options: StoreOptions(directory: "/data"), disk, SimulatedScheduler(), record)
+        executor = SimulatedStoreExecutor(options: StoreOptions(directory: "/data"), disk, SimulatedScheduler(), record)
         queue = StoreQueue(sizes: room == nil ? [0, 40, 300, 900] : [300, 2_000, 2_000])
     }
 
@@ -60,12 +60,12 @@ final class StoreHistory {
         options.leastSegmentSize = room?.leastSegmentSize ?? segmentSize
         let scheduler = SimulatedScheduler()
         options.wall = { Timestamp(milliseconds: 0) }
-        desk = SimulatedStoreDesk(options: options, disk, scheduler, record)
+        executor = SimulatedStoreExecutor(options: options, disk, scheduler, record)
         do throws(StoreFault) {
-            let state = try desk.open {}
+            let state = try executor.open {}
             guard !disk.isDown else { return }
             isOpen = true
-            let (chunks, letters) = disk.whileWell { (desk.readAll(), desk.readAllLetters()) }
+            let (chunks, letters) = disk.whileWell { (executor.readAll(), executor.readAllLetters()) }
             record.note(
                 "started: \(state.lastSequenceNumber) is the last, dispatchers \(state.dispatchers.map(\.number).sorted()), "
                     + "\(letters.count) letters")
@@ -90,7 +90,7 @@ final class StoreHistory {
     private func end(_ end: LifeEnd) {
         record.note("gone: \(end)")
         disk.end()
-        desk.end()
+        executor.end()
         if end == .powerless || record.oneIn(2) {
             record.note("and without power")
             record.count(.powerLost)
@@ -138,8 +138,8 @@ final class StoreHistory {
     }
 
     private func turn() {
-        desk.takeTurn()
-        let news = desk.takeNews()
+        executor.takeTurn()
+        let news = executor.takeNews()
         guard !disk.isDown else { return }
         for news in news {
             record.insist(news.quarantined == 0, "\(news.quarantined) events are damaged")
@@ -149,7 +149,7 @@ final class StoreHistory {
     }
 
     private func put(_ ask: StoreAsk) {
-        desk.put(ask.job { [unowned self] in queue.answered($0, record) })
+        executor.put(ask.job { [unowned self] in queue.answered($0, record) })
         queue.asked(ask)
     }
 
@@ -164,7 +164,7 @@ final class StoreHistory {
 
     @discardableResult
     private func look() -> [StoredLetter] {
-        let letters = disk.whileWell { desk.readAllLetters() }
+        let letters = disk.whileWell { executor.readAllLetters() }
         queue.found(letters, record)
         if !letters.isEmpty { record.count(.lettersListed) }
         return letters
@@ -181,13 +181,13 @@ final class StoreHistory {
     /// Carries out all requests, and closes the store.
     private func stop() {
         put(.close)
-        for _ in 0..<20 where desk.isOpen && !disk.isDown { turn() }
+        for _ in 0..<20 where executor.isOpen && !disk.isDown { turn() }
         guard !disk.isDown else { return }
-        record.insist(!desk.isOpen, "it does not close")
+        record.insist(!executor.isOpen, "it does not close")
         record.count(.stoppedInOrder)
         record.note("stopped")
         disk.end()
-        desk.end()
+        executor.end()
         queue.ended(.orderly)
         (isOpen, isOver) = (false, true)
     }
@@ -214,8 +214,8 @@ final class StoreHistory {
     }
 
     private func quiet() {
-        for _ in 0..<300 where desk.hasWork && record.violation == nil { turn() }
-        record.insist(!desk.hasWork, "it never rests")
+        for _ in 0..<300 where executor.hasWork && record.violation == nil { turn() }
+        record.insist(!executor.hasWork, "it never rests")
     }
 
     /// Settles all events in small steps and deletes the dead letters, after which there must be room.

@@ -16,11 +16,11 @@ final class Trouble: Actor {
 
     var acts: [Act] {
         guard !isCalm else { return [] }
-        let acts = [Act(3, troubleDisk), Act(1, endLife), Act(6) { [world] in world.store.desk.takeTurn() }]
-        let desk = world.store.desk
+        let acts = [Act(3, troubleDisk), Act(1, endLife), Act(6) { [world] in world.store.executor.takeTurn() }]
+        let executor = world.store.executor
         let rots = rots(world.ledger.rot)
-        let copies = [Act(desk.isCopying && !desk.isHeld ? 40 : 0, failWhileCopying)]
-        let haste = desk.hasGivenUpSegments || desk.hasPutAside ? 60 : desk.hasBegunSegment ? 4 : 0
+        let copies = [Act(executor.isCopying && !executor.isHeld ? 40 : 0, failWhileCopying)]
+        let haste = executor.hasGivenUpSegments || executor.hasPutAside ? 60 : executor.hasBegunSegment ? 4 : 0
         return acts + rots + copies + [Act(haste, endAtTurnover)]
     }
 
@@ -31,7 +31,7 @@ final class Trouble: Actor {
         return [
             Act(2) { [world] in world.rot() }, Act(2) { [world] in world.restart() }, Act(2, refuse),
             Act(2, restartBehindGroups),
-            Act(rot.gap.isSettled && world.store.desk.isIdle ? 60 : 0, endBehindGap),
+            Act(rot.gap.isSettled && world.store.executor.isIdle ? 60 : 0, endBehindGap),
         ]
     }
 
@@ -59,7 +59,7 @@ final class Trouble: Actor {
             client.connection.tell(most: 5_000)
             for _ in 0..<2 {
                 world.scheduler.endTurn()
-                world.store.desk.takeTurn()
+                world.store.executor.takeTurn()
             }
         }
         world.restart()
@@ -75,7 +75,7 @@ final class Trouble: Actor {
         case 0:
             record.count(.storeHeld)
             record.note("the disk hangs")
-            world.store.desk.isHeld = true
+            world.store.executor.isHeld = true
         case 1:
             record.note("the disk is full")
             disk.mood.isFull = true
@@ -100,7 +100,7 @@ final class Trouble: Actor {
         client.connection.tell(most: 5_000)
         for _ in 0..<2 {
             world.scheduler.endTurn()
-            world.store.desk.takeTurn()
+            world.store.executor.takeTurn()
         }
         disk.mood = mood
     }
@@ -108,13 +108,13 @@ final class Trouble: Actor {
     /// Ends the daemon while segments were just begun or dropped, or damaged contents quarantined.
     private func endAtTurnover() {
         record.count(.diedAtTurnover)
-        world.die(record.oneIn(world.store.desk.hasPutAside ? 2 : 3) ? .killed : .powerless)
+        world.die(record.oneIn(world.store.executor.hasPutAside ? 2 : 3) ? .killed : .powerless)
     }
 
     private func heal() {
         record.note("the disk is well")
         (disk.mood, disk.callsToFault) = (SimulatedDisk.Mood(), nil)
-        world.store.desk.isHeld = false
+        world.store.executor.isHeld = false
     }
 
     private func endLife() {

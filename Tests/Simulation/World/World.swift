@@ -65,7 +65,7 @@ final class World {
             record, crowd, sides, workSide, isDiskSound: scene.rot == nil)
         let nature = Nature(record, scheduler, ledger.ages, sides)
         // A daemon that retries to write dead letters without room delays nothing else, so it does not count as busy.
-        nature.isDiskBusy = { [unowned self] in !store.desk.isIdle && fillers?.lacksRoomForLetters != true }
+        nature.isDiskBusy = { [unowned self] in !store.executor.isIdle && fillers?.lacksRoomForLetters != true }
         let people = Operator(record, scheduler, crowd, sides, ledger, scene, file)
         actors = [
             crowd, Destinations(record, sides), people,
@@ -135,14 +135,14 @@ final class World {
     /// Ends the loop's turn, and gives the store's thread a turn.
     func endTurn() {
         scheduler.endTurn()
-        if !record.oneIn(3) { store.desk.takeTurn() }
+        if !record.oneIn(3) { store.executor.takeTurn() }
         crowd.read()
         checkAges()
         guard let service else { return }
         if service.gate.events.isGroupFull { record.count(.groupFull) }
         let backlog = service.gate.events.backlog
         ledger.orphans?.checkForgotten { backlog.unsettled(of: $0).events }
-        guard store.desk.isIdle else { return }
+        guard store.executor.isIdle else { return }
         ledger.orphans?.check { [sides] id in sides.contains { $0.id == id && $0.hasWaiting } }
     }
 
@@ -327,13 +327,13 @@ final class World {
     private func stop() {
         guard let service else { return }
         record.count(.stoppedInOrder)
-        wasWell = store.disk.isWell && !store.desk.isHeld && store.desk.syncTime < SlowSyncs.long
+        wasWell = store.disk.isWell && !store.executor.isHeld && store.executor.syncTime < SlowSyncs.long
         var isStopped = false
         service.stop { _ in isStopped = true }
         for _ in 0..<50 where !(isStopped && service.sessions.count == 0) {
             _ = crowd.hear()
             scheduler.endTurn()
-            store.desk.takeTurn()
+            store.executor.takeTurn()
             scheduler.advance(by: .milliseconds(200))
         }
         record.expect(store.disk.isDown || isStopped && service.sessions.count == 0, "the stop does not end")
@@ -382,14 +382,14 @@ final class World {
     func goOn(lettingTimePass: Bool) {
         let wasBusy = actors.map { $0.goOn() }.contains(true)
         scheduler.endTurn()
-        store.desk.takeTurn()
+        store.executor.takeTurn()
         endTurn()
-        if lettingTimePass || !wasBusy && !store.desk.hasWork { scheduler.advance(by: .milliseconds(500)) }
+        if lettingTimePass || !wasBusy && !store.executor.hasWork { scheduler.advance(by: .milliseconds(500)) }
     }
 
     private var isQuiet: Bool {
         guard let service else { return false }
-        return actors.allSatisfy(\.isQuiet) && service.gate.stored == .zero && store.desk.isIdle
+        return actors.allSatisfy(\.isQuiet) && service.gate.stored == .zero && store.executor.isIdle
             && service.sessions.all.allSatisfy { $0.machine.account == SessionAccount() }
     }
 
@@ -400,7 +400,7 @@ final class World {
             .map { "\($0.id): \($0.pending) wait, \($0.inFlight) in flight" }
         let sessions = service.sessions.all.filter { $0.machine.account != SessionAccount() }.count
         let busy = actors.filter { !$0.isQuiet }.map { "\(type(of: $0))" }
-        let store = store.desk.isIdle ? "" : ", and the store has work"
+        let store = store.executor.isIdle ? "" : ", and the store has work"
         return "\(dispatchers + busy), \(service.gate.stored), \(sessions) sessions\(store)"
     }
 

@@ -272,7 +272,7 @@ struct SQLiteRow {
     }
 }
 
-/// What is bound to a parameter of a statement.
+/// A value for a parameter of a statement.
 enum SQLiteValue {
     case null
     case number(Int64)
@@ -296,11 +296,11 @@ enum SQLiteValue {
     }
 }
 
-/// What SQLite answered instead of doing as asked. Local: it becomes a `StoreFault` before it leaves the store.
+/// A fault of SQLite. It becomes a `StoreFault` before it leaves the store.
 struct SQLiteError: Error {
     /// SQLite's extended result code.
     var code: Int32
-    /// What the system said, where SQLite knows: an `errno`.
+    /// The system's error number (`errno`), if SQLite knows it.
     var systemCode: Int32 = 0
     /// For people.
     var message: String
@@ -308,18 +308,18 @@ struct SQLiteError: Error {
     /// The result code without its refinement.
     var primaryCode: Int32 { code & 0xff }
 
-    /// Whether the file itself is broken, so that another attempt would end the same.
+    /// True if the file itself is damaged, so that another attempt would fail in the same way.
     var isDamage: Bool {
         primaryCode == SQLITE_CORRUPT || primaryCode == SQLITE_NOTADB
     }
 
-    /// Whether there was no room on the disk (Behaviour Q8).
+    /// True if there was no room on the disk (Behaviour Q8).
     private var isNoRoom: Bool {
         guard primaryCode != SQLITE_FULL else { return true }
         return primaryCode == SQLITE_IOERR && (systemCode == ENOSPC || systemCode == EDQUOT)
     }
 
-    /// The same for those who know nothing of SQLite.
+    /// Returns the fault for callers that know nothing of SQLite.
     var fault: StoreFault {
         isNoRoom ? .noRoom(message) : .failed(message)
     }

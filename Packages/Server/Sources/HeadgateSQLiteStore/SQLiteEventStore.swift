@@ -9,7 +9,7 @@ import HeadgateTransport
 public final class SQLiteEventStore: EventStore {
     public let kind = "sqlite"
 
-    /// What the store has to know.
+    /// The options of the store.
     public struct Options: Sendable {
         /// The database's file. Its directory has to be there.
         public var path: String

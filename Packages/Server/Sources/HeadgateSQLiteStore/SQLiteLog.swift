@@ -1,12 +1,13 @@
 import CSQLite
 import Glibc
 
-/// The log that SQLite keeps beside a database file, as far as it cannot be taken at its word (Behaviour Q5).
+/// The log that SQLite keeps beside a database file, and that may not be on the disk though it can be read (Behaviour
+/// Q5).
 ///
-/// When a sync fails, the system may take bytes for written that never reached the disk: they can be read, and no later sync reports
-/// them. A power failure would take them, and with them everything that was committed behind them. Nobody knows what an earlier process
-/// met, nor whether it lived to sync the log's name. So, before anything relies on a log that is not certain, the store writes it over
-/// itself, and syncs it and its name (decision 37).
+/// After a failed sync the system may count bytes as written that never reached the disk: they can be read, and no
+/// later sync reports them. A power failure would lose them, and every commit after them. It is unknown whether an
+/// earlier process met such a fault, or lived to sync the log's name. So, before anything relies on an uncertain log,
+/// the store writes it over itself, and syncs it and its name (decision 37).
 final class SQLiteLog {
     /// The log is moved into the file when it has so many pages: more often costs throughput, less often makes single commits wait
     /// longer.

@@ -3,7 +3,7 @@ import Glibc
 import HeadgateCore
 import HeadgateData
 
-/// What a database keeps, as a start gives it back.
+/// The content of a database, as a start returns it.
 struct SQLiteState {
     private let connection: SQLiteConnection
 

@@ -188,7 +188,7 @@ final class SQLiteTables {
         }
     }
 
-    /// Takes a survey over about a MiB: other jobs do not wait for it for long.
+    /// Continues a scan over about a MiB, so that other jobs need not wait long for it.
     func take(_ survey: EventScan) -> Result<EventScan, StoreFault> {
         var (survey, bytes) = (survey, 0)
         while !survey.isOver, bytes < 1 << 20 {

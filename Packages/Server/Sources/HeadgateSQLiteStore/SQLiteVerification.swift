@@ -3,7 +3,7 @@ import HeadgateCore
 
 /// Reads a database as a start would, with every event and dead letter in it, and tells what is there. Nothing of it is changed.
 public struct SQLiteVerification {
-    /// What a database was found to hold.
+    /// The content and the damage of a database.
     public struct Findings {
         public var state: StoredState
         /// Bytes of the database's files.

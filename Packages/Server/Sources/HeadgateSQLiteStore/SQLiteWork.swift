@@ -22,7 +22,7 @@ enum SQLiteChange {
     case write([StoreChange])
 }
 
-/// What the scheduler is told of one turn of the store's thread.
+/// The answers and the news of one turn of the store's thread.
 ///
 /// `@unchecked`: as ``SQLiteJob``.
 struct SQLiteAnswers: @unchecked Sendable {
@@ -37,7 +37,7 @@ struct SQLiteAnswers: @unchecked Sendable {
 
     init() {}
 
-    /// Answers where the store is gone: whoever has asked is told all the same.
+    /// Calls the answers after the store is gone: the callers still get them.
     func answerWithoutStore() {
         for answer in list { answer() }
     }
@@ -80,7 +80,7 @@ final class SQLiteQueue: Sendable {
     }
 }
 
-/// What the store's thread does.
+/// The work of the store's thread.
 final class SQLiteWork {
     private var tables: SQLiteTables?
     private let report: (SQLiteAnswers) -> Void

@@ -1,7 +1,7 @@
-/// A number that tells whether stored bytes are as they were written (Behaviour Q8).
+/// A checksum that tells whether stored bytes are as they were written (Behaviour Q8).
 ///
-/// Eight bytes a step, each step reversible: a change within eight bytes is always seen, any other but once in 2⁶⁴. It
-/// guards against accidents, not against people.
+/// It takes eight bytes a step, and each step is reversible: a change within eight bytes is always detected, and any
+/// other but once in 2⁶⁴. It protects against accidents, not against attackers.
 struct Checksum {
     private(set) var value: UInt64
 

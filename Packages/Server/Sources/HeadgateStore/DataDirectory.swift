@@ -2,15 +2,15 @@ import Glibc
 import HeadgateCore
 import HeadgateData
 
-/// The directory in which a daemon keeps its events, held for this process alone as long as this object lives
-/// (Behaviour Q9).
+/// The directory in which a daemon keeps its events, locked for this process as long as this object lives (Behaviour
+/// Q9).
 package final class DataDirectory {
     let path: String
     private let disk: any Disk
-    /// The lock goes when the file is closed, or with the process.
+    /// The lock ends when the file is closed, or with the process.
     private var lock: any DiskFile
 
-    /// Makes the directory if it is missing, and takes the lock.
+    /// Creates the directory if it is missing, and locks it.
     package init(_ path: String, on disk: any Disk = SystemDisk()) throws(StoreFault) {
         self.path = path
         self.disk = disk
@@ -20,7 +20,7 @@ package final class DataDirectory {
         lock = try DataDirectory.takeLock(in: path, on: disk)
     }
 
-    /// Makes the directory again and takes its lock, if somebody has taken the directory or the lock's file away.
+    /// Creates the directory again and locks it, if somebody has taken it or the lock's file away.
     func holdAgain() throws(StoreFault) {
         guard !lock.isStill(at: DataDirectory.lockPath(in: path)) else { return }
         do throws(DiskFault) { try disk.makeDirectory(path) } catch {
@@ -38,10 +38,10 @@ package final class DataDirectory {
 
     private static let ownPrefixes = ["log.damaged", "log.unused", "events.db", "headgate.lock"]
 
-    /// Gives a file or directory that cannot be used another name.
+    /// Renames a file or directory that cannot be used.
     /// - Parameters:
-    ///   - word: what is wrong with it.
-    ///   - time: when that was found.
+    ///   - word: the reason, as a part of the new name.
+    ///   - time: the time at which that was found.
     /// - Returns: the new name.
     package func setAside(_ path: String, as word: String = "damaged", at time: Timestamp) throws(StoreFault) -> String
     {
@@ -83,7 +83,7 @@ package final class DataDirectory {
             throw error.storeFault("cannot lock \(name)")
         }
         guard isOurs else { throw .inUse("\(path) is used by another headgated (pid \(owner(file)))") }
-        // The number is for people; the lock holds without it.
+        // The number is for the operator. The lock does not depend on it.
         try? file.resize(to: 0)
         try? Array("\(getpid())\n".utf8).withUnsafeBytes { try file.write($0, at: 0) }
         return file

@@ -3,37 +3,36 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// The event store that is used unless settings or a program bring another: a log of segments in a directory of its own
-/// (Behaviour Q1).
+/// The default event store: a log of segments in a directory of its own (Behaviour Q1).
 ///
-/// It lives on the scheduler. The files have a thread of their own, so that a disk that takes its time holds up nobody but
-/// those who wait for it; appends and changes that are waiting when that thread gets free are committed together.
+/// It lives on the scheduler. A thread of its own writes the files, so that a slow disk delays only the clients that
+/// wait for it. Appends and changes that arrive meanwhile are committed together.
 public final class DiskEventStore: EventStore {
     public let kind = "log"
 
-    /// What an event store on disk has to know.
+    /// The options of the store.
     public struct Options: Sendable {
-        /// The data directory. It is made, mode 0700, when it is missing.
+        /// The data directory. It is created with mode 0700 if it is missing.
         public var directory: String
-        /// How safe events are when they count as appended (Behaviour Q5). This store has no use for `memory`: it is
-        /// taken as `normal`.
+        /// The failures that an acknowledged event survives (Behaviour Q5). This store takes `memory` as `normal`.
         public var durability: Durability
-        /// How many ids of clients a start gives back, the newest; what is beyond is let go of bit by bit (Behaviour Q7).
+        /// The most ids of clients that a start returns, the newest ones. Older ids are forgotten step by step
+        /// (Behaviour Q7).
         public var mostRecentIDs = StoreLimits().dedupeIDs
-        /// Bytes of a segment of the log, and of what is read of it at once.
+        /// The bytes of a segment, and of a block, which is read at once.
         var segmentSize = 8 << 20
-        /// Bytes of the smallest segment that is worth while where there is no room for a whole one.
+        /// The bytes of the smallest useful segment, if there is no room for a whole one.
         var leastSegmentSize = 64 << 10
         var blockSize = 256 << 10
-        /// Records of a group that take so many bytes are packed. What takes less fits into one block of the disk, and is not.
+        /// The bytes from which on the records of a group are packed. Fewer bytes fit into one block of the disk.
         var leastPacked = 4 << 10
-        /// With so many bytes ids go into a file of their own.
+        /// The bytes from which on ids get a file of their own.
         var mostUnfiledIDBytes = 256 << 10
-        /// Where the directory is.
+        /// The file system.
         var disk: any Disk = SystemDisk()
-        /// What time it is for people; called on the store's thread.
+        /// The wall clock, for people. It is read on the store's thread.
         var wall: @Sendable () -> Timestamp = { Timestamp.ofSystem }
-        /// By what it is seen how quickly the disk answers; called by whoever works for the store.
+        /// The clock that measures the disk. The engine's owner reads it.
         var clock: @Sendable () -> ContinuousClock.Instant = { .now }
 
         public init(directory: String, durability: Durability = .full) {
@@ -42,19 +41,19 @@ public final class DiskEventStore: EventStore {
         }
     }
 
-    /// Bytes of its files (`status.store.disk_bytes`, Behaviour Q10).
+    /// The bytes of the files (`status.store.disk_bytes`, Behaviour Q10).
     @exclusivity(unchecked) public private(set) var diskBytes = 0
     /// The log can keep settled events, and make them unsettled again (Behaviour R1, R2).
     public let canRewind = true
     /// The retained events.
     @exclusivity(unchecked) public private(set) var retained = RetainedEvents.none
-    /// The dead letters that it keeps, and the bytes of their events (Behaviour D10).
+    /// The number of dead letters, and the bytes of their events (Behaviour D10).
     @exclusivity(unchecked) public private(set) var letters = Tally.zero
-    /// How long it took to bring what was written onto the disk (Behaviour O1).
+    /// The durations of syncs (Behaviour O1).
     public var syncing: Histogram { syncTimes?.histogram ?? Histogram(.seconds) }
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
     @exclusivity(unchecked) public var onQuarantine: (Int) -> Void = { _ in }
-    /// Called on the scheduler when files that were taken away were begun anew, with the number of events that were lost at most.
+    /// Called on the scheduler after files were taken away and recreated, with the most events that may be lost.
     @exclusivity(unchecked) public var onRenewal: (Int) -> Void = { _ in }
     @exclusivity(unchecked) public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
@@ -62,11 +61,11 @@ public final class DiskEventStore: EventStore {
     private let door: SchedulerDoor
     private let opening: StoreOpening
     private let syncTimes: SyncTimes?
-    /// The place where jobs are carried out; nil while the store is not open.
-    @exclusivity(unchecked) private var desk: (any StoreDesk)?
+    /// The executor of jobs; nil while the store is not open.
+    @exclusivity(unchecked) private var executor: (any StoreExecutor)?
     @exclusivity(unchecked) private var isClosing = false
 
-    /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
+    /// - Parameter post: runs work on the scheduler soon. It is called on the store's thread, and on the scheduler.
     public convenience init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         let opening: StoreOpening = { (ring) throws(StoreFault) in
             let workers = StoreWorkers(options: options, loop: nil, ring: ring)
@@ -75,7 +74,8 @@ public final class DiskEventStore: EventStore {
         self.init(opening: opening, syncTimes: options.disk.syncTimes, post: post)
     }
 
-    /// A store whose scheduler is an event loop: where the disk answers quickly, the loop's own thread commits between two turns.
+    /// Creates a store whose scheduler is an event loop. If the disk is quick, the loop's own thread commits between
+    /// two turns.
     package convenience init(options: Options, loop: EventLoop) {
         let door = SchedulerDoor()
         let opening: StoreOpening = { (ring) throws(StoreFault) in
@@ -87,7 +87,7 @@ public final class DiskEventStore: EventStore {
         self.init(opening: opening, syncTimes: options.disk.syncTimes, door: door) { loop.submit($0) }
     }
 
-    /// - Parameter opening: opens the store, with the place where its jobs are carried out.
+    /// - Parameter opening: opens the store, and returns the executor of its jobs.
     init(
         opening: @escaping StoreOpening, syncTimes: SyncTimes? = nil, door: SchedulerDoor = SchedulerDoor(),
         post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -97,15 +97,15 @@ public final class DiskEventStore: EventStore {
     }
 
     deinit {
-        desk?.put(.close())
+        executor?.put(.close())
     }
 
     public func open() throws(StoreFault) -> StoredState {
-        guard desk == nil else { throw .failed("the store is open already") }
-        let (desk, state) = try opening { [door, post] in
+        guard executor == nil else { throw .failed("the store is open already") }
+        let (executor, state) = try opening { [door, post] in
             post { door.store?.takeNews() }
         }
-        (self.desk, letters, isClosing) = (desk, state.letters, false)
+        (self.executor, letters, isClosing) = (executor, state.letters, false)
         return state
     }
 
@@ -123,8 +123,8 @@ public final class DiskEventStore: EventStore {
         ask(then) { $0.read(after: sequenceNumber) }
     }
 
-    public func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
-        ask(then) { $0.readAged(stretch) }
+    public func readAged(_ span: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        ask(then) { $0.readAged(span) }
     }
 
     public func survey(_ survey: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void) {
@@ -139,21 +139,21 @@ public final class DiskEventStore: EventStore {
         ask(then, isAboutLetters: true) { $0.purgeLetters(query) }
     }
 
-    /// Later appends and changes wait for a rewind, as for a read of dead letters: it counts the events of its moment.
+    /// Rewinds a dispatcher. Later appends and changes wait for the rewind, because it counts the events of its moment.
     public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
         ask(then, isAboutLetters: true) { $0.rewind(request) }
     }
 
     public func close(then: @escaping () -> Void) {
         let job = StoreJob.close { [door] in
-            door.store?.desk = nil
+            door.store?.executor = nil
             then()
         }
         ask(job) { _ in then() }
         isClosing = true
     }
 
-    // MARK: Asking and answering
+    // MARK: Requests and answers
 
     private func ask<Value>(
         _ then: @escaping (Result<Value, StoreFault>) -> Void, isAboutLetters: Bool = false,
@@ -162,15 +162,15 @@ public final class DiskEventStore: EventStore {
         ask(.ask(isAboutLetters: isAboutLetters, work, then: then)) { then(.failure($0)) }
     }
 
-    /// - Parameter refuse: answers where the store is not open: later, as everything is answered.
+    /// - Parameter refuse: answers if the store is not open. It is called later, like all answers.
     private func ask(_ job: StoreJob, orRefuse refuse: @escaping (StoreFault) -> Void) {
-        if let desk, !isClosing { return desk.put(job) }
+        if let executor, !isClosing { return executor.put(job) }
         let refusal = StoreNews(answers: [{ refuse(.failed("the event store is not open")) }])
         post { [door] in door.store?.take(refusal) }
     }
 
     fileprivate func takeNews() {
-        for news in desk?.takeNews() ?? [] { take(news) }
+        for news in executor?.takeNews() ?? [] { take(news) }
     }
 
     private func take(_ news: StoreNews) {
@@ -184,10 +184,9 @@ public final class DiskEventStore: EventStore {
     }
 }
 
-/// The way back from the store's thread to the store.
+/// The reference from other threads to the store.
 ///
-/// `@unchecked`: passed on by any thread, but looked into only by work that was posted to the scheduler, where the store
-/// lives.
+/// `@unchecked`: any thread passes it on, and only work on the scheduler, where the store lives, uses it.
 final class SchedulerDoor: @unchecked Sendable {
     @exclusivity(unchecked) weak var store: DiskEventStore?
 }
@@ -199,7 +198,7 @@ extension StoreOptions {
 }
 
 extension Timestamp {
-    /// What the system's wall clock says.
+    /// The time of the system's wall clock.
     package static var ofSystem: Timestamp {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

@@ -1,27 +1,27 @@
-/// How quickly a disk has answered lately, and so whether to wait for it in place is quicker than to have another thread wait:
-/// to hand something over and be told of its end takes some tens of microseconds, where both threads sleep.
+/// The pace of a disk, which decides whether the loop's thread waits for the disk itself. A hand-over to another thread
+/// and back takes some tens of microseconds if both threads sleep.
 ///
-/// A quick answer saves that, a slow one costs everybody who is served by the thread that waits a hundred times as much. So
-/// they are weighed against each other: a disk that is slow once in some hundred times is not worth waiting for, one that is
-/// slow once in a thousand is.
+/// A quick answer saves that time. A slow one delays all clients of the thread, which costs a hundred times as much.
+/// The loop's thread therefore waits for a disk that is slow once in a thousand times, and not for one that is slow
+/// once in some hundred times.
 struct DiskPace {
-    /// What quick answers have saved beyond what slow ones have cost.
+    /// The savings of quick answers, less the costs of slow ones.
     private var credit = 0
 
-    /// From here on others notice that they wait.
+    /// The duration from which on other clients notice the wait.
     private static let slow = Duration.milliseconds(2)
-    /// So long the disk is not waited for in place, whatever it saves: it hangs.
+    /// The duration from which on the disk hangs. It ends the credit at once.
     private static let hanging = Duration.milliseconds(5)
     private static let priceOfSlow = 100
-    /// Credit that is needed.
+    /// The credit that a quick disk has at least.
     private static let needed = 8
-    /// What lies long back does not count.
+    /// The limits of the credit, so that the distant past does not count.
     private static let bounds = -1_000...200
 
-    /// Whether the next answer can be expected soon.
+    /// True if the next answer is expected soon.
     var isQuick: Bool { credit >= DiskPace.needed }
 
-    /// The disk has answered after so long.
+    /// Records the duration of an answer.
     mutating func answered(after duration: Duration) {
         if duration < DiskPace.slow {
             credit += 1

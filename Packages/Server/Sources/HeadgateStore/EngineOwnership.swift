@@ -84,8 +84,8 @@ struct EngineOwnership<Job> {
     /// - Parameters:
     ///   - jobs: the jobs that were requested in the turn. Afterwards the jobs to carry out: with those that were left to
     ///     the loop earlier, or none.
-    ///   - isForLoop: returns true if the loop's thread should carry out the jobs. It is called only while nobody has the
-    ///     engine, and may look at what belongs to the engine's owner.
+    ///   - isForLoop: returns true if the loop's thread should carry out the jobs. It is called only while no thread
+    ///     has the engine, and may use what belongs to the engine's owner.
     mutating func turnEnded(_ jobs: inout [Job], isForLoop: ([Job]) -> Bool) -> LoopOrders {
         guard owner == .nobody else {
             enqueue(&jobs)
@@ -144,8 +144,8 @@ struct EngineOwnership<Job> {
     mutating func looked() -> StoreThreadOrder {
         guard owner != .storeThread else { return takeJobs() }
         if let idle = idleIntervals {
-            let isIdle = !hasLoopWorked && idle + 1 >= mostIdleIntervals
-            idleIntervals = isIdle ? nil : hasLoopWorked ? 0 : idle + 1
+            let isBusy = hasLoopWorked || owner == .loop
+            idleIntervals = isBusy ? 0 : idle + 1 < mostIdleIntervals ? idle + 1 : nil
         }
         hasLoopWorked = false
         return restOrder

@@ -1,11 +1,11 @@
 import HeadgateTransport
 
-/// What one thread takes out, all at once, others put in.
+/// A queue between threads: some put elements in, and one takes all out at once.
 final class Mailbox<Element: Sendable>: Sendable {
     private let elements = Guarded<[Element]>([])
 
     /// Puts elements in, in order.
-    /// - Returns: whether there were none before.
+    /// - Returns: true if there were none before.
     @discardableResult
     func put(_ new: [Element]) -> Bool {
         elements.withLock { elements in
@@ -18,7 +18,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// Takes all out, waiting for the first if asked to.
+    /// Takes all elements out. If asked to, it waits for the first.
     func takeAll(waiting: Bool) -> [Element] {
         let isWanted = { (elements: [Element]) in !waiting || !elements.isEmpty }
         return elements.withLock(when: isWanted) { elements in

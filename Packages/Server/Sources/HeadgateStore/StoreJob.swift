@@ -1,14 +1,14 @@
 import HeadgateCore
 
-/// A job for the store's engine, with the way its answer takes back to the scheduler.
+/// A job for the store's engine, with the closure that answers it.
 ///
-/// `@unchecked`: what answers is called on the scheduler alone, where it comes from.
+/// `@unchecked`: the closure is called on the scheduler alone, where it comes from.
 enum StoreJob: @unchecked Sendable {
-    /// Keeps a group of events.
+    /// Appends a group of events.
     case append(AppendGroup, then: (StoreFault?) -> Void = { _ in })
     /// Makes changes, all or none.
     case write([StoreChange], then: (StoreFault?) -> Void = { _ in })
-    /// Reads or deletes something else. The work returns what answers with its result.
+    /// Reads or deletes something else. The work returns the closure that answers with its result.
     case ask(isAboutLetters: Bool, (LogEngine) -> () -> Void)
     /// The last job. It is answered when the data directory is free.
     case close(then: () -> Void = {})
@@ -25,7 +25,7 @@ enum StoreJob: @unchecked Sendable {
         }
     }
 
-    /// A Boolean value that says whether the job is an append or a write: these are committed together.
+    /// True if the job is an append or a write. These are committed together.
     var isChange: Bool {
         switch self {
         case .append, .write: true
@@ -34,22 +34,22 @@ enum StoreJob: @unchecked Sendable {
     }
 }
 
-/// What the engine reports to the scheduler: answers to jobs, in the jobs' order, and what has changed before them.
+/// News of the engine for the scheduler: answers to jobs, in the jobs' order, and the changes before them.
 ///
 /// `@unchecked`: as ``StoreJob``.
 struct StoreNews: @unchecked Sendable {
     var answers: [() -> Void] = []
-    /// The dead letters that the store keeps from now on; nil if that has not changed.
+    /// The dead letters of the store; nil if they have not changed.
     var letters: Tally?
-    /// Bytes of the store's files; nil if that has not changed.
+    /// The bytes of the store's files; nil if they have not changed.
     var diskBytes: Int?
-    /// The retained events; nil if that has not changed.
+    /// The retained events; nil if they have not changed.
     var retained: RetainedEvents?
     /// The number of events that were found damaged and put aside (Behaviour Q8).
     var quarantined = 0
-    /// The number of events that were lost, at most, with files that were taken away; nil if the store needed no new ones.
+    /// The most events that were lost with files that were taken away; nil if the store has not recreated its files.
     var lost: Int?
-    /// Dead letters that had to make room for newer ones, by dispatcher (Behaviour D10).
+    /// The dead letters that had to make room for newer ones, by dispatcher (Behaviour D10).
     var droppedLetters: [DispatcherNumber: Int] = [:]
 
     var isEmpty: Bool {
@@ -58,17 +58,17 @@ struct StoreNews: @unchecked Sendable {
     }
 }
 
-/// The place where the jobs of an event store are carried out, in order: by threads beside the scheduler's, so that a disk that takes its
-/// time holds up nobody, or wherever a simulation says.
+/// The executor of a store's jobs, in their order: threads beside the scheduler's, so that a slow disk delays only its
+/// own clients, or a simulation.
 ///
-/// Called on the scheduler.
-protocol StoreDesk: AnyObject {
+/// It is called on the scheduler.
+protocol StoreExecutor: AnyObject {
     func put(_ job: StoreJob)
     /// Returns what was reported since this was last called.
     func takeNews() -> [StoreNews]
 }
 
 /// Opens a store, and waits for that.
-/// - Parameter ring: tells the scheduler, from any thread, that there is news to take; called once for many.
+/// - Parameter ring: tells the scheduler, from any thread, that there is news to take. One call may stand for many.
 typealias StoreOpening =
-    (_ ring: @escaping @Sendable () -> Void) throws(StoreFault) -> (desk: any StoreDesk, state: StoredState)
+    (_ ring: @escaping @Sendable () -> Void) throws(StoreFault) -> (executor: any StoreExecutor, state: StoredState)

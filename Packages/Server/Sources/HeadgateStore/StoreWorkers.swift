@@ -13,7 +13,7 @@ import HeadgateTransport
 ///
 /// Accesses in the path of a commit are not checked for exclusivity at run time: no callee knows this object.
 // Unchecked: the engine's owner uses `engine`, `pace` and `inPlace`, and the loop's thread uses the rest.
-final class StoreWorkers: StoreDesk, @unchecked Sendable {
+final class StoreWorkers: StoreExecutor, @unchecked Sendable {
     private let options: DiskEventStore.Options
     private let loop: EventLoop?
     /// Tells the scheduler that there is news to take, or that jobs are left to the loop. One call may stand for many.
@@ -90,7 +90,7 @@ final class StoreWorkers: StoreDesk, @unchecked Sendable {
     }
 
     /// Returns true if the loop's thread should carry out the jobs. For the engine's owner only, and under the lock while
-    /// nobody has the engine.
+    /// no thread has the engine.
     private func isForLoop(_ jobs: [StoreJob]) -> Bool {
         pace.isQuick && jobs.bytesInPlace.map { $0 <= mostBytesInPlace } == true
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// The machine that gives a store's engine to one thread at a time, in all interleavings of its facts.
+/// The machine that gives a store's engine to one thread at a time: every interleaving of its facts.
 @Suite struct EngineOwnershipTests {
     @Test("Q5: in every interleaving one thread has the engine, and no job is lost or overtakes another")
     func interleavings() throws {
@@ -12,6 +12,7 @@ import Testing
                 guard let next = state.after(fact), seen.insert(next).inserted else { continue }
                 try #require(next.violation == nil, "\(next.violation ?? "") after \(fact) in \(state)")
                 frontier.append(next)
+                try #require(seen.count < 20_000, "the states are without end")
             }
         }
         // Each state of the machine is among them.
@@ -60,7 +61,7 @@ extension EngineOwnership<Int> {
     }
 }
 
-/// What can happen next to the workers of a store.
+/// The facts that can come next to the workers of a store.
 private enum Fact: CaseIterable {
     case requestForLoop, requestForStoreThread, requestFromElsewhere, requestClose
     case turnEndsForLoop, turnEndsForStoreThread
@@ -259,6 +260,7 @@ private struct Workers: Hashable {
         }
         if users.count > 1 { return "two threads use the engine" }
         if let user = users.first, user != ownership.owner { return "\(user) uses the engine of \(ownership.owner)" }
+        if inPlace != nil, !hasTakenOver, storeThread == .asleep, !isWoken { return "no thread watches the loop" }
         let jobs = done + working + ownership.waiting + requested
         let ordered = jobs.filter { $0 != Workers.elsewhere }
         let expected = Array(1..<last + 1) + (isCloseRequested ? [Workers.close] : [])

@@ -32,7 +32,7 @@ private struct JobRun {
     private var letters: [SequenceNumber] = []
     /// The answers to the jobs of a turn.
     private let told = Told()
-    /// Where groups end, stored or not.
+    /// The last events of groups, stored or not.
     private var ends: [SequenceNumber] = [0]
 
     init(seed: UInt64) throws {

@@ -81,7 +81,7 @@ import Testing
         let before = scene.syncs.syncedOnLoop
         // Each segment has room for some, and its end is synced.
         scene.submitAppends(51...1_000, size: 900)
-        // Nobody needs them: segments are given up.
+        // No dispatcher needs the events, so that segments are dropped.
         let left = scene.numbers()
         #expect(left == Array((left.first ?? 1)...1_000))
         #expect(scene.syncs.syncedOnLoop == before)
@@ -400,12 +400,12 @@ private final class SyncWatch: Sendable {
         self.loop = loop
     }
 
-    /// How often something was synced by the thread that had the loop.
+    /// The number of syncs by the thread that had the loop.
     var syncedOnLoop: Int { onLoop.withLock { $0 } }
 
     var syncedElsewhere: Int { elsewhere.withLock { $0 } }
 
-    /// How often the thread that had the loop wrote something.
+    /// The number of writes by the thread that had the loop.
     var writtenOnLoop: Int { writes.withLock { $0 } }
 
     func written() {

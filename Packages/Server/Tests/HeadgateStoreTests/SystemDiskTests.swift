@@ -36,7 +36,7 @@ import Testing
                     try bytes.lend { try file.write($0, at: end) }
                 } else {
                     try bytes.lend { try file.append($0, at: end) }
-                    // What stands behind may be zeros now: whoever appends does not ask for it.
+                    // The bytes after it may be zeros now: a caller that appends does not need them.
                     let blockEnd = min((end + bytes.count + 4_095) / 4_096 * 4_096, model.count)
                     var rest = [UInt8](repeating: 0, count: blockEnd - end - bytes.count)
                     _ = try rest.withUnsafeMutableBytes { try file.read(into: $0, at: end + bytes.count) }

@@ -31,13 +31,13 @@ enum SegmentsTarget {
     /// Writes segments as the input says: the kind of a frame, then its length and content. 0 starts another segment.
     private static func lay(_ input: inout FuzzInput, in options: StoreOptions) {
         var (segment, end, writer): (UInt64, Int, LogWriter) = (1, LogHeader.size, LogWriter())
-        var header = LogHeader(use: .front, number: segment, previous: 0, previousEnd: 0)
+        var header = LogHeader(use: .active, number: segment, previous: 0, previousEnd: 0)
         var last = header.checksum
         while !input.isEmpty, segment < 6 {
             let kind = LogFrame.Kind(rawValue: UInt32(input.number(below: 10)))
             let content = kind == nil ? [] : input.bytes(Int(input.integer(UInt16.self)))
             if let kind {
-                let place = LogPlace(segment: segment, offset: LogHeader.size + writer.bytes.count)
+                let place = LogPosition(segment: segment, offset: LogHeader.size + writer.bytes.count)
                 last = writer.frame(
                     kind, at: place, certain: place.offset, previous: last
                 ) { $0.putRest(content) }
@@ -46,7 +46,7 @@ enum SegmentsTarget {
             end = LogHeader.size + writer.bytes.count
             write(header, writer, to: segment, options)
             segment += 1
-            header = LogHeader(use: .front, number: segment, previous: segment - 1, previousEnd: end)
+            header = LogHeader(use: .active, number: segment, previous: segment - 1, previousEnd: end)
             (writer, last) = (LogWriter(), header.checksum)
         }
         write(header, writer, to: segment, options)

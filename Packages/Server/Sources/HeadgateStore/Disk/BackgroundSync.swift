@@ -1,23 +1,23 @@
 import CDisk
 import Glibc
 
-/// A sync that the system carries out while the program goes on: it is begun, and its end asked for later. There is one at a time.
+/// A sync in the background: it is begun, and ended later. There is one at a time.
 ///
-/// By Linux's asynchronous calls, which are allowed where `io_uring` often is not.
-// Unchecked: who works for a store, one thread at a time, begins a sync and ends it.
+/// It uses Linux's asynchronous calls, which are allowed where `io_uring` often is not.
+// Unchecked: the engine's owner uses it, one thread at a time.
 final class BackgroundSync: @unchecked Sendable {
-    /// What the system begins syncs in; 0 where it has no such thing, nil before the first: most daemons begin none.
+    /// The system's context; 0 if the system has none, nil before the first sync. Most daemons begin none.
     private var context: UInt64?
-    /// The file whose sync has been begun and has not ended.
+    /// The file whose sync is in progress.
     private var begun: Int32?
 
-    /// It takes its time, so that one is kept for all files.
+    /// The context takes long to create, so that all files share one.
     deinit {
         if let context, context != 0 { cdisk_close_background(context) }
     }
 
     /// Begins to sync a file.
-    /// - Returns: false where that cannot be begun.
+    /// - Returns: false if that is not possible.
     func begin(_ file: Int32) -> Bool {
         guard begun == nil, let context = opened(), cdisk_begin_sync(context, file) == 1 else { return false }
         begun = file
@@ -32,13 +32,13 @@ final class BackgroundSync: @unchecked Sendable {
         return context == 0 ? nil : context
     }
 
-    /// Whether what was begun on a file has not ended.
+    /// Returns true if a file's sync is in progress.
     func isUnderWay(on file: Int32) -> Bool {
         guard begun == file, let context else { return false }
         return !cdisk_may_have_ended(context)
     }
 
-    /// Waits for the end of what was begun on a file, if anything was.
+    /// Waits for the end of a file's sync, if it is in progress.
     func end(on file: Int32) throws(DiskFault) {
         guard begun == file, let context else { return }
         var result: Int64 = 0

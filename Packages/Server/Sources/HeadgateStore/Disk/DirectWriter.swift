@@ -1,26 +1,26 @@
 import CDisk
 import Glibc
 
-/// Writes to a file past the page cache, which saves a lone event a third of its way to the disk: no page is copied to, looked for
-/// and marked, and the sync that follows finds nothing to write.
+/// Writes to a file without the page cache, which saves a third of a lone event's time to the disk: no page is copied,
+/// looked up and marked, and the sync that follows finds nothing to write.
 ///
-/// It writes whole blocks. The one in which the last write ended is kept, since the next begins in it.
+/// It writes whole blocks, and keeps the block in which the last write ended, because the next write begins in it.
 final class DirectWriter {
     private let descriptor: Int32
-    /// Where blocks are put together; at its beginning the one in which the last write ended.
+    /// The buffer of blocks. It begins with the block in which the last write ended.
     private let room = UnsafeMutableRawBufferPointer.allocate(
         byteCount: DirectWriter.most + 2 * DirectWriter.block, alignment: DirectWriter.block)
-    /// Where the last write ended, unless something else has been written since.
+    /// The end of the last write; nil if other writes followed.
     private var tail: Int?
-    /// Bytes that the file has at least.
+    /// A lower bound of the file's size.
     private var fileSize = 0
 
     private static let block = 4 << 10
-    /// More is left to the page cache. A write by way of that has to read the block first in which one past it has ended, so it should
-    /// be rare.
+    /// The most bytes of a write. Larger writes use the page cache, which has to read a block first in which a direct
+    /// write has ended, so that this should be rare.
     private static let most = 1 << 20
 
-    /// Nil where the file system has no way past the page cache.
+    /// Returns nil if the file system has no direct writes.
     init?(_ file: Int32) {
         descriptor = cdisk_reopen_direct(file)
         guard descriptor >= 0 else {
@@ -34,14 +34,14 @@ final class DirectWriter {
         room.deallocate()
     }
 
-    /// Something else has been written to the file, or it has another size.
+    /// Forgets the end of the last write, after other writes or a change of the size.
     func forget() {
         (tail, fileSize) = (nil, 0)
     }
 
-    /// Writes bytes; what stands behind them in their last block is zeros afterwards.
-    /// - Parameter file: the same file by way of the page cache.
-    /// - Returns: false where they have to go by the page cache; nothing is written then.
+    /// Writes bytes. The rest of their last block is zeros afterwards.
+    /// - Parameter file: the same file through the page cache.
+    /// - Returns: false if the bytes must go through the page cache. Then nothing is written.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int, _ file: any DiskFile) throws(DiskFault) -> Bool {
         let start = offset / DirectWriter.block * DirectWriter.block
         let (lead, end) = (offset - start, offset + bytes.count)
@@ -50,7 +50,7 @@ final class DirectWriter {
         if lead > 0, tail != offset {
             guard try file.read(into: part(0..<lead), at: start) == lead else { return false }
         }
-        // Behind the last write its block is zeros already.
+        // The last write has filled its block with zeros.
         let isZeroed = lead > 0 && tail == offset && size == DirectWriter.block
         tail = nil
         part(lead..<lead + bytes.count).copyMemory(from: bytes)
@@ -60,20 +60,20 @@ final class DirectWriter {
         return true
     }
 
-    /// The same for a little that comes right behind the last write and ends within the block in which that did. By way of the page cache
-    /// the block would have to be read for it, and written out before the next.
+    /// Writes a few bytes after the last write, within its last block. Through the page cache the block would have to
+    /// be read, and written before the next direct write.
     func writeOn(_ bytes: UnsafeRawBufferPointer, at offset: Int, _ file: any DiskFile) throws(DiskFault) -> Bool {
         guard tail == offset, offset % DirectWriter.block + bytes.count <= DirectWriter.block else { return false }
         return try write(bytes, at: offset, file)
     }
 
-    /// Whether the file reaches so far: a write must not lengthen it.
+    /// Returns true if the file has a size at least: a direct write must not lengthen it.
     private func hasRoom(through end: Int, _ file: any DiskFile) throws(DiskFault) -> Bool {
         if fileSize < end { fileSize = try file.size() }
         return fileSize >= end
     }
 
-    /// - Returns: false where the file system refuses to write past the page cache after all.
+    /// - Returns: false if the file system refuses the direct write.
     private func writeBlocks(_ size: Int, at offset: Int) throws(DiskFault) -> Bool {
         var done = 0
         while done < size {
@@ -81,7 +81,7 @@ final class DirectWriter {
             if count < 0, errno == EINTR { continue }
             if count < 0, errno == EINVAL, done == 0 { return false }
             guard count >= 0 else { throw .last }
-            // What is left is no whole block.
+            // The rest is not a whole block.
             guard count > 0, count % DirectWriter.block == 0 || done + count == size else { throw DiskFault(code: EIO) }
             done += count
         }

@@ -1,28 +1,28 @@
-/// The file system, as far as a store needs it: what a store does to files it does through this, so that each call can
-/// fail in a simulation, and a crash come between any two.
+/// The file system as a store uses it. All its file operations are calls of this protocol, so that a simulation can let
+/// each call fail, and crash between any two.
 ///
 /// A file is used by one thread at a time. Paths are absolute.
 package protocol Disk: AnyObject, Sendable {
-    /// How long syncs take here; nil where nobody measures that.
+    /// The durations of syncs; nil if they are not measured.
     var syncTimes: SyncTimes? { get }
 
-    /// Makes a directory that only its owner may use, and those above it that are missing. One that is there is no fault.
+    /// Creates a directory that only its owner may use, and missing ones above it. An existing directory is no fault.
     func makeDirectory(_ path: String) throws(DiskFault)
-    /// Opens a file for reading and writing. With `creating` one is made where there is none, and in any case only its owner
-    /// may use it from then on.
+    /// Opens a file for reading and writing. With `creating` a missing file is created, and in any case only its owner
+    /// may use the file from then on.
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile
-    /// Whether there is something of this name.
+    /// Returns true if the path exists.
     func exists(_ path: String) -> Bool
-    /// Bytes of a file; 0 where there is none.
+    /// Returns the bytes of a file; 0 if there is none.
     func size(of path: String) -> Int
-    /// Which file a path names; nil where there is none, or where files cannot be told apart.
+    /// Returns the identity of a file; nil if there is no file, or files cannot be told apart.
     func identity(of path: String) -> FileIdentity?
-    /// The names in a directory, sorted.
+    /// Returns the names in a directory, sorted.
     func list(_ directory: String) throws(DiskFault) -> [String]
-    /// Gives a file another name; one that had it is gone.
+    /// Renames a file. A file that had the new name is removed.
     func rename(_ path: String, to new: String) throws(DiskFault)
     func remove(_ path: String) throws(DiskFault)
-    /// Makes the names in a directory survive a power failure.
+    /// Syncs the names in a directory, so that they survive a power failure.
     func syncDirectory(_ path: String) throws(DiskFault)
 }
 
@@ -32,40 +32,41 @@ extension Disk {
     package func identity(of path: String) -> FileIdentity? { nil }
 }
 
-/// An open file. It is closed when nobody holds it any more.
+/// An open file. It is closed when its last reference is released.
 package protocol DiskFile: AnyObject {
     func size() throws(DiskFault) -> Int
     /// Reads into a buffer.
-    /// - Returns: how many bytes there were, fewer only at the file's end.
+    /// - Returns: the number of bytes, which is smaller than the buffer only at the file's end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int
     /// Writes all bytes. After a fault some of them may be written.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault)
-    /// Returns true if the path still names this file: nobody has removed, renamed or replaced it, or a directory above it.
+    /// Returns true if the path still names this file, so that neither it nor a directory above it was removed, renamed
+    /// or replaced.
     func isStill(at path: String) -> Bool
-    /// Cuts the file off, or lengthens it with zeros.
+    /// Truncates the file, or lengthens it with zeros.
     func resize(to count: Int) throws(DiskFault)
-    /// Takes room up to a size, so that writing there needs none; what is new reads as zeros.
+    /// Allocates room up to a size. New bytes read as zeros.
     func preallocate(_ count: Int) throws(DiskFault)
-    /// Makes what was written survive a power failure. After a fault nobody knows which of it does, and another attempt
-    /// tells nothing of it.
+    /// Syncs the file, so that writes survive a power failure. After a fault it is unknown which writes do, and another
+    /// sync does not reveal it.
     func sync() throws(DiskFault)
-    /// Writes all bytes and syncs the file, with all that was written before. What stands behind them in their last block of 4 KiB may be
-    /// zeros afterwards. After a fault all is as after one of ``sync()``.
+    /// Writes all bytes, and syncs the file with all earlier writes. The rest of their last block of 4 KiB may be zeros
+    /// afterwards. A fault means the same as one of ``sync()``.
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault)
-    /// Begins to see to it that what has been written so far survives a power failure, while more is written.
-    /// - Returns: false where that cannot be begun, or not now.
+    /// Begins to sync the writes so far in the background.
+    /// - Returns: false if that is not possible, or not now.
     func beginSync() -> Bool
-    /// Whether what was begun has not ended.
+    /// True if a background sync is in progress.
     var isSyncing: Bool { get }
-    /// Waits for the end of what was begun, if anything was. Before it another sync says nothing of what had been written until then; after a
-    /// fault all is as after one of ``sync()``.
+    /// Waits for the end of the background sync, if there is one. Before it ends, another sync says nothing of the
+    /// writes until then. A fault means the same as one of ``sync()``.
     func endSync() throws(DiskFault)
-    /// Has the system begin to bring what was written here onto the disk, so that the sync to come has less to do. It promises nothing.
+    /// Asks the system to begin writing a range to the disk, so that the next sync has less to do. It promises nothing.
     func writeOut(_ range: Range<Int>)
-    /// Nothing of the file is needed in memory any more, so that there is room for what comes. It promises nothing.
+    /// Tells the system that the file is not needed in memory any more. It promises nothing.
     func leaveCache()
-    /// Takes the file for this process alone, as long as it is held.
-    /// - Returns: false when another has it.
+    /// Locks the file for this process, until it is closed.
+    /// - Returns: false if another process has locked it.
     func lock() throws(DiskFault) -> Bool
 }
 
@@ -88,8 +89,8 @@ extension DiskFile {
     package func leaveCache() {}
 }
 
-/// Why a disk did not do as asked.
+/// The reason why a disk did not do what it was asked to do.
 package struct DiskFault: Error {
-    /// The system's number: an `errno`.
+    /// The system's error number (`errno`).
     package var code: Int32
 }

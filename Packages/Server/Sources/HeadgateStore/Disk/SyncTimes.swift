@@ -2,14 +2,15 @@ import Glibc
 import HeadgateCore
 import HeadgateTransport
 
-/// How long the syncs of a store's files take (Behaviour O1): told by the store's thread, and read on the scheduler.
+/// The durations of the syncs of a store's files (Behaviour O1): recorded by the store's thread, and read on the
+/// scheduler.
 package final class SyncTimes: Sendable {
     private let times = Guarded(Histogram(.seconds))
 
-    /// As they stand now.
+    /// The present durations.
     var histogram: Histogram { times.withLock { $0 } }
 
-    /// Does something that ends with a sync, and notes how long it took, whatever came of it.
+    /// Does work that ends with a sync, and records its duration, also after a fault.
     func measure<Result, Fault: Error>(_ work: () throws(Fault) -> Result) throws(Fault) -> Result {
         let start = SyncTimes.now
         defer {
@@ -19,7 +20,7 @@ package final class SyncTimes: Sendable {
         return try work()
     }
 
-    /// Nanoseconds on the monotonic clock. A simulation has a disk of its own, which this never measures.
+    /// The monotonic time in nanoseconds. A simulation has a disk of its own, which is not measured.
     private static var now: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

@@ -10,7 +10,7 @@ package final class SystemDisk: Disk {
 
     package var syncTimes: SyncTimes? { context.times }
 
-    /// What all its files use.
+    /// The background sync, shared by all files.
     struct Context: Sendable {
         let times = SyncTimes()
         let background = BackgroundSync()
@@ -18,7 +18,8 @@ package final class SystemDisk: Disk {
 
     package func makeDirectory(_ path: String) throws(DiskFault) {
         if mkdir(path, 0o700) == 0 {
-            // Without it what is in the directory would be of no use after a power failure. Not every file system can.
+            // Without its name in the directory above, the directory is lost after a power failure. Not every file
+            // system can sync that.
             try? syncDirectory(SystemDisk.parent(of: path))
             return
         }
@@ -37,7 +38,7 @@ package final class SystemDisk: Disk {
         return file
     }
 
-    /// Opens a file that is not to be changed.
+    /// Opens a file for reading only.
     func openForReading(_ path: String) throws(DiskFault) -> any DiskFile {
         try SystemFile(path, flags: O_RDONLY, context)
     }
@@ -93,16 +94,16 @@ package final class SystemDisk: Disk {
     }
 }
 
-/// A file of the machine's.
+/// A file of the machine.
 private final class SystemFile: DiskFile {
     private let descriptor: Int32
     private let context: SystemDisk.Context
-    /// The way past the page cache; nil where there is none, or it has not been needed.
+    /// The direct writer; nil if there is none, or it has not been needed.
     private var direct: DirectWriter?
     private var isDirectTried = false
     private var isLocked = false
 
-    /// Files that are made are their owner's alone (Behaviour Q9).
+    /// New files are for their owner alone (Behaviour Q9).
     init(_ path: String, flags: Int32, _ context: SystemDisk.Context) throws(DiskFault) {
         self.context = context
         descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o600)
@@ -110,10 +111,10 @@ private final class SystemFile: DiskFile {
     }
 
     deinit {
-        // The number of the descriptor is another file's soon.
+        // The descriptor's number soon belongs to another file.
         try? endSync()
-        // Closing alone would leave the lock to a program that another thread is just starting: until it runs, it has
-        // all that was open.
+        // Closing alone would leave the lock with a program that another thread is just starting: until that program
+        // runs, it has all open files.
         if isLocked { flock(descriptor, LOCK_UN) }
         close(descriptor)
     }
@@ -164,7 +165,7 @@ private final class SystemFile: DiskFile {
     }
 
     func preallocate(_ count: Int) throws(DiskFault) {
-        // It answers with the fault's number.
+        // The call returns the error number.
         let code = posix_fallocate(descriptor, 0, off_t(count))
         guard code == 0 else { throw DiskFault(code: code) }
     }
@@ -182,7 +183,7 @@ private final class SystemFile: DiskFile {
         return direct
     }
 
-    /// The size is synced with the bytes, the times of changes are not: nobody needs these.
+    /// The size is synced with the bytes. The times of changes are not, because the store does not use them.
     func sync() throws(DiskFault) {
         try DiskFault.check(context.times.measure { fdatasync(descriptor) })
     }
@@ -213,23 +214,23 @@ private final class SystemFile: DiskFile {
 }
 
 extension DiskFault {
-    /// What the last system call says.
+    /// The fault of the last system call.
     static var last: DiskFault { DiskFault(code: errno) }
 
     fileprivate static func check(_ result: Int32) throws(DiskFault) {
         guard result == 0 else { throw .last }
     }
 
-    /// A file that the store needs has been taken away.
+    /// The fault of a file that was taken away.
     static var gone: DiskFault { DiskFault(code: ENOENT) }
 
-    /// A Boolean value that says whether a file was not there.
+    /// True if a file was not there.
     var isMissing: Bool { code == ENOENT }
 
-    /// Whether there was no room.
+    /// True if there was no room.
     var isNoRoom: Bool { code == ENOSPC || code == EDQUOT }
 
-    /// The same for those who know nothing of disks.
+    /// Returns the fault for callers that know nothing of disks.
     package func storeFault(_ what: String) -> StoreFault {
         let message = "\(what): \(String(cString: strerror(code)))"
         return isNoRoom ? .noRoom(message) : .failed(message)

@@ -1,13 +1,14 @@
 import HeadgateCore
 
-/// Counts what each dispatcher has not settled from what the groups say they hold, from the newest back: once past a
-/// dispatcher's position, the sums so far are its own. One pass, whatever the number of dispatchers (Behaviour Q6).
+/// Counts the unsettled events of each dispatcher from the indexes, from the newest group back: once past a
+/// dispatcher's position, the sums so far are its own. It takes one pass, whatever the number of dispatchers (Behaviour
+/// Q6).
 struct BacklogCount {
     private let routes: [RouteNumber: [DispatcherNumber]]
-    /// Those whose position is not reached, the highest last.
+    /// The dispatchers whose position is not reached, the highest position last.
     private var waiting: [StoredDispatcher]
     private var totals = RouteTallies()
-    /// Those that have settled ranges behind their position, and what the groups so far hold in these.
+    /// The dispatchers with settled ranges after their position, and the events so far in these ranges.
     private let gapped: [StoredDispatcher]
     private var settledBehind: [DispatcherNumber: RouteTallies] = [:]
     private(set) var unsettled: [DispatcherNumber: RouteTallies] = [:]
@@ -18,11 +19,11 @@ struct BacklogCount {
         gapped = dispatchers.filter { !$0.settled.ranges.isEmpty }
     }
 
-    /// Whether older groups make no difference.
+    /// True if older groups make no difference.
     var isComplete: Bool { waiting.isEmpty }
 
-    /// Takes in the next older group.
-    /// - Parameter counting: what the group holds of some events.
+    /// Adds the next older group.
+    /// - Parameter counting: returns the group's number of some events.
     mutating func add<Fault>(_ group: GroupSummary, counting: GroupCounting<Fault>) throws(Fault) {
         try addSettled(group, counting)
         while let dispatcher = waiting.last, dispatcher.position >= group.first {
@@ -33,14 +34,14 @@ struct BacklogCount {
         totals += group.tallies
     }
 
-    /// There is no older group.
+    /// Ends the count: there is no older group.
     mutating func finish() {
         for dispatcher in waiting { note(dispatcher.number, with: [:]) }
         waiting = []
     }
 
-    /// A group that lies within a settled range needs not be looked into. The others are few: each holds an event that a
-    /// dispatcher had in hand, or stands at the end of what it had read.
+    /// Adds the settled events of a group. A group within a settled range need not be read. The others are few: each
+    /// has an event that a dispatcher had buffered, or is at the end of what it had read.
     private mutating func addSettled<Fault>(_ group: GroupSummary, _ counting: GroupCounting<Fault>) throws(Fault) {
         for dispatcher in gapped {
             let settled = dispatcher.settled
@@ -61,7 +62,7 @@ struct BacklogCount {
 }
 
 extension BacklogCount {
-    /// Counts the unsettled events of dispatchers by what the blocks of segments say that they hold; few of them are read.
+    /// Counts the unsettled events of dispatchers from the indexes of segments. Few blocks are read.
     /// - Parameter segments: the segments in the order of their events.
     static func unsettled(
         of dispatchers: [StoredDispatcher], _ routes: [RouteNumber: [DispatcherNumber]], in segments: [LogSegment]
@@ -70,7 +71,7 @@ extension BacklogCount {
         for segment in segments.reversed() where !count.isComplete {
             for block in segment.index.blocks.reversed() {
                 let group = GroupSummary(
-                    first: block.stretch.first, last: block.stretch.last, tallies: block.stretch.tallies)
+                    first: block.span.first, last: block.span.last, tallies: block.span.tallies)
                 try count.add(group) { (isAsked) throws(DiskFault) in try segment.tallies(of: block, isAsked) }
             }
         }
@@ -80,7 +81,7 @@ extension BacklogCount {
 }
 
 extension LogSegment {
-    /// Counts the events of a block whose sequence numbers are as asked.
+    /// Counts the events of a block with some sequence numbers.
     fileprivate func tallies(of block: LogBlock, _ isAsked: (SequenceNumber) -> Bool) throws(DiskFault) -> RouteTallies
     {
         var tallies = RouteTallies()
@@ -92,10 +93,10 @@ extension LogSegment {
     }
 }
 
-/// Counts the events of a committed group whose sequence numbers are as asked.
+/// Counts the events of a committed group with some sequence numbers.
 typealias GroupCounting<Fault: Error> = ((SequenceNumber) -> Bool) throws(Fault) -> RouteTallies
 
-/// The part of a group or block that the index tells.
+/// The part of a group or block that the index describes.
 struct GroupSummary {
     var first: SequenceNumber
     var last: SequenceNumber

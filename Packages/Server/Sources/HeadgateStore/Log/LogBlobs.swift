@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// The bytes in which the log keeps the number of events of each route: for each route its number (4 bytes), its events (8) and their
+/// The encoding of the number of events of each route: for each route its number (4 bytes), its events (8) and their
 /// bytes (8), little-endian.
 enum TallyBlob {
     fileprivate static let entrySize = 20
@@ -12,17 +12,17 @@ enum TallyBlob {
         return writer.bytes
     }
 
-    /// Bytes that so many routes take.
+    /// Returns the bytes of a number of routes.
     static func size(of routes: Int) -> Int { routes * entrySize }
 
-    /// Nil when the bytes cannot be what ``encode(_:)`` made.
+    /// Decodes the bytes; nil if they cannot be of ``encode(_:)``.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> RouteTallies? {
         guard bytes.count.isMultiple(of: entrySize) else { return nil }
         var tallies = RouteTallies()
         for offset in stride(from: 0, to: bytes.count, by: entrySize) {
             let events = LittleEndian.load(bytes, at: offset + 4, as: Int64.self)
             let size = LittleEndian.load(bytes, at: offset + 12, as: Int64.self)
-            // More than this in one group is a lie, and adding it up could overflow.
+            // A group cannot have more. The sum of larger numbers could overflow.
             guard 0...Int64(Int32.max) ~= events, 0...(1 << 40) ~= size else { return nil }
             tallies.add(
                 Tally(events: Int(events), bytes: Int(size)),
@@ -33,9 +33,9 @@ enum TallyBlob {
 }
 
 extension LogWriter {
-    /// The routes, in order.
+    /// The routes, sorted.
     mutating func put(_ tallies: RouteTallies) {
-        // Mostly there is one, and nothing to be sorted.
+        // Most groups have one route.
         if let (route, tally) = tallies.only { return put(tally, of: route) }
         for (route, tally) in tallies.sorted(by: { $0.route < $1.route }) { put(tally, of: route) }
     }
@@ -49,8 +49,8 @@ extension LogWriter {
     }
 }
 
-/// The bytes in which the log keeps the settled ranges behind a position: for each range its distance from the range before it, and
-/// its length. Both take seven bits a byte, the lowest first, as most are small.
+/// The encoding of the settled ranges after a position: for each range its distance from the range before it, and its
+/// length. Both take seven bits a byte, the lowest first, because most are small.
 enum RangeBlob {
     static func encode(_ settled: Settled) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -63,8 +63,8 @@ enum RangeBlob {
         return bytes
     }
 
-    /// What was encoded. Where the bytes cannot be that, the rest counts as not settled: it is delivered again, which is
-    /// better than lost.
+    /// Decodes ranges. If the bytes cannot be of ``encode(_:)``, the rest counts as unsettled: these events are
+    /// delivered again, which is better than lost.
     /// - Parameter newest: the highest number that was ever given.
     static func decode(
         _ bytes: UnsafeRawBufferPointer, behind position: SequenceNumber, through newest: SequenceNumber
@@ -91,7 +91,7 @@ enum RangeBlob {
         bytes.append(UInt8(rest))
     }
 
-    /// Takes a number off the front; nil where there is none that fits.
+    /// Takes the first number; nil if it does not fit.
     private static func number(_ bytes: inout UnsafeRawBufferPointer.SubSequence) -> Int64? {
         var number: Int64 = 0
         for shift in stride(from: Int64(0), to: 63, by: 7) {

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Lays numbers, bytes and texts one behind the other, little-endian (Behaviour Q11).
+/// Encodes numbers, bytes and texts one after the other, little-endian (Behaviour Q11).
 struct LogWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -8,7 +8,7 @@ struct LogWriter {
         withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
-    /// So many bytes, all of which `body` writes.
+    /// Adds a number of bytes, all of which `body` writes.
     mutating func put(_ count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
         bytes.lay(most: count) { cursor in
             body(cursor.room)
@@ -16,12 +16,12 @@ struct LogWriter {
         }
     }
 
-    /// So many bytes at most, of which `body` writes as many as it says.
+    /// Adds a number of bytes at most: `body` returns how many it has written.
     mutating func put(most count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         bytes.lay(most: count) { cursor in cursor.skip(body(cursor.room)) }
     }
 
-    /// Bytes behind their count.
+    /// Adds the number of bytes, and the bytes.
     mutating func put(_ piece: some Collection<UInt8>) {
         put(UInt32(piece.count))
         bytes.append(contentsOf: piece)
@@ -31,12 +31,12 @@ struct LogWriter {
         put(text.utf8)
     }
 
-    /// Bytes of which the reader knows how many there are.
+    /// Adds bytes whose number the reader knows.
     mutating func putRest(_ piece: [UInt8]) {
         bytes.append(contentsOf: piece)
     }
 
-    /// Elements behind their count.
+    /// Adds the number of elements, and the elements.
     mutating func put<Element>(
         all elements: some Collection<Element>, _ body: (inout LogWriter, Element) -> Void
     ) {
@@ -52,33 +52,33 @@ struct LogWriter {
         }
     }
 
-    /// To copy from, which is quicker than to lay them one by one.
+    /// Adds encoded bytes, which is faster than encoding the elements again.
     private static let zeros = [UInt8](repeating: 0, count: 64)
 
-    /// Takes back all but some bytes; what they took in memory is used again.
+    /// Drops all bytes after some. Their memory is used again.
     mutating func cut(to count: Int) {
         bytes.removeLast(bytes.count - count)
     }
 
-    /// Changes what was laid.
+    /// Changes encoded bytes.
     mutating func withBytes<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
         bytes.withUnsafeMutableBytes(body)
     }
 
-    /// A number that need not be there.
+    /// Adds a number that may be missing.
     mutating func put(optional number: Int64?) {
         put(UInt8(number == nil ? 0 : 1))
         if let number { put(number) }
     }
 }
 
-/// Takes apart what a ``LogWriter`` has laid. The bytes have a checksum: where they do not fit all the same, somebody else wrote
-/// them, and they are not believed.
+/// Decodes the bytes of a ``LogWriter``. Their checksum is right. If they do not fit all the same, another program
+/// wrote them, and they are not used.
 struct LogReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
-    /// The bytes are not what a writer lays.
+    /// The bytes are not of a writer.
     struct Unsound: Error {}
 
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -95,7 +95,7 @@ struct LogReader {
         return LittleEndian.load(bytes, at: offset, as: type)
     }
 
-    /// Bytes behind their count, where they lie.
+    /// Takes bytes after their number, without a copy.
     mutating func takePiece() throws(Unsound) -> UnsafeRawBufferPointer {
         let count = Int(try take(UInt32.self))
         guard left >= count else { throw Unsound() }
@@ -107,18 +107,18 @@ struct LogReader {
 
     mutating func takeText() throws(Unsound) -> String { String(decoding: try takePiece(), as: UTF8.self) }
 
-    /// All that is left.
+    /// Takes the rest.
     mutating func takeRest() -> UnsafeRawBufferPointer {
         defer { offset = bytes.count }
         return UnsafeRawBufferPointer(rebasing: bytes[offset...])
     }
 
-    /// Elements behind their count.
+    /// Takes elements after their number.
     mutating func takeAll<Element>(
         _ body: (inout LogReader) throws(Unsound) -> Element
     ) throws(Unsound) -> [Element] {
         let count = Int(try take(UInt32.self))
-        // Each takes a byte at least: a count that is a lie takes no memory.
+        // Each element takes a byte at least, so that a wrong count takes no memory.
         guard count <= left else { throw Unsound() }
         var elements: [Element] = []
         elements.reserveCapacity(count)
@@ -126,19 +126,19 @@ struct LogReader {
         return elements
     }
 
-    /// Numbers behind their count.
+    /// Takes numbers after their number.
     mutating func takeNumbers<Number: FixedWidthInteger & BitwiseCopyable>() throws(Unsound) -> [Number] {
         try takeAll { (reader) throws(Unsound) in try reader.take() }
     }
 
-    /// How many bytes something takes, or where in a file it lies.
+    /// Takes a number of bytes, or an offset in a file.
     mutating func takeSize() throws(Unsound) -> Int {
         let size = try take(UInt64.self)
         guard size < 1 << 40 else { throw Unsound() }
         return Int(size)
     }
 
-    /// A number of an event or of a dead letter: none comes to more, and to count on from one that does would leave what numbers can say.
+    /// Takes the number of an event or a dead letter. It has a limit, so that counting on from it cannot overflow.
     mutating func takeSequenceNumber() throws(Unsound) -> Int64 {
         let number = try take(Int64.self)
         guard 0...LogFormat.mostEvents ~= number else { throw Unsound() }
@@ -151,14 +151,14 @@ struct LogReader {
 }
 
 extension [UInt8] {
-    /// Lends the bytes; what the body throws keeps its type.
+    /// Lends the bytes. An error of the body keeps its type.
     func lend<Result, Fault>(_ body: (UnsafeRawBufferPointer) throws(Fault) -> Result) throws(Fault) -> Result {
         try withUnsafeBufferPointer { (bytes) throws(Fault) in try body(UnsafeRawBufferPointer(bytes)) }
     }
 }
 
 extension ArraySlice<UInt8> {
-    /// Lends the bytes; what the body throws keeps its type.
+    /// Lends the bytes. An error of the body keeps its type.
     func lend<Result, Fault>(_ body: (UnsafeRawBufferPointer) throws(Fault) -> Result) throws(Fault) -> Result {
         try withUnsafeBufferPointer { (bytes) throws(Fault) in try body(UnsafeRawBufferPointer(bytes)) }
     }

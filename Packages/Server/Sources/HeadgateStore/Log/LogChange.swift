@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// How the log tells its changes apart.
+/// The numbers of the changes in the log.
 private enum Tag: UInt8 {
     case dispatcher = 1
     case forgetDispatcher
@@ -22,25 +22,25 @@ private enum Tag: UInt8 {
     case rewound
 }
 
-/// A change as the log has it: one that the service asked for, or one of the log's own.
+/// A change of the state: one that the service requested, or one of the log itself.
 enum LogChange {
     case asked(StoreChange)
-    /// A letter with its number.
+    /// A dead letter was stored under a number.
     case letter(StoredLetter)
-    /// Letters were deleted.
+    /// Dead letters were deleted.
     case lettersGone([LetterNumber])
-    /// Segments hold nothing that anybody needs.
+    /// Segments have no needed content.
     case forgotten([UInt64])
-    /// What was still needed of some segments lies in another now.
-    case replaced([UInt64], by: LogSegmentEntry, letters: [LetterNumber: LetterPlace])
-    /// A piece of a segment is damaged, and does not hold any more what its summary says.
-    case damaged(LogPlace, lost: RouteTallies)
+    /// A copy has replaced segments.
+    case replaced([UInt64], by: LogSegmentEntry, letters: [LetterNumber: LetterPosition])
+    /// Events of a block are damaged, and do not count any more.
+    case damaged(LogPosition, lost: RouteTallies)
     /// Settled events up to this one are no longer kept (Behaviour R1).
     case givenUp(through: SequenceNumber)
     /// A dispatcher has settled these events, and no others (Behaviour R2).
     case rewound(DispatcherNumber, Settled)
 
-    /// The dead letter that it puts aside, if it does.
+    /// The dead letter that the change stores; nil if it stores none.
     var letter: DeadLetter? {
         switch self {
         case .asked(.deadLetter(let letter)): letter
@@ -70,9 +70,9 @@ enum LogChange {
                 $0.put($1.key)
                 $0.put($1.value)
             }
-        case .damaged(let place, let lost):
+        case .damaged(let position, let lost):
             writer.put(Tag.damaged.rawValue)
-            writer.put(place)
+            writer.put(position)
             writer.put(TallyBlob.encode(lost))
         case .givenUp(let through):
             writer.put(Tag.givenUp.rawValue)
@@ -97,13 +97,13 @@ enum LogChange {
             let segments: [UInt64] = try reader.takeNumbers()
             let copy = try reader.takeSegmentEntry()
             let letters = try reader.takeAll { (reader) throws(LogReader.Unsound) in
-                (try reader.take(LetterNumber.self), try reader.takeLetterPlace())
+                (try reader.take(LetterNumber.self), try reader.takeLetterPosition())
             }
             self = .replaced(segments, by: copy, letters: Dictionary(letters) { $1 })
         case .damaged:
-            let place = try reader.takePlace()
+            let position = try reader.takePosition()
             guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw LogReader.Unsound() }
-            self = .damaged(place, lost: lost)
+            self = .damaged(position, lost: lost)
         case .givenUp: self = .givenUp(through: try reader.takeSequenceNumber())
         case .rewound: self = .rewound(try reader.take(), try reader.takeSettled())
         default:
@@ -192,9 +192,9 @@ extension LogWriter {
         put(letter.record)
     }
 
-    mutating func put(_ place: LogPlace) {
-        put(place.segment)
-        put(UInt64(place.offset))
+    mutating func put(_ position: LogPosition) {
+        put(position.segment)
+        put(UInt64(position.offset))
     }
 }
 
@@ -219,7 +219,7 @@ extension LogReader {
             diedAt: Timestamp(milliseconds: died), record: try takeBytes())
     }
 
-    mutating func takePlace() throws(Unsound) -> LogPlace {
-        LogPlace(segment: try take(), offset: try takeSize())
+    mutating func takePosition() throws(Unsound) -> LogPosition {
+        LogPosition(segment: try take(), offset: try takeSize())
     }
 }

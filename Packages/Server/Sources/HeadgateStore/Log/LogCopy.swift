@@ -1,28 +1,28 @@
 import HeadgateCore
 
-/// Copies what is still needed of some sparse segments into one, a piece at a time, so that a dispatcher that is held for long does
-/// not keep what all others have settled (Behaviour Q10).
+/// Copies what is needed of some sparse segments into one, a step at a time, so that a blocked dispatcher does not keep
+/// what all others have settled (Behaviour Q10).
 ///
-/// The events stay where they are in the order: segments are copied together that lie side by side. Until the log says that the copy
-/// stands for them, it is nothing.
+/// The order of events stays: only neighbouring segments are copied together. The copy does not count until the log
+/// says that it replaces them.
 final class LogCopy {
     private let log: SegmentLog
     private let sources: [LogSegmentEntry]
     private let target: LogSegment
     private let header: LogHeader
-    /// How often the log had been recovered when it was begun.
+    /// The number of recoveries of the log when the copy began.
     private let recoveries: Int
     private var rest: ArraySlice<(segment: LogSegment, block: LogBlock)>
     private var restOfLetters: ArraySlice<LetterIndex.Entry>
-    private var places: [LetterNumber: LetterPlace] = [:]
+    private var positions: [LetterNumber: LetterPosition] = [:]
     private var end = LogHeader.size
     private var last: UInt64
     private var writer = LogWriter()
 
-    /// So many bytes of letters are copied at once.
+    /// The bytes of dead letters that are copied in one step.
     private static let piece = 256 << 10
 
-    /// Begins to copy, if it is worth while: more than twice of what is needed is on the disk, and something to spare.
+    /// Begins a copy if the segments take more than twice what is needed of them, and one segment more.
     init?(_ log: SegmentLog) throws(DiskFault) {
         let plan = LogCopy.plan(log)
         guard !plan.isEmpty else { return nil }
@@ -33,12 +33,12 @@ final class LogCopy {
         let segments = plan.compactMap { log.sealed[$0.number] }
         rest = segments.flatMap { segment in segment.index.blocks.map { (segment, $0) } }[...]
         let numbers = Set(plan.map(\.number))
-        restOfLetters = log.state.letters.entries.filter { numbers.contains($0.place.frame.segment) }[...]
+        restOfLetters = log.state.letters.entries.filter { numbers.contains($0.position.frame.segment) }[...]
     }
 
-    // MARK: Which
+    // MARK: Plan
 
-    /// Segments side by side that hold less than half of what they take; the segment before the front is left alone.
+    /// Returns neighbouring segments that are less than half needed. The segment before the active one is left out.
     private static func plan(_ log: SegmentLog) -> [LogSegmentEntry] {
         let need = log.state.needed
         let all = log.state.segments.dropLast().map {
@@ -47,7 +47,7 @@ final class LogCopy {
         let needed = all.reduce(0) { $0 + $1.needed }
         let taken = all.reduce(0) { $0 + $1.entry.file.size }
         guard taken > 2 * needed + log.options.segmentSize else { return [] }
-        let isSparse = { (place: Int) in all[place].needed * 2 < all[place].entry.file.size }
+        let isSparse = { (position: Int) in all[position].needed * 2 < all[position].entry.file.size }
         let sparsest = all.indices.filter(isSparse).min { all[$0].needed < all[$1].needed }
         guard let sparsest else { return [] }
         var (first, end, sum) = (sparsest, sparsest + 1, all[sparsest].needed)
@@ -64,11 +64,12 @@ final class LogCopy {
 
     // MARK: Copying
 
-    /// Copies a piece.
-    /// - Returns: whether it goes on.
+    /// Does a step of the copy.
+    /// - Returns: true if there is more to copy.
     func step() throws(DiskFault) -> Bool {
-        // A log that is recovered only when the copy is told of would have taken its file for one that nobody uses.
-        try log.mend()
+        // A recovery takes the copy's file for an unused one. If the log must be repaired, that is done before the copy
+        // is completed.
+        try log.repair()
         guard log.counts.recovered == recoveries, sources.allSatisfy({ log.sealed[$0.number] != nil }) else {
             giveUp()
             return false
@@ -85,7 +86,7 @@ final class LogCopy {
         return false
     }
 
-    /// A log that is recovered takes the file for one that nobody uses, and has used it for something else since, perhaps.
+    /// Drops the copy. After a recovery its file may have another use already.
     func giveUp() {
         guard log.counts.recovered == recoveries, !log.isBroken else { return }
         log.files.free(target.file)
@@ -93,26 +94,26 @@ final class LogCopy {
 
     private func copy(_ block: LogBlock, of segment: LogSegment) throws(DiskFault) {
         let needed = log.state.needed
-        guard needed.bytes(of: block.stretch) > 0 else { return }
+        guard needed.bytes(of: block.span) > 0 else { return }
         var records: [UInt8] = []
-        var found: LogStretch?
+        var found: LogSpan?
         var sound = RouteTallies()
         try segment.visitGroups(block) { group in
             guard let chunk = group.chunk else { return }
-            sound += group.stretch.tallies
+            sound += group.span.tallies
             for event in chunk where needed.contains(event) {
-                let own = LogStretch(event)
+                let own = LogSpan(event)
                 if found == nil { found = own } else { found?.add(own) }
                 records += event.record
             }
         }
-        // With the copy that is forgotten what the block should have held: whoever waits for it does so no more.
+        // The copy has no place for damaged events, so that they are counted now.
         log.quarantine(block, sound, of: segment)
-        guard let stretch = found else { return }
+        guard let span = found else { return }
         let leastPacked = log.options.leastPacked
-        let range = lay(.group) { LogGroup.write(records, stretch, packedFrom: leastPacked, to: &$0) }
+        let range = encode(.group) { LogGroup.write(records, span, packedFrom: leastPacked, to: &$0) }
         try write()
-        target.index.add(stretch, at: range)
+        target.index.add(span, at: range)
     }
 
     private func copyLetters() throws(DiskFault) {
@@ -130,18 +131,18 @@ final class LogCopy {
         }
         log.quarantine(damaged)
         guard !letters.isEmpty else { return }
-        let range = lay(.changes) { writer in
+        let range = encode(.changes) { writer in
             writer.put(all: letters) { LogChange.asked(.deadLetter($1)).write(to: &$0) }
         }
         for (index, number) in numbers.enumerated() {
-            places[number] = LetterPlace(frame: target.place(range.lowerBound), index: index)
+            positions[number] = LetterPosition(frame: target.position(range.lowerBound), index: index)
         }
         try write()
     }
 
-    private func lay(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
+    private func encode(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
         let start = end
-        last = writer.frame(kind, at: target.place(start), certain: 0, previous: last, body)
+        last = writer.frame(kind, at: target.position(start), certain: 0, previous: last, body)
         end += writer.bytes.count
         return start..<end
     }
@@ -152,7 +153,7 @@ final class LogCopy {
     }
 
     private func finish() throws(DiskFault) {
-        let summary = lay(.summary) { target.index.write(to: &$0) }
+        let summary = encode(.summary) { target.index.write(to: &$0) }
         try write()
         writer.putRest(header.bytes)
         let file = try target.open()
@@ -166,12 +167,12 @@ final class LogCopy {
         let entry = LogSegmentEntry(
             number: header.number, file: whole.file, summary: summary.lowerBound, end: end,
             events: whole.index.events)
-        if try !log.replace(sources.map(\.number), by: whole, entry, letters: places) { giveUp() }
+        if try !log.replace(sources.map(\.number), by: whole, entry, letters: positions) { giveUp() }
     }
 }
 
-extension LogStretch {
-    /// Of one event.
+extension LogSpan {
+    /// Creates the span of one event.
     fileprivate init(_ event: StoredEvent) {
         let chunk = Chunk(bytes: event.record, lastSequenceNumber: event.sequenceNumber)
         self.init(

@@ -1,22 +1,25 @@
 import HeadgateCore
 
-/// Carries out what is asked of an event store that keeps its events in a log, as the store's thread sees it.
+/// The engine of the store: it carries out jobs on a log, and does the chores that they leave. Its owner is one thread
+/// at a time (``EngineOwnership``).
 final class LogEngine {
-    /// The highest sequence number that was appended before the job at hand. What is appended behind it in the same turn may be there already.
+    /// The highest sequence number that was appended before the present job. Events of later jobs of the same turn may
+    /// be in the log already.
     @exclusivity(unchecked) var lastAppended: SequenceNumber
     let log: SegmentLog
-    /// Held for its lock.
+    /// The lock of the data directory.
     private let directory: DataDirectory
     @exclusivity(unchecked) private var copy: LogCopy?
-    /// Whether it is time to look which segments are not needed any more.
+    /// True if the segments should be reviewed, because some of them may not be needed any more.
     @exclusivity(unchecked) private var isReviewDue = true
     @exclusivity(unchecked) private var writesSinceReview = 0
-    /// Whether so much was written that some of it should be synced while more is.
+    /// True if so much was written that a background sync should begin.
     @exclusivity(unchecked) private var isSyncDue = false
     @exclusivity(unchecked) private var areIDsDue = false
     @exclusivity(unchecked) private var isPaused = false
 
-    /// What is settled may have freed a segment after so many writes that say so, or as many as there are segments: all are looked at.
+    /// The number of writes with settlements after which the segments are reviewed. With more segments than this, their
+    /// number counts.
     private static let leastWritesBetweenReviews = 64
 
     init(_ recovered: LogRecovery.Outcome, directory: DataDirectory, options: StoreOptions) {
@@ -25,20 +28,20 @@ final class LogEngine {
         self.directory = directory
     }
 
-    /// What has become of its segments.
+    /// The number of segments that were begun, dropped and copied.
     var counts: LogCounts { log.counts }
 
     // MARK: Events and changes
 
-    /// Does appends and writes together, the first of them at least.
-    /// - Returns: how many are done, each whole; where none could be, why.
+    /// Commits appends and writes together, the first of them at least.
+    /// - Returns: the number of whole jobs that are done, or the reason why none is.
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
         let result = write(LogEntries(jobs: jobs, newest: log.state.lastSequenceNumber))
         if case .success(let count) = result { noteWrites(jobs.prefix(count)) }
         return result
     }
 
-    /// Nothing is refused for want of room that is taken by what nobody needs.
+    /// Writes entries. Before an entry is refused for want of room, everything that is not needed is dropped.
     private func write(_ entries: some Sequence<LogEntry>) -> Result<Int, StoreFault> {
         let result = attempt { () throws(DiskFault) in try log.write(entries) }
         guard case .failure(let fault) = result else { return result }
@@ -47,32 +50,32 @@ final class LogEngine {
         return attempt { () throws(DiskFault) in try log.write(entries) }
     }
 
-    /// The log's files were taken away. Writes into new ones, if there is a place for them.
+    /// Writes entries into new files, after the log's files were taken away.
     private func writeAgain(_ entries: some Sequence<LogEntry>) -> Result<Int, StoreFault> {
         do throws(StoreFault) { try directory.holdAgain() } catch { return .failure(error) }
         return attempt { () throws(DiskFault) in try log.write(entries) }
             .mapError { .failed("the log's files were taken away: \($0.message)") }
     }
 
-    /// Gives up at once what is not needed any more and has waited for others to go with.
-    /// - Returns: whether there was any.
+    /// Drops at once what is not needed, and retained events too.
+    /// - Returns: true if there is room now.
     private func makesRoom() -> Bool {
         isReviewDue = true
         endCopy()
         repeat {
             guard case .success = attempt({ () throws(DiskFault) in try log.makeRoom() }) else { return false }
-            // Retained events are dropped before anything is refused (Behaviour R1).
+            // Retained events are dropped before any job is refused (Behaviour R1).
         } while log.isOutOfRoom && log.canGiveUpMore
         return !log.isOutOfRoom
     }
 
-    /// A Boolean value that says whether appends and writes need not wait for the disk, mostly: nothing of them is synced.
+    /// True if appends and writes are not synced, so that most of them do not wait for the disk.
     var writesAtOnce: Bool { log.options.durability != .full }
 
-    /// Does appends and writes together, where that takes nothing but to write them.
-    /// - Returns: false where none is done, since it takes more.
+    /// Commits appends and writes together, if that takes nothing but a write.
+    /// - Returns: false if it takes more. Then none is done.
     func writeAtOnce(_ jobs: [StoreJob]) -> Bool {
-        // What fails is tried again in the usual way, which says why.
+        // A fault is found again in the usual way, which returns the reason.
         guard !log.isGone else { return false }
         let isDone = try? log.writeAtOnce(LogEntries(jobs: jobs[...], newest: log.state.lastSequenceNumber))
         guard isDone == true else { return false }
@@ -80,18 +83,18 @@ final class LogEngine {
         return true
     }
 
-    /// What came of work with the log.
+    /// Returns the result of work on the log.
     private func attempt<Value>(_ work: () throws(DiskFault) -> Value) -> Result<Value, StoreFault> {
         do throws(DiskFault) { return .success(try work()) } catch {
             return .failure(error.storeFault("the log cannot be written or read"))
         }
     }
 
-    /// Sees what is to be done some time after these.
+    /// Notes the chores that some jobs leave.
     private func noteWrites(_ jobs: ArraySlice<StoreJob>) {
-        (isSyncDue, areIDsDue) = (log.front.isSyncDue, log.areIDsDue)
+        (isSyncDue, areIDsDue) = (log.active.isSyncDue, log.areIDsDue)
         writesSinceReview += jobs.count { $0.maySettle }
-        // What is retained is reported, so that it is looked at more often.
+        // The retained events are reported, so that they are reviewed more often.
         let least = log.state.retention == nil ? LogEngine.leastWritesBetweenReviews : 16
         let isMany = writesSinceReview >= max(least, log.state.segments.count) || jobs.contains(where: \.retains)
         guard isMany || writesSinceReview > 0 && log.isOutOfRoom else { return }
@@ -100,37 +103,37 @@ final class LogEngine {
 
     // MARK: Reading
 
-    /// Reads some events behind a sequence number, none behind ``lastAppended``.
+    /// Reads some events after a sequence number, up to ``lastAppended``.
     func read(after number: SequenceNumber) -> Result<Chunk?, StoreFault> {
         firstChunk(after: number) { $0.first <= lastAppended }
     }
 
-    func readAged(_ stretch: AgedRange) -> Result<Chunk?, StoreFault> {
-        firstChunk(after: stretch.after) { $0.first <= stretch.through && stretch.asksFor($0.ages) }
+    func readAged(_ span: AgedRange) -> Result<Chunk?, StoreFault> {
+        firstChunk(after: span.after) { $0.first <= span.through && span.asksFor($0.ages) }
     }
 
-    /// Takes a survey over about a MiB: those who wait for a commit do not wait for it for long.
-    func take(_ survey: EventScan) -> Result<EventScan, StoreFault> {
-        var (survey, bytes) = (survey, 0)
-        while !survey.isOver, bytes < 1 << 20 {
-            switch read(after: survey.position) {
+    /// Continues a scan over about a MiB, so that commits need not wait long for it.
+    func take(_ scan: EventScan) -> Result<EventScan, StoreFault> {
+        var (scan, bytes) = (scan, 0)
+        while !scan.isOver, bytes < 1 << 20 {
+            switch read(after: scan.position) {
             case .success(let chunk):
-                survey.take(chunk)
+                scan.take(chunk)
                 bytes += chunk?.bytes.count ?? 0
             case .failure(let fault): return .failure(fault)
             }
         }
-        return .success(survey)
+        return .success(scan)
     }
 
-    /// The events of the first block that is meant and holds any behind an event.
+    /// Returns the events of the first suitable block with events after a sequence number.
     private func firstChunk(
-        after number: SequenceNumber, _ isMeant: (LogStretch) -> Bool
+        after number: SequenceNumber, _ isMeant: (LogSpan) -> Bool
     ) -> Result<Chunk?, StoreFault> {
         attempt { () throws(DiskFault) in
             for segment in log.segments where segment.index.events.last > number {
                 let first = segment.index.firstBlock(behind: number)
-                for block in segment.index.blocks[first...] where isMeant(block.stretch) {
+                for block in segment.index.blocks[first...] where isMeant(block.span) {
                     if let chunk = try chunk(block, of: segment, after: number) { return chunk }
                 }
             }
@@ -145,43 +148,39 @@ final class LogEngine {
         var found = RouteTallies()
         do throws(DiskFault) {
             try segment.visitGroups(block) { group in
-                let isMeant = group.stretch.last > number && group.stretch.last <= lastAppended
+                let isMeant = group.span.last > number && group.span.last <= lastAppended
                 guard !isMeant || group.records.append(to: &records) else { return }
-                found += group.stretch.tallies
+                found += group.span.tallies
             }
         } catch {
-            // A file that was taken away holds nothing any more. Any other fault may pass.
+            // A file that was taken away has no events. Any other fault may pass.
             guard error.isMissing, try log.hasLost(segment) else { throw error }
         }
         log.quarantine(block, found, of: segment)
-        let last = min(block.stretch.last, lastAppended)
+        let last = min(block.span.last, lastAppended)
         return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
     }
 
     var letterTally: Tally { log.state.letters.tally }
 
     /// The dead letters that were reported last.
-    @exclusivity(unchecked) var toldLetters = Tally.zero
+    @exclusivity(unchecked) var reportedLetters = Tally.zero
 
     /// The bytes of the files that were reported last.
-    @exclusivity(unchecked) var toldBytes = 0
+    @exclusivity(unchecked) var reportedBytes = 0
 
     var diskBytes: Int { log.files.bytes }
 
     var retained: RetainedEvents { log.retained }
 
     /// The retained events that were reported last.
-    @exclusivity(unchecked) var toldRetained = RetainedEvents.none
+    @exclusivity(unchecked) var reportedRetained = RetainedEvents.none
 
     func takeQuarantined() -> Int { log.takeQuarantined() }
 
-    func takeRenewal() -> Int? { log.takeRenewal() }
-
-    func takeDroppedLetters() -> [DispatcherNumber: Int] { log.takeDroppedLetters() }
-
     // MARK: Rewinding
 
-    /// Makes a dispatcher's events unsettled again. A copy that is under way would leave them out, and is ended.
+    /// Makes a dispatcher's events unsettled again. A copy in progress would leave them out, so that it is dropped.
     func rewind(_ request: RewindRequest) -> Result<RewindOutcome, StoreFault> {
         endCopy()
         let result = attempt { () throws(DiskFault) in try log.rewind(request) }
@@ -215,17 +214,17 @@ final class LogEngine {
 
     // MARK: Chores
 
-    /// Whether segments are being copied.
+    /// True if segments are being copied.
     var isCopying: Bool { copy != nil }
 
     var hasChores: Bool { !isPaused && (isSyncDue || isReviewDue || copy != nil || log.files.isShort || areIDsDue) }
 
-    /// There are new jobs: what failed is tried again.
+    /// Allows chores again after a fault, because there are new jobs.
     func resumeChores() {
         isPaused = false
     }
 
-    /// Does a small piece of what is left for later.
+    /// Does one step of the chores.
     func doSomeChores() {
         guard hasChores else { return }
         do throws(DiskFault) {
@@ -242,12 +241,12 @@ final class LogEngine {
             } else if log.files.isShort {
                 try log.files.makeReady()
             } else {
-                // Last, since it takes room: on a full disk nothing that makes some may wait for it.
+                // Files of ids are last, because they take room: on a full disk everything that makes room comes first.
                 areIDsDue = false
                 try log.fileIDs()
             }
         } catch {
-            // It is tried again with the next jobs, not over and over.
+            // The chores are tried again after the next jobs.
             endCopy()
             isPaused = true
         }
@@ -258,30 +257,30 @@ final class LogEngine {
         copy = nil
     }
 
-    /// Closes the log. Nothing more is asked of it.
+    /// Closes the log. It is not used again.
     func finish() {
         endCopy()
-        // What is not closed in order is written anew at the next start.
+        // After a failed close the next start writes doubtful frames again.
         try? log.close()
     }
 }
 
 extension StoreJob {
-    /// Whether something may be needed no more when it is done. Events alone free nothing.
+    /// True if something may not be needed any more after the job. Events alone free nothing.
     fileprivate var maySettle: Bool {
         if case .append(let group, _) = self { group.hasExtras } else { true }
     }
 }
 
 extension StoreJob {
-    /// A Boolean value that says whether the job sets the limits of retained events.
+    /// True if the job sets the limits of retained events.
     fileprivate var retains: Bool {
         guard case .write(let changes, _) = self else { return false }
         return changes.contains { if case .retain(.some) = $0 { true } else { false } }
     }
 }
 
-/// What some jobs have written, one after the other.
+/// The entries of some jobs, in their order.
 private struct LogEntries: Sequence, IteratorProtocol {
     var jobs: ArraySlice<StoreJob>
     /// The newest event.
@@ -296,7 +295,7 @@ private struct LogEntries: Sequence, IteratorProtocol {
 }
 
 extension LogEntry {
-    /// Nil for what changes nothing.
+    /// Returns nil for a job that writes nothing.
     /// - Parameter newest: the newest event.
     fileprivate init?(_ job: StoreJob, newest: SequenceNumber) {
         switch job {
@@ -308,7 +307,7 @@ extension LogEntry {
 }
 
 extension StoreChange {
-    /// What is not needed any more is so up to the newest event at most: nothing is said of what comes.
+    /// Returns the change, limited to the newest event: later events cannot be trimmed yet.
     fileprivate func reaching(atMost newest: SequenceNumber) -> StoreChange {
         if case .trim(let through) = self { .trim(through: min(through, newest)) } else { self }
     }

@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// What is written to a log at once.
+/// An entry that is written to a log as one frame.
 enum LogEntry {
     case group(AppendGroup)
     case changes([LogChange])
@@ -9,7 +9,8 @@ enum LogEntry {
         if case .group = self { true } else { false }
     }
 
-    /// With the numbers of the letters in it: what is said of one later means that one also where the letters before it are damaged.
+    /// Returns the entry with numbers for its dead letters. Later changes name a dead letter by its number, also if
+    /// earlier dead letters are damaged.
     func numbered(behind newest: inout LetterNumber) -> LogEntry {
         guard case .changes(let changes) = self, changes.contains(where: { $0.letter != nil }) else { return self }
         var numbered: [LogChange] = []
@@ -25,15 +26,15 @@ enum LogEntry {
         return .changes(numbered)
     }
 
-    /// Whether it says that a copy stands for segments.
+    /// True if the entry says that a copy replaces segments.
     var isReplacement: Bool {
         guard case .changes(let changes) = self else { return false }
         return changes.contains { if case .replaced = $0 { true } else { false } }
     }
 }
 
-/// An entry, and where in its segment it lies.
-struct LaidEntry {
+/// An entry, and its range in the active segment.
+struct EncodedEntry {
     var entry: LogEntry
     var range: Range<Int>
 }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A file of a log. Its number says which: it may be shorter than is said of it, when a sync failed or somebody has cut it off.
+/// A file of a log, by its number. It may be shorter than its size says, if a sync failed or somebody has truncated it.
 struct LogFile: Hashable {
     var number: UInt32
-    /// Bytes that it takes.
+    /// The bytes that it takes.
     var size: Int
 
     static func == (one: LogFile, other: LogFile) -> Bool { one.number == other.number }
@@ -11,41 +11,41 @@ struct LogFile: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
-/// The files of a log, all in one directory: those in use, and some to be used next.
+/// The files of a log, all in one directory: those in use, and spare ones.
 ///
-/// A file has all its room before it is used. Where each commit is synced it is filled with zeros: only then does a write change nothing
-/// but the bytes written, and a sync takes half its time. A file that holds nothing any more is used again. Where there is no room for one of the usual size, a smaller one
-/// has to do.
+/// A file has all its room before it is used. If each commit is synced, it is filled with zeros: then a write changes
+/// only the bytes that are written, and a sync takes half its time. A file that is not needed is used again. If there
+/// is no room for a file of the usual size, a smaller one is used.
 final class LogFiles {
     let directory: String
     private let disk: any Disk
     private let segmentSize: Int
-    /// Bytes of the smallest segment that is worth while.
+    /// The bytes of the smallest useful segment.
     private let leastSegmentSize: Int
-    /// Whether files are filled with zeros before they are used.
+    /// True if files are filled with zeros before they are used.
     private let isFilled: Bool
-    /// Files that are ready to be used.
+    /// The files that are ready to be used.
     @exclusivity(unchecked) private var spare: [LogFile] = []
     private var newest: UInt32 = 0
-    /// Bytes of each file.
+    /// The bytes of each file.
     private var sizes: [UInt32: Int] = [:]
-    /// Bytes of all files.
+    /// The bytes of all files.
     @exclusivity(unchecked) private(set) var bytes = 0
-    /// There was no room for another file, and none has been needed since.
+    /// True if there was no room for another file, and no file has been freed or needed since.
     @exclusivity(unchecked) private(set) var isOutOfRoom = false
-    /// One that is being made ready.
+    /// The file that is being prepared.
     private var unready: UnreadyFile?
-    /// Whether there are names that a power failure may take, or bring back.
+    /// True if a power failure may take names of new files away, or bring names of removed files back.
     private var hasUncertainNames = false
-    /// Files that could not be removed, which take room.
+    /// The files that could not be removed, which take room.
     private var unremoved: Set<UInt32> = []
 
-    /// So many files are kept ready, not more.
+    /// The most files that are kept ready.
     private static let mostSpare = 2
-    /// A segment is made ready in so many steps, unless these are small.
+    /// The number of steps in which a segment's file is prepared, unless these are small.
     private static let steps = 64
     private static let leastStep = 64 << 10
-    /// So many damaged pieces are kept.
+    /// The most damaged pieces that are kept.
     private static let mostPutAside = 64
 
     init(_ options: StoreOptions) {
@@ -59,7 +59,7 @@ final class LogFiles {
         return directory + "/" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits + ".log"
     }
 
-    /// What there is.
+    /// Returns all files.
     func list() throws(DiskFault) -> [LogFile] {
         var files: [LogFile] = []
         for name in try disk.list(directory) {
@@ -80,7 +80,7 @@ final class LogFiles {
 
     // MARK: For the next segment
 
-    /// A file of some size at least, which holds zeros or what is void, and is there to stay.
+    /// Returns a file of a size at least, which holds zeros or obsolete bytes, and whose name is synced.
     func take(atLeast need: Int) throws(DiskFault) -> LogFile {
         isOutOfRoom = false
         while need <= segmentSize {
@@ -101,7 +101,7 @@ final class LogFiles {
         }
     }
 
-    /// A file that nobody has ever used.
+    /// Creates a file that was never used.
     func make(_ size: Int) throws(DiskFault) -> LogFile {
         var file = try begin(size)
         try finish(&file, step: size)
@@ -122,7 +122,7 @@ final class LogFiles {
         }
     }
 
-    /// Fills some more of a file; one that is full is there to stay.
+    /// Fills some more of a file. The name of a full file is synced.
     private func finish(_ file: inout UnreadyFile, step: Int) throws(DiskFault) {
         do throws(DiskFault) {
             try file.fill(step)
@@ -135,13 +135,13 @@ final class LogFiles {
         note(file.file)
     }
 
-    /// Whether the next segment has its file.
+    /// True if the next segment has its file.
     var isReady: Bool { !spare.isEmpty }
 
-    /// Whether a file should be made ready.
+    /// True if a file should be prepared.
     var isShort: Bool { spare.isEmpty && !isOutOfRoom }
 
-    /// Makes a file ready bit by bit, so that the next segment need not wait for it, nor others for long meanwhile.
+    /// Prepares a file, one step at a time, so that neither the next segment nor other work waits long for it.
     func makeReady() throws(DiskFault) {
         do throws(DiskFault) {
             var file: UnreadyFile
@@ -155,13 +155,13 @@ final class LogFiles {
         }
     }
 
-    /// Takes note of how large a file is.
+    /// Records the size of a file.
     func note(_ file: LogFile) {
         bytes += file.size - (sizes[file.number] ?? 0)
         sizes[file.number] = file.size
     }
 
-    /// A file of nothing yet, for what is written once.
+    /// Creates an empty file, for content that is written once.
     func makeEmpty() throws(DiskFault) -> UInt32 {
         newest += 1
         hasUncertainNames = true
@@ -169,17 +169,17 @@ final class LogFiles {
         return newest
     }
 
-    /// Makes the names of new files stay, and those of removed ones go.
+    /// Syncs the names of new files, and the removal of others.
     func syncNames() throws(DiskFault) {
         guard hasUncertainNames else { return }
         try disk.syncDirectory(directory)
         hasUncertainNames = false
     }
 
-    // MARK: Not needed any more
+    // MARK: Files that are not needed
 
-    /// Gives a damaged file a name under which it is not looked at again.
-    /// - Returns: the name.
+    /// Renames a damaged file, so that it is not read again.
+    /// - Returns: the new name.
     func setAside(_ file: LogFile) throws(DiskFault) -> String {
         var name = path(file.number) + ".damaged"
         while disk.exists(name) { name += "-again" }
@@ -189,7 +189,7 @@ final class LogFiles {
         return name
     }
 
-    /// Keeps bytes of a segment that were found damaged for people to look into, some of them: the segment is used again.
+    /// Keeps a limited number of damaged pieces of segments for the operator: the segment's file is used again.
     func putAside(_ bytes: [UInt8], as name: String) {
         let folder = directory + "/damaged"
         do throws(DiskFault) {
@@ -198,11 +198,11 @@ final class LogFiles {
             let file = try disk.open(folder + "/" + name, creating: true)
             try bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
         } catch {
-            // It is for people, and nothing relies on it.
+            // The pieces are for the operator, and nothing relies on them.
         }
     }
 
-    /// Sees to it that a file says nothing any more of what it is.
+    /// Overwrites a file's header, so that the file is not a segment any more.
     func wipe(_ file: LogFile) throws(DiskFault) {
         let handle = try open(file.number)
         try handle.fill(0..<LogHeader.size)
@@ -214,7 +214,7 @@ final class LogFiles {
         sizes[file.number] = nil
     }
 
-    /// Nobody needs what a file holds, and nothing that is on the disk says otherwise.
+    /// Frees a file whose content is not needed, and to which no frame on the disk refers.
     func free(_ file: LogFile) {
         isOutOfRoom = false
         if spare.count < LogFiles.mostSpare, file.size == segmentSize, sizes[file.number] == segmentSize {
@@ -223,47 +223,48 @@ final class LogFiles {
         remove(file)
     }
 
-    /// The same of a file that another daemon has left, or this one before it had to begin anew: nobody knows what is in it. It may be of a
-    /// segment that did not come to be, whose number another one gets.
+    /// Removes a file of another process, or of this one before it recreated the log: its content is unknown. It may be
+    /// of a segment that was never finished, whose number another segment gets.
     func remove(_ file: LogFile) {
         isOutOfRoom = false
         unlink(file.number)
         leave(file)
     }
 
-    /// What stays is tried again before another file is made, and found at the next start.
+    /// A file that stays is removed again before another file is created, or found at the next start.
     private func unlink(_ file: UInt32) {
         try? disk.remove(path(file))
         hasUncertainNames = true
         if disk.exists(path(file)) { unremoved.insert(file) } else { unremoved.remove(file) }
     }
 
-    /// Sees to it that what was removed does not come back when the power goes, and says nothing of what it was where it could not be removed.
+    /// Syncs the removals, so that no removed file comes back after a power failure, and overwrites the headers of
+    /// files that could not be removed.
     func makeRemovalsCertain() throws(DiskFault) {
         for file in unremoved { try wipe(LogFile(number: file, size: 0)) }
         try syncNames()
     }
 }
 
-/// A file that is being made ready: all of it has its place on the disk when it is.
+/// A file that is being prepared. When it is full, all of it is allocated on the disk.
 private struct UnreadyFile {
     let file: LogFile
     let handle: any DiskFile
     private var filled: Int
 
-    /// - Parameter filled: so many bytes need not be filled.
+    /// - Parameter filled: the bytes that need not be filled.
     init(file: LogFile, handle: any DiskFile, filled: Int) {
         (self.file, self.handle, self.filled) = (file, handle, filled)
     }
 
     var isFull: Bool { filled >= file.size }
 
-    /// Fills so many bytes more. They are on the disk once all are.
+    /// Fills more bytes. They are on the disk once the file is full.
     mutating func fill(_ step: Int) throws(DiskFault) {
         let range = filled..<min(file.size, filled + step)
         try handle.fill(range)
         filled = range.upperBound
-        // A sync for each step would take most of its time, and whoever waits for a commit would wait for it.
+        // A sync for each step would take most of its time, and commits would wait for it.
         handle.writeOut(range)
         if isFull { try handle.sync() }
     }
@@ -272,17 +273,18 @@ private struct UnreadyFile {
 extension DiskFile {
     /// Fills a range with zeros.
     func fill(_ range: Range<Int>) throws(DiskFault) {
-        var place = range.lowerBound
-        while place < range.upperBound {
-            let count = min(Zeros.bytes.count, range.upperBound - place)
-            try write(UnsafeRawBufferPointer(rebasing: Zeros.bytes[..<count]), at: place)
-            place += count
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let count = min(Zeros.bytes.count, range.upperBound - position)
+            try write(UnsafeRawBufferPointer(rebasing: Zeros.bytes[..<count]), at: position)
+            position += count
         }
     }
 }
 
 private enum Zeros {
-    /// Never written to, so that the system has one page for all of them. They live as long as the program.
+    /// Mapped memory that is never written to, so that the system uses one page for all of it. It lives as long as the
+    /// program.
     nonisolated(unsafe) static let bytes: UnsafeRawBufferPointer = {
         let size = 1 << 20
         let memory = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)

@@ -1,23 +1,23 @@
 import HeadgateData
 
-/// What stands in front of each piece of a log: what it is, how long, and how one can tell that it is whole, in its place, and the one
-/// behind the one before.
+/// The header of each frame of the log: its kind, its length, and the proof that it is whole, in its position, and
+/// after the frame before it.
 ///
-/// A file of the log is used again and again. A frame's checksum therefore begins with the number of its segment and its place
-/// there: what is left of an earlier use, or was written to the wrong place, is no frame.
+/// A file of the log is used many times. The checksum therefore begins with the segment's number and the frame's
+/// offset: bytes of an earlier use, or bytes at a wrong offset, are no frame.
 struct LogFrame: Equatable {
     enum Kind: UInt32 {
-        /// Changes to what is kept beside the events.
+        /// Changes of the state.
         case changes = 2
-        /// All that is kept beside the events, as it was when the segment was begun.
+        /// The whole state at the beginning of the segment.
         case snapshot = 3
-        /// What the segment holds; nothing comes behind it.
+        /// The index of the segment; no frame follows.
         case summary = 4
-        /// The daemon stopped in order; whatever comes next is written over it.
+        /// The closing frame: the daemon stopped in order. The next frame overwrites it.
         case closed = 5
-        /// Here a start goes on. All before it was on the disk when the frame was written, or when the header was that the start has written, if not
-        /// the header itself.
-        case foundation = 7
+        /// The restart marker: a start continued here. Everything before it, except perhaps the header, was on the disk
+        /// when this frame was written, or when the header was that the start has written.
+        case restartMarker = 7
         /// Events that were committed together, in pieces that may be packed.
         case group = 8
         /// Ids of clients, in a piece that may be packed.
@@ -25,36 +25,36 @@ struct LogFrame: Equatable {
     }
 
     var kind: Kind
-    /// Bytes of what it holds.
+    /// The bytes of the content.
     var length: Int
-    /// So many bytes of the segment were beyond doubt on the disk when the frame was written.
+    /// The bytes of the segment that were certainly on the disk when the frame was written.
     var certain: Int
-    /// The checksum of the frame before; the segment's own for the first.
+    /// The checksum of the frame before, or of the header.
     var previous: UInt64
-    /// The checksum of what it holds.
+    /// The checksum of the content.
     var content: UInt64
-    /// Of all of the above, and of where the frame lies.
+    /// The checksum of the fields above, and of the frame's position.
     var checksum: UInt64
 
     static let headerSize = 48
 
-    /// Bytes from its beginning to that of the next.
+    /// The bytes from the beginning of the frame to that of the next.
     var size: Int { LogFrame.size(of: length) }
 
     static func size(of length: Int) -> Int { headerSize + (length + 7) & ~7 }
 
-    /// The frame of some bytes at a place.
+    /// Creates the frame of some content at a position.
     init(
-        _ kind: Kind, _ bytes: UnsafeRawBufferPointer, at place: LogPlace, certain: Int, previous: UInt64
+        _ kind: Kind, _ bytes: UnsafeRawBufferPointer, at position: LogPosition, certain: Int, previous: UInt64
     ) {
         (self.kind, length, self.certain, self.previous) = (kind, bytes.count, certain, previous)
         content = LogFormat.checksum(of: bytes)
         checksum = 0
-        checksum = checksum(at: place)
+        checksum = checksum(at: position)
     }
 
-    /// Reads the header that lies at the beginning of some bytes; nil where it is none, or not one of this place.
-    init?(_ bytes: UnsafeRawBufferPointer, at place: LogPlace) {
+    /// Reads a frame's header; nil if there is none, or one of another position.
+    init?(_ bytes: UnsafeRawBufferPointer, at position: LogPosition) {
         guard bytes.count >= LogFrame.headerSize,
             LittleEndian.load(bytes, at: 0, as: UInt32.self) == LogFormat.mark,
             let kind = Kind(rawValue: LittleEndian.load(bytes, at: 4, as: UInt32.self))
@@ -68,10 +68,10 @@ struct LogFrame: Equatable {
         previous = LittleEndian.load(bytes, at: 24, as: UInt64.self)
         content = LittleEndian.load(bytes, at: 32, as: UInt64.self)
         checksum = LittleEndian.load(bytes, at: 40, as: UInt64.self)
-        guard checksum(at: place) == checksum else { return nil }
+        guard checksum(at: position) == checksum else { return nil }
     }
 
-    /// Whether some bytes are what the frame was written with.
+    /// Returns true if the frame was written with this content.
     func isSound(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.count == length && LogFormat.checksum(of: bytes) == content
     }
@@ -86,38 +86,38 @@ struct LogFrame: Equatable {
         LittleEndian.store(checksum, in: bytes, at: offset + 40)
     }
 
-    private func checksum(at place: LogPlace) -> UInt64 {
-        var sum = Checksum(place.segment)
+    private func checksum(at position: LogPosition) -> UInt64 {
+        var sum = Checksum(position.segment)
         for number in [
-            UInt64(place.offset), UInt64(kind.rawValue), UInt64(length), UInt64(certain), previous, content,
+            UInt64(position.offset), UInt64(kind.rawValue), UInt64(length), UInt64(certain), previous, content,
         ] { sum.add(number) }
         return sum.value
     }
 }
 
-/// Where something lies in the log.
-struct LogPlace: Hashable {
+/// A position in the log.
+struct LogPosition: Hashable {
     /// The segment's number.
     var segment: UInt64
     var offset: Int
 }
 
-/// What stands at the beginning of each file of the log.
+/// The header of each file of the log.
 struct LogHeader: Equatable {
-    /// What a file is used for.
+    /// The use of a file.
     enum Use: UInt32 {
-        /// Frames as they come.
-        case front = 1
-        /// What of other segments is still needed.
+        /// A segment in the order of writing.
+        case active = 1
+        /// A copy of what is needed of other segments.
         case copy = 2
         /// Ids of clients.
         case ids = 3
     }
 
     var use: Use
-    /// Segments have ascending numbers, of which none is given twice.
+    /// The segment's number. Numbers ascend, and are never reused.
     var number: UInt64
-    /// The segment that it goes on from, and where that one ends: what lies behind is void. 0 where there is none.
+    /// The segment before this one, and its end: bytes after that end are void. 0 if there is none.
     var previous: UInt64
     var previousEnd: Int
 
@@ -139,12 +139,12 @@ struct LogHeader: Equatable {
         return writer.bytes
     }
 
-    /// What a file's first bytes say.
+    /// The result of reading a file's first bytes.
     enum Reading: Equatable {
         case header(LogHeader)
-        /// A daemon with another version of the format wrote it: it must not be touched.
+        /// Another version of the format, which must not be touched.
         case foreign(UInt32)
-        /// Nothing that was ever finished.
+        /// No header, or an unfinished one.
         case none
     }
 

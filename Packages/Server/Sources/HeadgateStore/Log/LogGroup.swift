@@ -1,19 +1,19 @@
 import HeadgateCore
 import HeadgateData
 
-/// What a frame says of the events that it holds, so that nobody need look into each of them.
-struct LogStretch: Equatable {
+/// The description of the events of a frame, so that they need not be read one by one.
+struct LogSpan: Equatable {
     var first: SequenceNumber
     var last: SequenceNumber
-    /// How much it holds of each route.
+    /// The number and size of the events of each route.
     var tallies: RouteTallies
     var ages: GroupAges
 
-    /// Events and bytes of all routes.
+    /// The number and size of all events.
     var tally: Tally { tallies.total }
 
-    /// Takes in a stretch that lies behind.
-    mutating func add(_ next: LogStretch) {
+    /// Adds a later span.
+    mutating func add(_ next: LogSpan) {
         first = min(first, next.first)
         last = max(last, next.last)
         tallies += next.tallies
@@ -22,81 +22,81 @@ struct LogStretch: Equatable {
 }
 
 extension LogWriter {
-    mutating func put(_ stretch: LogStretch) {
+    mutating func put(_ span: LogSpan) {
         put(48) { room in
-            LittleEndian.store(stretch.first, in: room, at: 0)
-            LittleEndian.store(stretch.last, in: room, at: 8)
-            LittleEndian.store(stretch.ages.firstReceipt, in: room, at: 16)
-            LittleEndian.store(stretch.ages.lastReceipt, in: room, at: 24)
-            LittleEndian.store(stretch.ages.firstExpiry, in: room, at: 32)
-            LittleEndian.store(stretch.ages.lastExpiry, in: room, at: 40)
+            LittleEndian.store(span.first, in: room, at: 0)
+            LittleEndian.store(span.last, in: room, at: 8)
+            LittleEndian.store(span.ages.firstReceipt, in: room, at: 16)
+            LittleEndian.store(span.ages.lastReceipt, in: room, at: 24)
+            LittleEndian.store(span.ages.firstExpiry, in: room, at: 32)
+            LittleEndian.store(span.ages.lastExpiry, in: room, at: 40)
         }
-        put(UInt32(TallyBlob.size(of: stretch.tallies.count)))
-        put(stretch.tallies)
+        put(UInt32(TallyBlob.size(of: span.tallies.count)))
+        put(span.tallies)
     }
 }
 
 extension LogReader {
-    mutating func takeStretch() throws(Unsound) -> LogStretch {
+    mutating func takeSpan() throws(Unsound) -> LogSpan {
         let (first, last) = (try takeSequenceNumber(), try takeSequenceNumber())
         let ages = GroupAges(
             firstReceipt: try take(), lastReceipt: try take(), firstExpiry: try take(), lastExpiry: try take())
         guard first <= last, let tallies = TallyBlob.decode(try takePiece()) else { throw Unsound() }
-        return LogStretch(
+        return LogSpan(
             first: first, last: last, tallies: tallies, ages: ages)
     }
 }
 
-/// A committed group as it lies in a frame: what it says of its events, what came with them, and their records.
+/// A committed group in a frame: the span of its events, the changes that came with them, and their records.
 enum LogGroup {
-    /// - Parameter leastPacked: a piece of so many bytes is packed.
+    /// - Parameter leastPacked: the bytes from which on a piece is packed.
     static func write(_ group: AppendGroup, packedFrom leastPacked: Int, to writer: inout LogWriter) {
         let extras = group.hasExtras ? LogExtras(group).bytes : LogExtras.nothing
-        write(group.chunk.bytes, stretch(of: group), extras, packedFrom: leastPacked, to: &writer)
+        write(group.chunk.bytes, span(of: group), extras, packedFrom: leastPacked, to: &writer)
     }
 
-    /// - Parameter extras: what came with the events: nothing where they are copied.
+    /// - Parameter extras: the changes that came with the events; empty for a copy.
     static func write(
-        _ records: [UInt8], _ stretch: LogStretch, _ extras: [UInt8] = LogExtras.nothing,
+        _ records: [UInt8], _ span: LogSpan, _ extras: [UInt8] = LogExtras.nothing,
         packedFrom leastPacked: Int, to writer: inout LogWriter
     ) {
-        writer.put(stretch)
-        // Other events say much the same as an event: one alone is left as it is, however large.
-        let leastPacked = stretch.first == stretch.last ? .max : leastPacked
+        writer.put(span)
+        // Packing pays where events resemble each other. A lone event is not packed, however large it is.
+        let leastPacked = span.first == span.last ? .max : leastPacked
         writer.put(extras, packedFrom: leastPacked)
         writer.put(records, packedFrom: leastPacked)
     }
 
-    static func stretch(of group: AppendGroup) -> LogStretch {
-        LogStretch(
+    static func span(of group: AppendGroup) -> LogSpan {
+        LogSpan(
             first: group.chunk.firstSequenceNumber, last: group.chunk.lastSequenceNumber, tallies: group.tallies,
             ages: group.ages)
     }
 
-    /// What a frame of a group holds, where it lies.
+    /// The parts of a frame with a group, without copies.
     struct Pieces {
-        var stretch: LogStretch
+        var span: LogSpan
         var extras: LogPiece
         var records: LogPiece
 
-        /// - Parameter kind: the frame's kind; nil is returned if it holds no events.
+        /// - Parameter kind: the frame's kind. The result is nil if frames of this kind have no events.
         init?(_ bytes: UnsafeRawBufferPointer, _ kind: LogFrame.Kind) throws(LogReader.Unsound) {
             guard kind == .group else { return nil }
             var reader = LogReader(bytes)
-            stretch = try reader.takeStretch()
+            span = try reader.takeSpan()
             extras = try reader.takePackedPiece()
             records = try reader.takePackedPiece()
         }
 
-        /// The events; nil where they are not sound.
+        /// The events; nil if they are not sound.
         var chunk: Chunk? {
             var bytes: [UInt8] = []
-            return records.append(to: &bytes) ? Chunk(bytes: bytes, lastSequenceNumber: stretch.last) : nil
+            return records.append(to: &bytes) ? Chunk(bytes: bytes, lastSequenceNumber: span.last) : nil
         }
     }
 }
 
-/// What comes with the events of a group.
+/// The changes that come with the events of a group.
 struct LogExtras {
     var newRoutes: [RouteNumber: [DispatcherNumber]] = [:]
     var initialState = InitialState()
@@ -104,20 +104,20 @@ struct LogExtras {
     var forgottenIDs: SequenceNumber = 0
     var requeued: [LetterNumber] = []
 
-    /// Nothing.
+    /// No changes.
     init() {}
 
-    /// As it lies in a frame.
-    var bytes: [UInt8] { isEmpty ? LogExtras.nothing : laid }
+    /// The encoded changes.
+    var bytes: [UInt8] { isEmpty ? LogExtras.nothing : encoded }
 
-    /// Most groups bring nothing along: that is laid once.
-    static let nothing = LogExtras().laid
+    /// The encoding of no changes, which most groups have. It is made once.
+    static let nothing = LogExtras().encoded
 
     var isEmpty: Bool {
         newRoutes.isEmpty && initialState.isEmpty && recentIDs == nil && forgottenIDs == 0 && requeued.isEmpty
     }
 
-    private var laid: [UInt8] {
+    private var encoded: [UInt8] {
         var writer = LogWriter()
         writer.put(self)
         return writer.bytes
@@ -141,7 +141,7 @@ struct LogExtras {
 }
 
 extension AppendGroup {
-    /// Whether anything comes with its events: mostly nothing does.
+    /// True if changes come with the events. Most groups have none.
     var hasExtras: Bool {
         !newRoutes.isEmpty || !initialState.isEmpty || recentIDs != nil || forgottenIDs != 0 || !requeued.isEmpty
     }

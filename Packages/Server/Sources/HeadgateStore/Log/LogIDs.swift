@@ -1,18 +1,18 @@
 import HeadgateCore
 
-/// The ids of clients that a log remembers (Behaviour Q7): those of the newest groups, and files with those of older ones. They
-/// live longer than most events, so that a segment need not be kept for their sake.
+/// The ids of clients that a log remembers (Behaviour Q7): those of the newest groups, and files with the older ones.
+/// Ids live longer than most events, so that no segment is kept for their sake.
 struct LogIDs {
     /// A file of ids.
     struct Filed: Equatable {
         var file: LogFile
-        /// Its number among the segments.
+        /// The file's segment number.
         var segment: UInt64
-        /// The last event whose id is in it.
+        /// The last event whose id is in the file.
         var last: SequenceNumber
     }
 
-    /// A file that is written bit by bit, so that no commit waits for much of it.
+    /// A file that is written step by step, so that no commit waits for much of it.
     struct Filing {
         fileprivate let filed: Filed
         private let handle: any DiskFile
@@ -27,7 +27,7 @@ struct LogIDs {
 
         var isWritten: Bool { written == file.size }
 
-        /// Writes so many bytes more, its header at once.
+        /// Writes more bytes, the header at once.
         mutating func step(_ bytes: Int) throws(DiskFault) {
             let piece = written..<min(written + max(bytes, LogHeader.size), file.size)
             try content.lend { (content) throws(DiskFault) in
@@ -37,7 +37,7 @@ struct LogIDs {
             written = piece.upperBound
         }
 
-        /// Writes the rest, and sees to it that all is on the disk.
+        /// Writes the rest, and syncs the file.
         mutating func end() throws(DiskFault) {
             try step(file.size - written)
             try handle.sync()
@@ -45,12 +45,12 @@ struct LogIDs {
         }
     }
 
-    /// Those that are in no file of their own yet, the oldest first.
+    /// The ids that are in no file yet, the oldest first.
     private(set) var recent: [RecentIDs] = []
     private(set) var recentBytes = 0
-    /// The oldest first.
+    /// The files of ids, the oldest first.
     private(set) var files: [Filed] = []
-    /// Ids of events up to and including this one are forgotten.
+    /// The event up to which ids are forgotten.
     private(set) var forgottenThrough: SequenceNumber = 0
 
     init(recent: [RecentIDs] = [], files: [Filed] = [], forgottenThrough: SequenceNumber = 0) {
@@ -71,21 +71,22 @@ struct LogIDs {
         recent.removeFirst(gone.count)
     }
 
-    /// Files were taken away: the ids in them are remembered until the next start only.
+    /// Drops files that were taken away. Their ids are remembered until the next start only.
     mutating func lose(_ isGone: (LogFile) -> Bool) {
         files.removeAll { isGone($0.file) }
     }
 
-    /// Takes out the files that hold nothing that is remembered.
+    /// Takes out the files whose ids are all forgotten.
     mutating func takeForgottenFiles() -> [Filed] {
         let gone = files.prefix { $0.last <= forgottenThrough }
         files.removeFirst(gone.count)
         return Array(gone)
     }
 
-    /// Begins a file for those that are in none yet. It stands for them from ``filed(_:)`` on, and nobody knows it before a snapshot says
-    /// so, for which its name has to be there to stay (``LogFiles/syncNames()``).
-    /// - Returns: nil where there are none.
+    /// Begins a file for the ids that are in none yet. The file replaces them after ``filed(_:)``. A start does not
+    /// know the file until a snapshot names it, and before that the file's name must be synced
+    /// (``LogFiles/syncNames()``).
+    /// - Returns: nil if there are no such ids.
     func beginFile(
         in files: LogFiles, under header: LogHeader, packedFrom leastPacked: Int
     ) throws(DiskFault) -> Filing? {
@@ -101,7 +102,7 @@ struct LogIDs {
         }
     }
 
-    /// A file that is on the disk stands for those that are in it.
+    /// Replaces ids by the file that has them, which is on the disk.
     mutating func filed(_ filing: Filing) {
         files.append(filing.filed)
         let gone = recent.prefix { $0.lastSequenceNumber <= filing.filed.last }
@@ -112,8 +113,8 @@ struct LogIDs {
     private func fileContent(under header: LogHeader, packedFrom leastPacked: Int) -> [UInt8] {
         var writer = LogWriter()
         writer.putRest(header.bytes)
-        let place = LogPlace(segment: header.number, offset: LogHeader.size)
-        _ = writer.frame(.ids, at: place, certain: 0, previous: header.checksum) {
+        let position = LogPosition(segment: header.number, offset: LogHeader.size)
+        _ = writer.frame(.ids, at: position, certain: 0, previous: header.checksum) {
             writeRecent(packedFrom: leastPacked, to: &$0)
         }
         return writer.bytes
@@ -121,14 +122,14 @@ struct LogIDs {
 }
 
 extension LogIDs {
-    /// What a file of those ids holds that are in none yet.
+    /// Writes the content of a file of the ids that are in none yet.
     func writeRecent(packedFrom leastPacked: Int, to writer: inout LogWriter) {
         var ids = LogWriter()
         ids.put(all: recent) { $0.put($1) }
         writer.put(ids.bytes, packedFrom: leastPacked)
     }
 
-    /// The ids that a file holds.
+    /// Reads the ids of a file.
     static func read(_ bytes: UnsafeRawBufferPointer) throws(LogReader.Unsound) -> [RecentIDs] {
         var reader = LogReader(bytes)
         return try reader.takePackedPiece().read { (reader) throws(LogReader.Unsound) in
@@ -138,7 +139,7 @@ extension LogIDs {
 }
 
 extension RecentIDs {
-    /// Bytes that it takes, about.
+    /// The approximate bytes that the ids take.
     fileprivate var weight: Int { bytes.count + 32 }
 }
 

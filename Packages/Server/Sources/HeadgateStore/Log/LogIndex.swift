@@ -1,20 +1,20 @@
 import HeadgateCore
 
-/// A piece of a segment that is read at once, and what it holds.
+/// A block of a segment, which is read at once, and the span of its events.
 struct LogBlock: Equatable {
-    /// Where its first frame of events begins, and its last ends.
+    /// The range from its first frame of events to the end of its last.
     var range: Range<Int>
-    var stretch: LogStretch
+    var span: LogSpan
 
-    /// Bytes that it takes in memory, where packed groups take more than in the file.
-    var size: Int { max(range.count, stretch.tally.bytes) }
+    /// The bytes that it takes in memory: packed groups take more than in the file.
+    var size: Int { max(range.count, span.tally.bytes) }
 }
 
-/// What a segment holds, block by block: small enough to be kept in memory, and written down when the segment is full, so that a
-/// start reads no events (Behaviour Q6).
+/// The index of a segment, block by block. It is small enough to be kept in memory. A full segment ends with it, so
+/// that a start reads no events (Behaviour Q6).
 struct LogIndex: Equatable {
     private(set) var blocks: [LogBlock] = []
-    /// Bytes that it takes when it is written down, and a little more.
+    /// The bytes that the index takes in a summary, and a little more.
     private(set) var weight = LogIndex.weight(of: [])
     /// The number and size of the events of all blocks.
     private(set) var total = Tally.zero
@@ -24,70 +24,70 @@ struct LogIndex: Equatable {
         self.blockSize = blockSize
     }
 
-    /// Takes in a frame of events that lies behind all others.
-    mutating func add(_ stretch: LogStretch, at range: Range<Int>) {
-        total += stretch.tally
+    /// Adds a frame of events after all others.
+    mutating func add(_ span: LogSpan, at range: Range<Int>) {
+        total += span.tally
         guard let last = blocks.indices.last, blocks[last].size < blockSize else {
-            blocks.append(LogBlock(range: range, stretch: stretch))
-            weight += LogIndex.weight(of: stretch.tallies.count)
+            blocks.append(LogBlock(range: range, span: span))
+            weight += LogIndex.weight(of: span.tallies.count)
             return
         }
-        weight -= LogIndex.weight(of: blocks[last].stretch.tallies.count)
+        weight -= LogIndex.weight(of: blocks[last].span.tallies.count)
         blocks[last].range = blocks[last].range.lowerBound..<range.upperBound
-        blocks[last].stretch.add(stretch)
-        weight += LogIndex.weight(of: blocks[last].stretch.tallies.count)
+        blocks[last].span.add(span)
+        weight += LogIndex.weight(of: blocks[last].span.tallies.count)
     }
 
-    /// Some of what a block held is lost.
+    /// Removes lost events of a block.
     mutating func lose(_ lost: RouteTallies, at offset: Int) {
         guard let index = blocks.firstIndex(where: { $0.range.lowerBound == offset }) else { return }
-        blocks[index].stretch.tallies = blocks[index].stretch.tallies - lost
+        blocks[index].span.tallies = blocks[index].span.tallies - lost
         total = LogIndex.total(of: blocks)
         weight = LogIndex.weight(of: blocks)
     }
 
-    /// A block as it is now: some of what it held may have been lost. Nil where there is none such any more.
+    /// Returns the present state of a block, which may have lost events; nil if it is not there any more.
     func present(_ block: LogBlock) -> LogBlock? {
         blocks.first { $0.range == block.range }
     }
 
-    /// How many events it holds.
+    /// The number of events.
     var count: Int {
-        blocks.reduce(0) { $0 + $1.stretch.tally.events }
+        blocks.reduce(0) { $0 + $1.span.tally.events }
     }
 
     /// The first event, and the last.
     var events: LogEvents {
         guard let first = blocks.first, let last = blocks.last else { return LogEvents() }
-        return LogEvents(first: first.stretch.first, last: last.stretch.last)
+        return LogEvents(first: first.span.first, last: last.span.last)
     }
 
-    /// The place of the first block with events behind a sequence number.
+    /// Returns the index of the first block with events after a sequence number.
     func firstBlock(behind number: SequenceNumber) -> Int {
         var (low, high) = (0, blocks.count)
         while low < high {
             let middle = (low + high) / 2
-            if blocks[middle].stretch.last > number { high = middle } else { low = middle + 1 }
+            if blocks[middle].span.last > number { high = middle } else { low = middle + 1 }
         }
         return low
     }
 
-    private static func total(of blocks: [LogBlock]) -> Tally { blocks.reduce(.zero) { $0 + $1.stretch.tally } }
+    private static func total(of blocks: [LogBlock]) -> Tally { blocks.reduce(.zero) { $0 + $1.span.tally } }
 
     private static func weight(of blocks: [LogBlock]) -> Int {
-        blocks.reduce(64) { $0 + LogIndex.weight(of: $1.stretch.tallies.count) }
+        blocks.reduce(64) { $0 + LogIndex.weight(of: $1.span.tallies.count) }
     }
 
-    /// Bytes that a block takes which holds events of so many routes.
+    /// Returns the bytes of a block with events of a number of routes.
     static func weight(of routes: Int) -> Int { 80 + routes * 20 }
 
-    // MARK: Written down
+    // MARK: Encoding
 
     func write(to writer: inout LogWriter) {
         writer.put(all: blocks) { writer, block in
             writer.put(UInt64(block.range.lowerBound))
             writer.put(UInt64(block.range.upperBound))
-            writer.put(block.stretch)
+            writer.put(block.span)
         }
     }
 
@@ -97,7 +97,7 @@ struct LogIndex: Equatable {
         blocks = try reader.takeAll { (reader) throws(LogReader.Unsound) in
             let (lower, upper) = (try reader.take(UInt64.self), try reader.take(UInt64.self))
             guard lower < upper, upper < 1 << 40 else { throw LogReader.Unsound() }
-            return LogBlock(range: Int(lower)..<Int(upper), stretch: try reader.takeStretch())
+            return LogBlock(range: Int(lower)..<Int(upper), span: try reader.takeSpan())
         }
         weight = LogIndex.weight(of: blocks)
         total = LogIndex.total(of: blocks)

@@ -1,47 +1,48 @@
 import HeadgateCore
 
-/// A file that says what it is a segment of.
+/// A file with a sound segment header.
 struct LogSource {
     var file: LogFile
     var header: LogHeader
 }
 
-/// What a segment says.
+/// The frames of a segment.
 struct LogReading {
     var source: LogSource
     var bytes: [UInt8]
-    var survey: LogSurvey
+    var report: SegmentReport
 
     func content(_ frame: LogFrame, _ offset: Int) -> ArraySlice<UInt8> {
         let begin = offset - LogHeader.size + LogFrame.headerSize
         return bytes[begin..<begin + frame.length]
     }
 
-    /// How many events lay in a hole, as far as those before it and behind it tell; nil where nothing lies behind.
+    /// Returns the number of events in a hole, according to the events before and after it; nil if there are none after
+    /// it.
     func events(in hole: Range<Int>) -> Int? {
-        let stretches = survey.frames.lazy.compactMap { found in
-            content(found.frame, found.offset).withUnsafeBytes { try? LogGroup.Pieces($0, found.frame.kind)?.stretch }
-                .map { (offset: found.offset, stretch: $0) }
+        let spans = report.frames.lazy.compactMap { found in
+            content(found.frame, found.offset).withUnsafeBytes { try? LogGroup.Pieces($0, found.frame.kind)?.span }
+                .map { (offset: found.offset, span: $0) }
         }
-        guard let next = stretches.first(where: { $0.offset >= hole.upperBound }) else { return nil }
-        let before = stretches.last { $0.offset < hole.lowerBound }?.stretch.last ?? snapshot?.lastSequenceNumber
-        return before.map { Int(max(0, next.stretch.first - $0 - 1)) }
+        guard let next = spans.first(where: { $0.offset >= hole.upperBound }) else { return nil }
+        let before = spans.last { $0.offset < hole.lowerBound }?.span.last ?? snapshot?.lastSequenceNumber
+        return before.map { Int(max(0, next.span.first - $0 - 1)) }
     }
 
-    /// Bytes that are damaged behind its last events. They may have been events, of which nobody knows the numbers.
+    /// The damaged bytes after the last events. They may have been events, whose numbers are unknown.
     var bytesLostAtEnd: Int {
-        let last = survey.frames.last { $0.frame.kind == .group }?.offset ?? 0
-        return survey.damaged.reduce(0) { $1.lowerBound > last ? $0 + $1.count : $0 }
+        let last = report.frames.last { $0.frame.kind == .group }?.offset ?? 0
+        return report.damaged.reduce(0) { $1.lowerBound > last ? $0 + $1.count : $0 }
     }
 
-    /// The bytes of a piece.
+    /// Returns the bytes of a range.
     func bytes(_ range: Range<Int>) -> ArraySlice<UInt8> {
         bytes[(range.lowerBound - LogHeader.size)..<min(range.upperBound - LogHeader.size, bytes.count)]
     }
 
-    /// The state that it begins with.
+    /// The state with which the segment begins; nil if its snapshot is damaged.
     var snapshot: LogState? {
-        guard let first = survey.frames.first, first.offset == LogHeader.size, first.frame.kind == .snapshot
+        guard let first = report.frames.first, first.offset == LogHeader.size, first.frame.kind == .snapshot
         else { return nil }
         return content(first.frame, first.offset).withUnsafeBytes { bytes in
             var reader = LogReader(bytes)
@@ -50,20 +51,20 @@ struct LogReading {
     }
 }
 
-/// What files a log has, as each of them says by itself, and in what order they are to be read.
+/// The files of a log, according to their headers, and the order in which they are read.
 struct LogInventory {
     typealias Fault = LogRecovery.Fault
 
     let files: LogFiles
     /// All files.
     let all: [LogFile]
-    /// Those that say that they are segments of the front.
+    /// The files that are segments in the order of writing.
     private(set) var sources: [LogSource] = []
-    /// The highest number that a file says.
+    /// The highest segment number in a header.
     private(set) var newest: UInt64 = 0
-    /// Files that nobody has used yet, or not to the end.
+    /// Files that were never used, or never finished.
     private(set) var blank: [LogFile] = []
-    /// Files that were written to, and say nothing any more of what they are.
+    /// Files that were written to, and whose header is damaged.
     private(set) var unreadable: [LogFile] = []
 
     init(_ files: LogFiles) throws(Fault) {
@@ -76,7 +77,7 @@ struct LogInventory {
         let bytes = try Fault.of { () throws(DiskFault) in try files.open(file.number).read(0..<LogHeader.size) }
         switch bytes.withUnsafeBytes(LogHeader.read) {
         case .none:
-            // A header is written last, and at once: where there is something else there was one.
+            // A header is written last, and at once. Other bytes mean that there was a header.
             if bytes.contains(where: { $0 != 0 }) { unreadable.append(file) } else { blank.append(file) }
         case .foreign(let version):
             throw .foreign(
@@ -84,15 +85,16 @@ struct LogInventory {
                     + "this one knows \(LogFormat.version)); it was left as it is")
         case .header(let header):
             newest = max(newest, header.number)
-            if header.use == .front { sources.append(LogSource(file: file, header: header)) }
+            if header.use == .active { sources.append(LogSource(file: file, header: header)) }
         }
     }
 
-    /// Whether there was nothing yet.
+    /// True if there is no log yet.
     var isEmpty: Bool { sources.isEmpty && unreadable.isEmpty }
 
-    /// The newest segment that begins with a state, and those behind it whose own is damaged; nil where there is none.
-    /// - Parameter written: what the daemon knows that wrote it; nil where it is another's.
+    /// Returns the newest segment that begins with a sound snapshot, and the later ones without one; nil if there is
+    /// none.
+    /// - Parameter written: the knowledge of the process that wrote the log; nil at a start.
     func chain(_ written: LogRecovery.Written?) throws(Fault) -> [LogReading]? {
         var chain: [LogReading] = []
         for source in sources.sorted(by: { $0.header.number > $1.header.number }) {
@@ -101,39 +103,39 @@ struct LogInventory {
             if let next = chain.first, next.source.header.previous != source.header.number { continue }
             let reading = try read(source, through: end, known: chain.isEmpty ? written?.certain ?? 0 : end)
             if reading.snapshot != nil { return [reading] + chain }
-            // One that was begun when the power went says nothing. One that had been on the disk does.
-            if reading.survey.certain > LogHeader.size { chain.insert(reading, at: 0) }
+            // A segment that was being begun when the power failed says nothing. One that had been on the disk does.
+            if reading.report.certain > LogHeader.size { chain.insert(reading, at: 0) }
         }
         return nil
     }
 
     /// - Parameters:
-    ///   - end: where it ends at the latest.
-    ///   - known: so much of it was on the disk beyond doubt, whatever it says itself.
+    ///   - end: the offset at which the segment ends at the latest.
+    ///   - known: the bytes that are certainly on the disk, whatever the frames say.
     func read(_ source: LogSource, through end: Int, known: Int) throws(Fault) -> LogReading {
         let bytes = try Fault.of { () throws(DiskFault) in
             try files.open(source.file.number).read(LogHeader.size..<max(source.file.size, LogHeader.size))
         }
-        let survey = bytes.withUnsafeBytes { bytes in
-            let start = LogPlace(segment: source.header.number, offset: LogHeader.size)
-            return LogSurvey(
+        let report = bytes.withUnsafeBytes { bytes in
+            let start = LogPosition(segment: source.header.number, offset: LogHeader.size)
+            return SegmentReport(
                 LogScan(bytes, from: start, behind: source.header.checksum), from: LogHeader.size, through: end,
                 known: known)
         }
-        return LogReading(source: source, bytes: bytes, survey: survey)
+        return LogReading(source: source, bytes: bytes, report: report)
     }
 
-    /// The file of a segment that is written no more; nil where it is not there, or another's by now.
+    /// Returns the file of a sealed segment; nil if it is not there, or is another segment's by now.
     func source(_ entry: LogSegmentEntry) throws(Fault) -> LogSource? {
         guard files.isThere(entry.file.number) else { return nil }
-        // What cannot be read now may be read later: it is not given up for that.
+        // A read error may pass, so that the segment is not dropped for it.
         let bytes = try Fault.of { () throws(DiskFault) in
             try files.open(entry.file.number).read(0..<LogHeader.size)
         }
         switch bytes.withUnsafeBytes(LogHeader.read) {
         case .header(let found) where found.number == entry.number: return LogSource(file: entry.file, header: found)
         case .none where unreadable.contains(entry.file):
-            // Each frame says by itself whose it is.
+            // Each frame proves by itself to which segment it belongs.
             let header = LogHeader(use: .copy, number: entry.number, previous: 0, previousEnd: 0)
             return LogSource(file: entry.file, header: header)
         case .header, .foreign, .none: return nil

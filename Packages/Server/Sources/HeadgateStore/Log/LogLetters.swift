@@ -1,27 +1,27 @@
 import HeadgateCore
 
-/// Where a dead letter lies.
-struct LetterPlace: Hashable {
-    /// The frame that holds it, with other changes.
-    var frame: LogPlace
-    /// Which of the frame's changes it is.
+/// The position of a dead letter.
+struct LetterPosition: Hashable {
+    /// The frame that has the dead letter, among other changes.
+    var frame: LogPosition
+    /// The index of the dead letter among the frame's changes.
     var index: Int
 }
 
-/// Where the dead letters lie, and what has to be known of them without reading them (Behaviour D10).
+/// The positions of the dead letters, and what queries need without reading them (Behaviour D10).
 struct LetterIndex: Equatable {
     struct Entry: Equatable {
         var number: LetterNumber
         var dispatcher: DispatcherNumber
         var sequenceNumber: SequenceNumber
-        var place: LetterPlace
-        /// Bytes of its event.
+        var position: LetterPosition
+        /// The bytes of the event.
         var size: Int
     }
 
-    /// The oldest first.
+    /// The dead letters, the oldest first.
     private(set) var entries: [Entry] = []
-    /// Bytes of their events.
+    /// The bytes of their events.
     private(set) var bytes = 0
     /// The highest number that was ever given.
     private(set) var newest: LetterNumber = 0
@@ -31,24 +31,25 @@ struct LetterIndex: Equatable {
         bytes = entries.reduce(0) { $0 + $1.size }
     }
 
-    /// All of them, and the bytes of their events.
+    /// The number of dead letters, and the bytes of their events.
     var tally: Tally { Tally(events: entries.count, bytes: bytes) }
 
-    /// Takes in a letter.
-    /// - Parameter number: its own, beyond those that are there; nil is the next.
-    mutating func add(_ letter: DeadLetter, under number: LetterNumber? = nil, at place: LetterPlace) {
+    /// Adds a dead letter.
+    /// - Parameter number: a number above the present ones; nil for the next.
+    mutating func add(_ letter: DeadLetter, under number: LetterNumber? = nil, at position: LetterPosition) {
         let number = number ?? newest + 1
         newest = max(newest, number)
         let size = letter.record.count
         entries.append(
             Entry(
-                number: number, dispatcher: letter.dispatcher, sequenceNumber: letter.sequenceNumber, place: place,
+                number: number, dispatcher: letter.dispatcher, sequenceNumber: letter.sequenceNumber,
+                position: position,
                 size: size))
         bytes += size
     }
 
-    /// Drops the oldest letters until the others are within bounds; the newest stays in any case.
-    /// - Returns: how many went, by dispatcher.
+    /// Drops the oldest dead letters until the others are within bounds. The newest stays in any case.
+    /// - Returns: the number of dropped dead letters by dispatcher.
     mutating func limit(to bounds: DeadLetterLimits) -> [DispatcherNumber: Int] {
         var (dropped, rest) = (0, tally)
         while rest.events > 1, bounds.isExceeded(by: rest) {
@@ -66,14 +67,14 @@ struct LetterIndex: Equatable {
         bytes = entries.reduce(0) { $0 + $1.size }
     }
 
-    /// Letters lie somewhere else now. Those that are gone meanwhile stay gone.
-    mutating func move(_ places: [LetterNumber: LetterPlace]) {
+    /// Moves dead letters to other positions. Those that were deleted meanwhile stay deleted.
+    mutating func move(_ positions: [LetterNumber: LetterPosition]) {
         for index in entries.indices {
-            if let place = places[entries[index].number] { entries[index].place = place }
+            if let position = positions[entries[index].number] { entries[index].position = position }
         }
     }
 
-    /// Those that a query means, without its limit.
+    /// Returns the dead letters that match a query, without its limit.
     func meant(by query: DeadLetterQuery) -> some Sequence<Entry> {
         entries.lazy.filter { entry in
             entry.number > query.after && entry.number <= query.through
@@ -82,8 +83,8 @@ struct LetterIndex: Equatable {
         }
     }
 
-    /// Bytes of the letters in each segment that has some.
+    /// The bytes of the dead letters in each segment that has some.
     var bytesBySegment: [UInt64: Int] {
-        entries.reduce(into: [:]) { $0[$1.place.frame.segment, default: 0] += $1.size }
+        entries.reduce(into: [:]) { $0[$1.position.frame.segment, default: 0] += $1.size }
     }
 }

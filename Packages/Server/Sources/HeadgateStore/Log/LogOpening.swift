@@ -1,13 +1,13 @@
 import HeadgateCore
 
-/// A log that has been opened.
+/// An open log.
 struct OpenedStore {
     var engine: LogEngine
     var state: StoredState
 }
 
-/// The opening of the log of a data directory, which makes it if there is none. A log that cannot be read is set aside, and the
-/// start goes on with a fresh one (Behaviour Q8).
+/// The opening of the log of a data directory, which is created if it is missing. A log that cannot be read is set
+/// aside, and the start continues with a fresh one (Behaviour Q8).
 struct LogOpening {
     let options: StoreOptions
     let directory: DataDirectory
@@ -70,9 +70,10 @@ struct LogOpening {
         return OpenedStore(engine: LogEngine(recovered, directory: directory, options: options), state: state)
     }
 
-    // MARK: What waits
+    // MARK: The backlog
 
-    /// What nobody needs may still be there, or not: it counts as settled by all, whoever has not said so.
+    /// Returns the dispatchers. An event that no dispatcher needs counts as settled by all of them, because its segment
+    /// may be gone.
     private func dispatchers(_ state: LogState) -> [StoredDispatcher] {
         state.dispatchers.values.sorted { $0.number < $1.number }.map { dispatcher in
             var dispatcher = dispatcher
@@ -81,17 +82,17 @@ struct LogOpening {
         }
     }
 
-    /// Counts what each dispatcher has not settled from what the blocks say they hold; few need to be looked into.
+    /// Counts the unsettled events of each dispatcher from the indexes. Few blocks have to be read.
     private func unsettled(
         _ recovered: LogRecovery.Outcome, of dispatchers: [StoredDispatcher]
     ) throws(LogRecovery.Fault) -> [DispatcherNumber: RouteTallies] {
         let sealed = recovered.state.segments.compactMap { recovered.sealed[$0.number] }
         return try LogRecovery.Fault.of { () throws(DiskFault) in
-            try BacklogCount.unsettled(of: dispatchers, recovered.state.routes, in: sealed + [recovered.front.segment])
+            try BacklogCount.unsettled(of: dispatchers, recovered.state.routes, in: sealed + [recovered.active.segment])
         }
     }
 
-    /// The newest ids, as many as are remembered.
+    /// Returns the newest ids, as many as are remembered.
     private func recentIDs(_ recovered: LogRecovery.Outcome) throws(LogRecovery.Fault) -> [RecentIDs] {
         let ids = recovered.state.ids
         var groups = ids.recent
@@ -100,7 +101,8 @@ struct LogOpening {
             let segment = LogSegment(
                 number: filed.segment, file: filed.file, files: recovered.files, index: LogIndex(blockSize: 0))
             let frame = try LogRecovery.Fault.of { () throws(DiskFault) in try segment.frame(at: LogHeader.size) }
-            // What is damaged is not remembered: an id that comes again may be stored twice, and nothing is lost.
+            // Damaged ids are not remembered: an event that is sent again may then be stored twice, and nothing is
+            // lost.
             guard let frame else { continue }
             let older = frame.content.withUnsafeBytes { (try? LogIDs.read($0)) ?? [] }
             count += older.reduce(0) { $0 + $1.count }
@@ -111,11 +113,11 @@ struct LogOpening {
 }
 
 extension StoreOptions {
-    /// Opens the store of a data directory, which makes one if there is none.
+    /// Opens the store of a data directory, and creates one if there is none.
     func open() throws(StoreFault) -> OpenedStore { try LogOpening(self).run() }
 
-    /// Microseconds since 1970: a number that no damaged store has come to. Were the same numbers given again to other events, a
-    /// destination might take them for those that it has (Behaviour K1, `Idempotency-Key`).
+    /// Microseconds since 1970: a number that no damaged store has reached. If another event got the number of an
+    /// earlier one, a destination could take it for a duplicate (Behaviour K1, `Idempotency-Key`).
     fileprivate var numberAhead: SequenceNumber {
         max(0, SequenceNumber(wall().milliseconds) * 1_000)
     }

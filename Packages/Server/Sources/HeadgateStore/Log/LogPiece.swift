@@ -1,23 +1,23 @@
 import CLZ4
 import HeadgateData
 
-/// Bytes as they lie in a frame, packed where that saves something: events say much the same, and what a disk is asked for is bytes.
+/// A piece of a frame, packed if that saves bytes: events resemble each other, and a disk is faster with fewer bytes.
 ///
-/// By LZ4, which packs quicker than a page cache copies. Where others would pack them smaller, the disk is not what is waited for any more.
+/// LZ4 packs faster than a page cache copies. Slower algorithms would pack smaller, and save no time.
 struct LogPiece {
-    /// How many bytes they are.
+    /// The number of unpacked bytes.
     let size: Int
     private let stored: UnsafeRawBufferPointer
 
-    /// How much LZ4 hurries: with 8 it takes half the time for what can hardly be packed, and a quarter less for the rest, which gets a tenth
-    /// larger.
+    /// The acceleration of LZ4. With 8 it takes half the time for bytes that can hardly be packed, and a quarter less
+    /// for others, which become a tenth larger.
     fileprivate static let acceleration: Int32 = 8
     /// LZ4 packs no more at once.
     fileprivate static let mostPacked = 0x7E00_0000
-    /// One byte of what is packed stands for so many at most.
+    /// The most bytes for which one packed byte stands.
     private static let mostFromByte = 255
 
-    /// Bytes that lie there as they are.
+    /// The bytes, which are not packed.
     init(_ bytes: UnsafeRawBufferPointer) {
         (size, stored) = (bytes.count, bytes)
     }
@@ -28,23 +28,23 @@ struct LogPiece {
 
     var isPacked: Bool { stored.count != size }
 
-    /// Appends the bytes.
-    /// - Returns: false where they are not what was packed; then nothing is appended.
+    /// Appends the unpacked bytes.
+    /// - Returns: false if the packed bytes are not sound. Then nothing is appended.
     func append(to bytes: inout [UInt8]) -> Bool {
         guard isPacked else {
             bytes.append(contentsOf: stored)
             return true
         }
-        // What is a lie takes no memory.
+        // A wrong size takes no memory.
         guard size <= stored.count * LogPiece.mostFromByte, let count = Int32(exactly: stored.count),
             let most = Int32(exactly: size)
         else { return false }
         var isSound = false
         bytes.append(addingCapacity: size) { span in
-            span.withUnsafeMutableBufferPointer { room, laid in
+            span.withUnsafeMutableBufferPointer { room, encoded in
                 let target = UnsafeMutableRawBufferPointer(room).bindMemory(to: CChar.self).baseAddress
                 isSound = LZ4_decompress_safe(stored.chars, target, count, most) == most
-                laid = isSound ? size : 0
+                encoded = isSound ? size : 0
             }
         }
         return isSound
@@ -68,8 +68,8 @@ struct LogPiece {
 }
 
 extension LogWriter {
-    /// Lays a piece: how many bytes it is, how many it takes, and these.
-    /// - Parameter least: it is packed where it is so many bytes, and that saves an eighth.
+    /// Adds a piece: its unpacked size, its size, and its bytes.
+    /// - Parameter least: the bytes from which on a piece is packed, if that saves an eighth.
     mutating func put(_ piece: [UInt8], packedFrom least: Int) {
         put(UInt32(piece.count))
         let start = bytes.count
@@ -79,7 +79,7 @@ extension LogWriter {
         withBytes { LittleEndian.store(UInt32(packed), in: $0, at: start) }
     }
 
-    /// - Returns: false where that saves too little; then nothing is laid.
+    /// - Returns: false if packing saves too little. Then nothing is added.
     private mutating func pack(_ piece: [UInt8]) -> Bool {
         let (start, most) = (bytes.count, piece.count - max(1, piece.count / 8))
         guard piece.count <= LogPiece.mostPacked else { return false }

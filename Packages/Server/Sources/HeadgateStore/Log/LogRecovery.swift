@@ -1,53 +1,53 @@
 import HeadgateCore
 
-/// Finds out what the files of a log say, and sees to it that all of it is on the disk, beyond doubt, before anything relies
-/// on it.
+/// The recovery of a log: it reads the files, and makes sure that everything in them is on the disk before anything
+/// relies on it.
 ///
-/// What the end of the log says may have never reached the disk, though it can be read: a daemon that was killed had not synced
-/// it, or a sync failed. So it is written anew, into a segment of its own that begins with all that is beyond doubt; on a full disk
-/// it is written once more where it lies (decision 52).
+/// The last frames may be readable although they were never on the disk: a killed daemon had not synced them, or a sync
+/// failed. Recovery writes such doubtful frames again, into a new segment that begins with the certain state. On a full
+/// disk it writes them again in place (decision 52).
 struct LogRecovery {
     struct Outcome {
         var files: LogFiles
         var state: LogState
-        /// The segments that are written no more, by number.
+        /// The sealed segments by number.
         var sealed: [UInt64: LogSegment]
-        var front: LogFront
+        var active: ActiveSegment
         var nextNumber: UInt64
-        /// What was damaged, for people.
+        /// The damage that was found, for the operator.
         var warnings: [String] = []
-        /// What may be damage, and may be nothing.
+        /// Findings that may be damage, or nothing.
         var notes: [String] = []
     }
 
-    /// Why a log could not be recovered.
+    /// The reason why a log could not be recovered.
     enum Fault: Error {
         case disk(DiskFault)
-        /// A daemon with another version of the format wrote it.
+        /// A daemon with another version of the format wrote the log.
         case foreign(String)
-        /// There is a log, and nothing that one could begin with.
+        /// There is a log, and it has no initial state.
         case damaged(String)
-        /// The files of a log that this life has written were taken away.
+        /// The files of a log that this process has written were taken away.
         case gone
     }
 
-    /// What a daemon knows of the log that it writes.
+    /// The knowledge of a daemon about the log that it writes.
     struct Written {
-        /// Behind this nothing counts.
-        var end: LogPlace
-        /// So much of that segment is on the disk beyond doubt.
+        /// The end of the log: nothing after it counts.
+        var end: LogPosition
+        /// The bytes of that segment that are certainly on the disk.
         var certain: Int
-        /// The highest number that was given.
+        /// The highest sequence number that was given.
         var given: SequenceNumber
     }
 
     private let options: StoreOptions
-    /// Nil at a start, where all counts that can be read.
+    /// Nil at a start: then every readable frame counts.
     private let written: Written?
     private let files: LogFiles
     private var warnings: [String] = []
     private var notes: [String] = []
-    /// Files that say nothing any more of what they are, and of which the rest of the log knows nothing.
+    /// Files whose header is damaged, and that no other file mentions.
     private var lost: [LogFile] = []
 
     init(_ options: StoreOptions, written: Written? = nil) {
@@ -55,7 +55,7 @@ struct LogRecovery {
         files = LogFiles(options)
     }
 
-    /// - Parameter number: events of a log that is begun here have numbers behind this one.
+    /// - Parameter number: the number after which the events of a fresh log are numbered.
     mutating func run(numbersBehind number: SequenceNumber = 0) throws(Fault) -> Outcome {
         let inventory = try LogInventory(files)
         guard let chain = try inventory.chain(written) else {
@@ -70,26 +70,26 @@ struct LogRecovery {
         var replay = try replay(chain)
         let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
         lost = inventory.unreadable.filter { !known.contains($0) }
-        replay.state.lastSequenceNumber = try lastGiven(replay, behind: numbersLost(chain))
-        // What was never needed makes room at once. All else waits until what says so is on the disk.
+        replay.state.lastSequenceNumber = try highestNumber(replay, behind: numbersLost(chain))
+        // Files that were never used are removed at once. Everything else stays until the action is on the disk.
         let blank = inventory.blank.filter { !known.contains($0) }
         blank.forEach(files.remove)
         let finished = try finish(replay, inventory)
-        // One that says that it is the newest, and was wiped by a sync that failed, would be gone on with if it came back.
+        // A removed segment must not come back after a power failure: it could be taken for the newest.
         try Fault.of { () throws(DiskFault) in try files.makeRemovalsCertain() }
         let outcome = try setAside(finished)
-        // From here on nothing may fail: it would be tried again with what is removed now.
+        // Nothing may fail from here on: a retry would need the files that are removed now.
         let used = Set(
-            outcome.state.segments.map(\.file) + outcome.state.ids.files.map(\.file) + [outcome.front.segment.file])
+            outcome.state.segments.map(\.file) + outcome.state.ids.files.map(\.file) + [outcome.active.segment.file])
         for file in inventory.all where !used.contains(file) && !lost.contains(file) && !blank.contains(file) {
             files.remove(file)
         }
         return outcome
     }
 
-    /// The highest number that may have been given: the highest of which anything is said, also by what is not beyond doubt, which a
-    /// start carries on with, or that of a damaged event behind it.
-    private func lastGiven(_ replay: Replay, behind lost: SequenceNumber) throws(Fault) -> SequenceNumber {
+    /// Returns the highest number that may have been given: the highest that any frame mentions, doubtful ones
+    /// included, or that of a damaged event after it.
+    private func highestNumber(_ replay: Replay, behind lost: SequenceNumber) throws(Fault) -> SequenceNumber {
         var state = replay.state
         let scratch = segment(replay.reading.source)
         for (frame, offset) in replay.doubtful {
@@ -98,14 +98,15 @@ struct LogRecovery {
         return min(max(written?.given ?? 0, state.highestMentioned + lost), LogFormat.mostEvents)
     }
 
-    /// As many numbers as events may be lost behind the last that is known: nobody else must get theirs. Who wrote them knows them.
+    /// Returns the number of events that may be lost after the last known one: their numbers must not be given again.
+    /// The process that wrote the log knows its numbers.
     private func numbersLost(_ chain: [LogReading]) -> SequenceNumber {
         guard written == nil else { return 0 }
         let read = chain.reduce(0) { $0 + $1.bytesLostAtEnd / LogFormat.leastRecord }
         return SequenceNumber(lost.reduce(read) { $0 + $1.size / LogFormat.leastRecord })
     }
 
-    /// What cannot be read any more is kept for people, and its numbers are not given again.
+    /// Keeps files that cannot be read for the operator. The numbers of their events are not given again.
     private func setAside(_ outcome: Outcome) throws(Fault) -> Outcome {
         var outcome = outcome
         for file in lost {
@@ -115,24 +116,24 @@ struct LogRecovery {
         return outcome
     }
 
-    // MARK: What it says
+    // MARK: Replay
 
-    /// What frames make, one behind the other.
+    /// The result of applying frames one after the other.
     private struct Replay {
         var state: LogState
         var tail: LogSegment
         var reading: LogReading
-        /// What is not beyond doubt on the disk.
+        /// The frames that may not be on the disk.
         var doubtful: ArraySlice<(frame: LogFrame, offset: Int)>
     }
 
     private mutating func replay(_ chain: [LogReading]) throws(Fault) -> Replay {
         var state = chain[0].snapshot ?? LogState()
-        for (place, reading) in chain.enumerated() {
+        for (position, reading) in chain.enumerated() {
             let segment = segment(reading.source)
-            let isTail = place == chain.count - 1
-            let sure = isTail ? reading.survey.certain : .max
-            let frames = reading.survey.frames[...]
+            let isTail = position == chain.count - 1
+            let sure = isTail ? reading.report.certain : .max
+            let frames = reading.report.frames[...]
             let doubtful = frames.drop { $0.offset < sure }
             for (frame, offset) in frames.prefix(frames.count - doubtful.count) {
                 try apply(frame, reading.content(frame, offset), at: offset, of: segment, to: &state)
@@ -140,7 +141,7 @@ struct LogRecovery {
             note(reading)
             if isTail { noteEnd(of: reading) }
             if isTail { return Replay(state: state, tail: segment, reading: reading, doubtful: doubtful) }
-            state.segments.append(entry(segment, end: reading.survey.end, summary: 0))
+            state.segments.append(entry(segment, end: reading.report.end, summary: 0))
         }
         throw .damaged("it has no end")
     }
@@ -155,14 +156,14 @@ struct LogRecovery {
                 case .group:
                     guard let group = try LogGroup.Pieces(bytes, frame.kind) else { break }
                     let extras = try group.extras.read { (reader) throws(LogReader.Unsound) in try LogExtras(&reader) }
-                    state.apply(group.stretch)
+                    state.apply(group.span)
                     state.apply(extras)
-                    segment.index.add(group.stretch, at: offset..<offset + frame.size)
+                    segment.index.add(group.span, at: offset..<offset + frame.size)
                 case .changes:
                     var reader = LogReader(bytes)
                     let changes = try reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
-                    state.apply(changes, in: segment.place(offset))
-                case .snapshot, .summary, .closed, .ids, .foundation: break
+                    state.apply(changes, in: segment.position(offset))
+                case .snapshot, .summary, .closed, .ids, .restartMarker: break
                 }
             }
         } catch {
@@ -170,41 +171,41 @@ struct LogRecovery {
         }
     }
 
-    /// What is damaged is told, and kept for people.
+    /// Reports damage, and keeps the damaged bytes for the operator.
     private mutating func note(_ reading: LogReading) {
-        for range in reading.survey.damaged {
+        for range in reading.report.damaged {
             let events = reading.events(in: range).map { ", and \($0) events with them" } ?? ""
-            warnings.append("\(place(range, in: reading)) are damaged and left out\(events)")
+            warnings.append("\(position(range, in: reading)) are damaged and left out\(events)")
             files.putAside(Array(reading.bytes(range)), as: "\(reading.source.header.number)-\(range.lowerBound)")
         }
     }
 
-    /// Behind an end in order lies nothing that was ever acknowledged.
+    /// Nothing after a closing frame was ever acknowledged.
     private mutating func noteEnd(of reading: LogReading) {
-        let isClosed = reading.survey.frames.last?.frame.kind == .closed
-        guard written == nil, !isClosed, let torn = reading.survey.torn else { return }
+        let isClosed = reading.report.frames.last?.frame.kind == .closed
+        guard written == nil, !isClosed, let torn = reading.report.torn else { return }
         notes.append(
-            "\(place(torn, in: reading)), at the end of the log, are of a write that was cut off, or they are damaged: "
+            "\(position(torn, in: reading)), at the end of the log, are of a write that was cut off, or they are damaged: "
                 + "what they held was never acknowledged, or it is lost")
     }
 
-    private func place(_ range: Range<Int>, in reading: LogReading) -> String {
+    private func position(_ range: Range<Int>, in reading: LogReading) -> String {
         "\(range.count) bytes of \(files.path(reading.source.file.number)) at \(range.lowerBound)"
     }
 
-    // MARK: Going on
+    // MARK: Actions
 
-    /// The facts about a log.
-    /// - Parameter replay: nil where no segment begins with a sound snapshot.
+    /// Collects the facts about a log.
+    /// - Parameter replay: nil if no segment begins with a sound snapshot.
     private func evidence(_ inventory: LogInventory, _ replay: Replay? = nil) -> LogEvidence {
-        let (survey, last) = (replay?.reading.survey, replay?.reading.survey.frames.last)
+        let (report, last) = (replay?.reading.report, replay?.reading.report.frames.last)
         let isClosed = last?.frame.kind == .closed
         let firstDoubtful = replay?.doubtful.first?.offset
         return LogEvidence(
             hasStart: replay != nil, hasFiles: !inventory.isEmpty, isOwn: written != nil,
-            isWhole: lost.isEmpty && survey?.damaged.isEmpty != false, isClosed: isClosed,
+            isWhole: lost.isEmpty && report?.damaged.isEmpty != false, isClosed: isClosed,
             isCertain: replay != nil && (firstDoubtful == nil || isClosed && firstDoubtful == last?.offset),
-            isFounded: isClosed && survey?.frames.dropLast().last?.frame.kind == .foundation,
+            hasMarker: isClosed && report?.frames.dropLast().last?.frame.kind == .restartMarker,
             hasOwnStart: replay?.reading.snapshot != nil, hasRoom: true)
     }
 
@@ -217,28 +218,28 @@ struct LogRecovery {
         let evidence = evidence(inventory, replay)
         let action = try action(evidence)
         guard action == .rewrite else {
-            return try resume(replay, isFounded: action == .resumeFounded, inventory)
+            return try resume(replay, hasMarker: action == .resumeAtMarker, inventory)
         }
         return try rewrite(replay, evidence, inventory)
     }
 
-    /// Goes on where the daemon stopped in order.
+    /// Continues the segment after an orderly stop.
     private mutating func resume(
-        _ replay: Replay, isFounded: Bool, _ inventory: LogInventory
+        _ replay: Replay, hasMarker: Bool, _ inventory: LogInventory
     ) throws(Fault) -> Outcome {
-        guard let last = replay.reading.survey.frames.last else { throw .damaged("it has no end") }
-        let front = front(replay, end: last.offset, last: last.frame.previous)
-        try Fault.of { () throws(DiskFault) in try front.resume(isFounded: isFounded) }
-        return try outcome(replay.state, front, next: inventory.newest + 1, inventory)
+        guard let last = replay.reading.report.frames.last else { throw .damaged("it has no end") }
+        let active = active(replay, end: last.offset, last: last.frame.previous)
+        try Fault.of { () throws(DiskFault) in try active.resume(hasMarker: hasMarker) }
+        return try outcome(replay.state, active, next: inventory.newest + 1, inventory)
     }
 
     /// - Parameters:
-    ///   - end: where the next frame goes.
-    ///   - last: the checksum of the frame before.
-    private func front(_ replay: Replay, end: Int, last: UInt64) -> LogFront {
-        // Where another segment could not be begun, this one has its summary already.
-        let summary = replay.reading.survey.frames.last { $0.frame.kind == .summary }
-        return LogFront(
+    ///   - end: the offset of the next frame.
+    ///   - last: the checksum of the frame before it.
+    private func active(_ replay: Replay, end: Int, last: UInt64) -> ActiveSegment {
+        // If a new segment could not be begun, this one may have its summary already.
+        let summary = replay.reading.report.frames.last { $0.frame.kind == .summary }
+        return ActiveSegment(
             replay.tail, replay.reading.source.header, end: end, last: last, summary: summary?.offset ?? 0)
     }
 
@@ -247,16 +248,16 @@ struct LogRecovery {
     ) throws(Fault) -> Outcome {
         let number = inventory.newest + 1
         var state = replay.state
-        let end = replay.reading.survey.certain
+        let end = replay.reading.report.certain
         let old = entry(replay.tail, end: end, summary: 0)
         if !replay.tail.index.blocks.isEmpty || state.letters.bytesBySegment[old.number] != nil {
             state.segments.append(old)
         }
         let carried = replay.doubtful.filter { $0.frame.kind == .group || $0.frame.kind == .changes }
-        let need = LogFront.size(for: state) + carried.reduce(0) { $0 + $1.frame.size + 1_024 }
-        let header = LogHeader(use: .front, number: number, previous: old.number, previousEnd: end)
-        let front: LogFront
-        do throws(Fault) { front = try self.front(header, atLeast: need, state) } catch {
+        let need = ActiveSegment.size(for: state) + carried.reduce(0) { $0 + $1.frame.size + 1_024 }
+        let header = LogHeader(use: .active, number: number, previous: old.number, previousEnd: end)
+        let active: ActiveSegment
+        do throws(Fault) { active = try self.active(header, atLeast: need, state) } catch {
             guard error.isNoRoom else { throw error }
             var evidence = evidence
             evidence.hasRoom = false
@@ -265,16 +266,16 @@ struct LogRecovery {
         }
         for (frame, offset) in carried {
             let content = replay.reading.content(frame, offset)
-            let range = front.lay(frame.kind) { $0.putRest(Array(content)) }
-            try apply(frame, content, at: range.lowerBound, of: front.segment, to: &state)
+            let range = active.encode(frame.kind) { $0.putRest(Array(content)) }
+            try apply(frame, content, at: range.lowerBound, of: active.segment, to: &state)
         }
-        if !carried.isEmpty { front.lay(.foundation) { _ in } }
-        try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
-        return try outcome(state, front, known: replay.tail, next: number + 1, inventory)
+        if !carried.isEmpty { active.encode(.restartMarker) { _ in } }
+        try Fault.of { () throws(DiskFault) in try active.begin(synced: true) }
+        return try outcome(state, active, known: replay.tail, next: number + 1, inventory)
     }
 
-    /// Writes what is doubtful once more where it lies, and goes on behind it. What was on the disk stays what it is, whatever the power
-    /// does meanwhile.
+    /// Writes the doubtful frames again in place, and continues after them. A power failure meanwhile cannot harm the
+    /// certain frames.
     private mutating func affirm(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
         let (reading, tail) = (replay.reading, replay.tail)
         let doubtful = replay.doubtful.filter { $0.frame.kind != .closed }
@@ -282,26 +283,26 @@ struct LogRecovery {
         for (frame, offset) in doubtful {
             try apply(frame, reading.content(frame, offset), at: offset, of: tail, to: &state)
         }
-        let frames = reading.survey.frames.filter { $0.frame.kind != .closed }
+        let frames = reading.report.frames.filter { $0.frame.kind != .closed }
         guard let last = frames.last else { throw .damaged("it has no end") }
         let end = last.offset + last.frame.size
         let begin = doubtful.first?.offset ?? end
         try Fault.of { () throws(DiskFault) in
-            // What was begun behind it and did not come to be must not be the newest for a later start.
+            // A later segment that was never finished must not be the newest for the next start.
             for source in inventory.sources where source.header.number > tail.number {
                 try files.wipe(source.file)
             }
             let file = try tail.open()
             try Array(reading.bytes(begin..<end)).lend { (bytes) throws(DiskFault) in try file.write(bytes, at: begin) }
-            // What stands behind it must not be taken for what came after what is written next.
+            // Bytes after the end must not be taken for later frames.
             try file.fill(end..<tail.file.size)
             try file.sync()
-            // Of a segment that has just been begun the header is in doubt as well.
+            // If the segment has just been begun, its header is in doubt as well.
             try reading.source.header.bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
             try file.sync()
         }
-        let front = front(replay, end: end, last: last.frame.checksum)
-        return try outcome(state, front, next: inventory.newest + 1, inventory)
+        let active = active(replay, end: end, last: last.frame.checksum)
+        return try outcome(state, active, next: inventory.newest + 1, inventory)
     }
 
     private mutating func begin(
@@ -310,29 +311,29 @@ struct LogRecovery {
         let number = inventory.newest + 1
         var state = LogState()
         state.lastSequenceNumber = last
-        let header = LogHeader(use: .front, number: number, previous: 0, previousEnd: 0)
-        let front = try front(header, atLeast: LogFront.size(for: state), state)
-        try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
-        return try outcome(state, front, next: number + 1, inventory)
+        let header = LogHeader(use: .active, number: number, previous: 0, previousEnd: 0)
+        let active = try active(header, atLeast: ActiveSegment.size(for: state), state)
+        try Fault.of { () throws(DiskFault) in try active.begin(synced: true) }
+        return try outcome(state, active, next: number + 1, inventory)
     }
 
-    /// A segment that begins with a state, in a file of its own: one that was used before may be needed after all, if the power
-    /// goes now.
-    private func front(_ header: LogHeader, atLeast size: Int, _ state: LogState) throws(Fault) -> LogFront {
+    /// Begins a segment with a state, in a new file: a used one may be needed after all if the power fails now.
+    private func active(_ header: LogHeader, atLeast size: Int, _ state: LogState) throws(Fault) -> ActiveSegment {
         let file = try Fault.of { () throws(DiskFault) in try files.take(atLeast: size) }
-        return LogFront(segment(LogSource(file: file, header: header)), header, state)
+        return ActiveSegment(segment(LogSource(file: file, header: header)), header, state)
     }
 
     /// - Parameter known: a segment that has been read already.
     private mutating func outcome(
-        _ state: LogState, _ front: LogFront, known: LogSegment? = nil, next: UInt64, _ inventory: LogInventory
+        _ state: LogState, _ active: ActiveSegment, known: LogSegment? = nil, next: UInt64, _ inventory: LogInventory
     ) throws(Fault) -> Outcome {
         var state = state
-        // Files of ids that are forgotten may be gone, and their numbers others' by now.
+        // Forgotten files of ids may be gone, and their file numbers may be used again.
         _ = state.ids.takeForgottenFiles()
         let sealed = try load(&state, known, inventory)
         return Outcome(
-            files: files, state: state, sealed: sealed, front: front, nextNumber: next, warnings: warnings, notes: notes
+            files: files, state: state, sealed: sealed, active: active, nextNumber: next, warnings: warnings,
+            notes: notes
         )
     }
 
@@ -347,9 +348,9 @@ struct LogRecovery {
         )
     }
 
-    // MARK: The segments before
+    // MARK: Sealed segments
 
-    /// Reads what each of the segments holds. One that is not there any more is left out.
+    /// Reads the indexes of the segments. A segment whose file is not there any more is left out.
     private mutating func load(
         _ state: inout LogState, _ known: LogSegment?, _ inventory: LogInventory
     ) throws(Fault) -> [UInt64: LogSegment] {
@@ -376,24 +377,24 @@ struct LogRecovery {
         let segment = segment(source)
         if let index = try summary(of: segment, at: entry.summary) {
             segment.index = index
-            // Where there is no summary, what is damaged is not counted in the first place.
-            for (place, lost) in state.damaged where place.segment == entry.number {
-                segment.index.lose(lost, at: place.offset)
+            // An index without a summary does not count damaged blocks in the first place.
+            for (position, lost) in state.damaged where position.segment == entry.number {
+                segment.index.lose(lost, at: position.offset)
             }
             return segment
         }
         let reading = try inventory.read(source, through: entry.end, known: entry.end)
         note(reading)
-        for (frame, offset) in reading.survey.frames {
+        for (frame, offset) in reading.report.frames {
             reading.content(frame, offset).withUnsafeBytes { bytes in
                 guard let group = try? LogGroup.Pieces(bytes, frame.kind) else { return }
-                segment.index.add(group.stretch, at: offset..<offset + frame.size)
+                segment.index.add(group.span, at: offset..<offset + frame.size)
             }
         }
         return segment
     }
 
-    /// - Parameter offset: 0 where there is none.
+    /// - Parameter offset: the offset of the summary; 0 if there is none.
     private func summary(of segment: LogSegment, at offset: Int) throws(Fault) -> LogIndex? {
         guard offset > 0 else { return nil }
         let content = try Fault.of { () throws(DiskFault) in try segment.content(at: offset) }
@@ -406,7 +407,7 @@ extension LogRecovery.Fault {
         if case .disk(let fault) = self { fault.isNoRoom } else { false }
     }
 
-    /// Does work on the disk as a part of recovering.
+    /// Does work on the disk as a part of a recovery.
     static func of<Value>(_ work: () throws(DiskFault) -> Value) throws(LogRecovery.Fault) -> Value {
         do { return try work() } catch { throw .disk(error) }
     }

@@ -1,35 +1,35 @@
-/// What events leave of the segment that is written to while the next one has no file: were all taken by events, and there is no room
-/// for another file, nobody could write down that some are needed no more (decisions 51 and 52).
+/// The room of the active segment that events must leave free while the next segment has no file. If events took all of
+/// it and the disk were full, no frame could say that events are not needed any more (decisions 51 and 52).
 ///
-/// Its first quarter is for all that is not an event. The second is not for what is settled, of which one word does as well as many. The third is
-/// for dead letters that are deleted, which may hold a segment together with what is not settled yet. Of the last, one half is for what makes
-/// room, and the other for the log's own word that segments are given up.
+/// Settlements must leave three quarters of the reserve, because one settlement can stand for many. Other changes must
+/// leave half. Deletions of dead letters must leave a quarter, because dead letters may keep a segment together with
+/// unsettled events. Changes that make room must leave an eighth, for the frame that drops segments.
 struct LogReserve {
     let bytes: Int
 
-    /// An eighth of a whole segment, and half of a small one, which was made small since there is no room.
+    /// Reserves an eighth of a whole segment, or half of a segment that was made small for want of room.
     init(in file: LogFile, _ options: StoreOptions) {
         bytes = min(LogReserve.most(options), file.size / 2)
     }
 
-    /// Bytes in a whole segment.
+    /// The reserve of a whole segment.
     static func most(_ options: StoreOptions) -> Int { options.segmentSize / 8 }
 
-    /// Who asks for room, the one who gets least of it first.
+    /// The claims to room, the weakest first.
     enum Claim: Comparable {
         case events
-        /// What is settled, which is said again with more.
+        /// Settlements, which are repeated with more.
         case settled
-        /// Anything else that is asked for.
+        /// Other requested changes.
         case asked
-        /// Dead letters are deleted.
+        /// Deletions of dead letters.
         case deleted
-        /// The log's own words.
+        /// Changes of the log itself.
         case own
     }
 
-    /// Bytes that have to be left.
-    /// - Parameter makesRoom: whether there is room for another file once it is written.
+    /// Returns the bytes that must stay free.
+    /// - Parameter makesRoom: true if there is room for another file once the entry is written.
     func left(by claim: Claim, makesRoom: Bool = false) -> Int {
         let left =
             switch claim {
@@ -55,7 +55,7 @@ extension LogEntry {
 extension LogChange {
     fileprivate var claim: LogReserve.Claim {
         switch self {
-        // What is retained goes first on a full disk, so it may take no room that others need.
+        // Retained events are dropped first on a full disk, so that they take no room from others.
         case .asked(.retain): .events
         case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): .settled
         case .asked(.limitLetters), .lettersGone: .deleted

@@ -1,10 +1,10 @@
 import HeadgateCore
 
-/// Rewinds a dispatcher: finds the first event, and writes that the dispatcher's events from there on are not settled.
+/// Rewinds a dispatcher: finds the first event, and writes that the dispatcher's events from there on are unsettled.
 extension SegmentLog {
     /// Makes a dispatcher's events unsettled again (Behaviour R2).
     func rewind(_ request: RewindRequest) throws(DiskFault) -> RewindOutcome {
-        try mend()
+        try repair()
         guard let dispatcher = state.dispatchers[request.dispatcher] else { return .notRetained(nil) }
         let oldest = oldestKept
         let range = RewindRange(givenUpThrough: state.retention == nil ? nil : state.givenUpThrough, oldest: oldest)
@@ -29,10 +29,10 @@ extension SegmentLog {
     private var oldestKept: KeptPlace? {
         let needed = state.needed
         for segment in segments {
-            guard let block = segment.index.blocks.first(where: { needed.bytes(of: $0.stretch) > 0 }) else { continue }
-            let isPending = needed.unsettled(of: block.stretch) != .zero
-            let first = isPending ? block.stretch.first : max(block.stretch.first, state.givenUpThrough + 1)
-            return KeptPlace(first, receivedStamp: block.stretch.ages.firstReceipt)
+            guard let block = segment.index.blocks.first(where: { needed.bytes(of: $0.span) > 0 }) else { continue }
+            let isPending = needed.unsettled(of: block.span) != .zero
+            let first = isPending ? block.span.first : max(block.span.first, state.givenUpThrough + 1)
+            return KeptPlace(first, receivedStamp: block.span.ages.firstReceipt)
         }
         return nil
     }
@@ -44,7 +44,7 @@ extension SegmentLog {
             return state.lastSequenceNumber + 1
         }
         for segment in segments {
-            for block in segment.index.blocks where block.stretch.ages.lastReceipt >= stamp {
+            for block in segment.index.blocks where block.span.ages.lastReceipt >= stamp {
                 var found: SequenceNumber?
                 try segment.visitGroups(block) { group in
                     guard found == nil, let events = group.chunk else { return }

@@ -1,117 +1,118 @@
 import Glibc
 import HeadgateCore
 
-/// Goes over the frames that lie in a piece of a segment, and over what is none (Behaviour Q8).
+/// A scan of some bytes of a segment: it finds frames, and the holes between them (Behaviour Q8).
 struct LogScan {
     enum Found: Equatable {
-        /// A sound frame, at a place of the segment; its bytes lie in the piece.
+        /// A sound frame and its offset in the segment.
         case frame(LogFrame, at: Int)
         /// No frame, or a damaged one.
         case hole(Range<Int>)
     }
 
     private let piece: UnsafeRawBufferPointer
-    private let start: LogPlace
+    private let start: LogPosition
     private var offset: Int
-    /// The checksum of the frame before; nil where it is not known.
+    /// The checksum of the frame before; nil if it is unknown.
     private var previous: UInt64?
 
     /// - Parameters:
     ///   - piece: bytes of a segment.
-    ///   - start: where in the segment they begin.
-    ///   - previous: the checksum of the frame before; nil where it is not known.
-    init(_ piece: UnsafeRawBufferPointer, from start: LogPlace, behind previous: UInt64?) {
+    ///   - start: the position of the first byte.
+    ///   - previous: the checksum of the frame before; nil if it is unknown.
+    init(_ piece: UnsafeRawBufferPointer, from start: LogPosition, behind previous: UInt64?) {
         (self.piece, self.start, self.previous) = (piece, start, previous)
         offset = 0
     }
 
-    /// What comes next; nil at the end.
+    /// Returns the next frame or hole; nil at the end.
     mutating func next() -> Found? {
         guard offset < piece.count else { return nil }
         if let frame = frame(at: offset) {
             defer { offset += frame.size }
             guard isSound(frame), previous == nil || previous == frame.previous else {
-                // The next one may follow what this one should have been.
+                // The next frame may name the damaged one as its predecessor.
                 previous = isSound(frame) ? nil : frame.checksum
-                return .hole(place(offset)..<place(offset + frame.size))
+                return .hole(position(offset)..<position(offset + frame.size))
             }
             previous = frame.checksum
-            return .frame(frame, at: place(offset))
+            return .frame(frame, at: position(offset))
         }
         let begin = offset
         repeat { offset = nextMark(from: offset + 8) } while offset < piece.count && frame(at: offset) == nil
         previous = nil
-        return .hole(place(begin)..<place(offset))
+        return .hole(position(begin)..<position(offset))
     }
 
-    /// Where a frame may begin next, or the end. Most of a segment may be zeros, which the C library passes over a line of memory at a time.
+    /// Returns the next offset at which a frame may begin, or the end. Most of a segment may be zeros, which the C
+    /// library skips fast.
     private func nextMark(from offset: Int) -> Int {
         guard let base = piece.baseAddress else { return piece.count }
         var offset = offset
         while offset < piece.count, let found = memchr(base + offset, LogFormat.firstByte, piece.count - offset) {
-            let place = UnsafeRawPointer(found) - base
-            if place.isMultiple(of: 8) { return place }
-            offset = place + 1
+            let position = UnsafeRawPointer(found) - base
+            if position.isMultiple(of: 8) { return position }
+            offset = position + 1
         }
         return piece.count
     }
 
-    /// The bytes that a frame holds.
-    func content(of frame: LogFrame, at place: Int) -> UnsafeRawBufferPointer {
-        let begin = place - start.offset + LogFrame.headerSize
+    /// Returns the content of a frame.
+    func content(of frame: LogFrame, at position: Int) -> UnsafeRawBufferPointer {
+        let begin = position - start.offset + LogFrame.headerSize
         return UnsafeRawBufferPointer(rebasing: piece[begin..<begin + frame.length])
     }
 
-    /// Whether the header of a frame is sound that lies at a place, whatever lies behind it.
-    func hasHeader(at place: Int) -> Bool { frame(at: place - start.offset) != nil }
+    /// Returns true if there is a sound frame header at an offset, whatever follows it.
+    func hasHeader(at position: Int) -> Bool { frame(at: position - start.offset) != nil }
 
-    private func place(_ offset: Int) -> Int { start.offset + offset }
+    private func position(_ offset: Int) -> Int { start.offset + offset }
 
-    /// A frame that begins at some offset and ends within the piece.
+    /// Returns the frame that begins at an offset and ends within the bytes.
     private func frame(at offset: Int) -> LogFrame? {
-        let place = LogPlace(segment: start.segment, offset: place(offset))
-        let frame = LogFrame(UnsafeRawBufferPointer(rebasing: piece[offset...]), at: place)
+        let position = LogPosition(segment: start.segment, offset: position(offset))
+        let frame = LogFrame(UnsafeRawBufferPointer(rebasing: piece[offset...]), at: position)
         return frame.flatMap { offset + $0.size <= piece.count ? $0 : nil }
     }
 
     private func isSound(_ frame: LogFrame) -> Bool {
-        frame.isSound(content(of: frame, at: place(offset)))
+        frame.isSound(content(of: frame, at: position(offset)))
     }
 }
 
-/// What the frames of a segment say together: how far it goes, and what of it is damaged.
+/// The frames of a segment, its end, and its damaged parts.
 ///
-/// What was not synced when the power went is lost in any part and order: behind the first hole nothing counts. But where a later
-/// frame says that the place of the hole had been on the disk beyond doubt, that is damage, and what lies behind counts. So it is
-/// in a segment of which another one says where it ends.
-struct LogSurvey {
+/// A power failure can lose any unsynced part, so that nothing counts after the first hole. But if a later frame says
+/// that the hole's bytes had been on the disk, they are damaged, and the frames after them count. The same is true in a
+/// segment whose end is in the header of the next one.
+struct SegmentReport {
     private(set) var frames: [(frame: LogFrame, offset: Int)] = []
     private(set) var damaged: [Range<Int>] = []
-    /// Where the last frame that counts ends.
+    /// The end of the last frame that counts.
     private(set) var end: Int
-    /// So much was on the disk beyond doubt.
+    /// The bytes that were certainly on the disk.
     private(set) var certain: Int
-    /// What lies behind the end and was written once, where there is such: a write that was cut off, or one that was whole and is damaged.
-    /// Nobody can tell.
+    /// The bytes after the end that were written once; nil if there are none. They are of a write that was cut off, or
+    /// of a whole one that is damaged: there is no way to tell.
     private(set) var torn: Range<Int>?
 
     /// - Parameters:
-    ///   - start: where the frames begin.
-    ///   - limit: where they end at the latest.
-    ///   - known: so much was on the disk beyond doubt, whatever the frames say.
+    ///   - start: the offset of the first frame.
+    ///   - limit: the offset at which the frames end at the latest.
+    ///   - known: the bytes that were certainly on the disk, whatever the frames say.
     init(_ scan: LogScan, from start: Int, through limit: Int = .max, known: Int = 0) {
         var (scan, found) = (scan, [LogScan.Found]())
         (end, certain) = (start, max(start, min(known, limit)))
-        var founded = start
+        var marked = start
         while let next = scan.next() {
             if case .frame(let frame, let offset) = next {
                 guard offset + frame.size <= limit else { break }
                 certain = max(certain, frame.certain)
-                if frame.kind == .foundation { founded = offset }
+                if frame.kind == .restartMarker { marked = offset }
             }
             found.append(next)
         }
-        let sure = max(certain, founded)
+        let sure = max(certain, marked)
         for (index, next) in found.enumerated() {
             switch next {
             case .frame(let frame, let offset):
@@ -120,7 +121,7 @@ struct LogSurvey {
             case .hole(let range):
                 guard range.lowerBound < sure else {
                     certain = min(certain, end)
-                    torn = LogSurvey.torn(range, scan, behind: found[(index + 1)...])
+                    torn = SegmentReport.torn(range, scan, behind: found[(index + 1)...])
                     return
                 }
                 damaged.append(range.lowerBound..<min(range.upperBound, sure))
@@ -129,7 +130,7 @@ struct LogSurvey {
         certain = min(certain, end)
     }
 
-    /// What of a hole, and of what lies behind it, was written once.
+    /// Returns the part of a hole, and of the frames after it, that was written once.
     private static func torn(_ hole: Range<Int>, _ scan: LogScan, behind rest: ArraySlice<LogScan.Found>) -> Range<Int>?
     {
         for case .frame(let frame, let offset) in rest.reversed() { return hole.lowerBound..<offset + frame.size }

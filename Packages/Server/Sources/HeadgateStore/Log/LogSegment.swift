@@ -1,22 +1,22 @@
 import HeadgateCore
 
-/// A file of the log in use as a segment.
+/// A file of the log in its use as a segment.
 final class LogSegment {
     let number: UInt64
     let file: LogFile
-    /// Where the events lie that it holds.
+    /// The index of the segment's events.
     @exclusivity(unchecked) var index: LogIndex
     private let files: LogFiles
-    /// Open as long as it is written to.
+    /// The open file of the active segment.
     @exclusivity(unchecked) private var handle: (any DiskFile)?
 
     init(number: UInt64, file: LogFile, files: LogFiles, index: LogIndex) {
         (self.number, self.file, self.files, self.index) = (number, file, files, index)
     }
 
-    func place(_ offset: Int) -> LogPlace { LogPlace(segment: number, offset: offset) }
+    func position(_ offset: Int) -> LogPosition { LogPosition(segment: number, offset: offset) }
 
-    /// The open file, which stays open until ``close()``.
+    /// Returns the open file, which stays open until ``close()``.
     func open() throws(DiskFault) -> any DiskFile {
         if let handle { return handle }
         let opened = try files.open(file.number)
@@ -28,38 +28,38 @@ final class LogSegment {
         handle = nil
     }
 
-    /// Nothing more is written to it, and who reads it later does so once.
+    /// Ends the writing. Later reads of the file are rare, so that it leaves the page cache.
     func seal() {
         handle?.leaveCache()
         close()
     }
 
-    /// Reads a piece; it may end before the range does.
+    /// Reads a range. The result is shorter if the file is.
     func read(_ range: Range<Int>) throws(DiskFault) -> [UInt8] {
         if let handle { return try handle.read(range) }
         return try files.open(file.number).read(range)
     }
 
-    /// Reads what a whole frame holds; nil where there is no sound one.
+    /// Reads the content of a frame; nil if there is no sound one.
     func content(at offset: Int) throws(DiskFault) -> [UInt8]? {
         try frame(at: offset)?.content
     }
 
-    /// Reads a whole frame; nil where there is no sound one.
+    /// Reads a frame; nil if there is no sound one.
     func frame(at offset: Int) throws(DiskFault) -> (kind: LogFrame.Kind, content: [UInt8])? {
         let header = try read(offset..<offset + LogFrame.headerSize)
-        guard let frame = header.withUnsafeBytes({ LogFrame($0, at: place(offset)) }),
+        guard let frame = header.withUnsafeBytes({ LogFrame($0, at: position(offset)) }),
             offset + frame.size <= file.size
         else { return nil }
         let content = try read(offset + LogFrame.headerSize..<offset + LogFrame.headerSize + frame.length)
         return content.lend(frame.isSound) ? (frame.kind, content) : nil
     }
 
-    /// Goes over the sound groups of a block.
+    /// Visits the sound groups of a block.
     func visitGroups(_ block: LogBlock, _ body: (LogGroup.Pieces) -> Void) throws(DiskFault) {
         let bytes = try read(block.range)
         bytes.withUnsafeBytes { bytes in
-            var scan = LogScan(bytes, from: place(block.range.lowerBound), behind: nil)
+            var scan = LogScan(bytes, from: position(block.range.lowerBound), behind: nil)
             while let found = scan.next() {
                 guard case .frame(let frame, let offset) = found,
                     let group = try? LogGroup.Pieces(scan.content(of: frame, at: offset), frame.kind)
@@ -71,9 +71,9 @@ final class LogSegment {
 }
 
 extension DiskFile {
-    /// Reads a piece; it may end before the range does.
+    /// Reads a range. The result is shorter if the file is.
     func read(_ range: Range<Int>) throws(DiskFault) -> [UInt8] {
-        // What a damaged file says of its size takes no memory.
+        // A damaged length does not take memory.
         let isLarge = range.count > 1 << 20
         let most = isLarge ? max(0, min(range.count, try size() - range.lowerBound)) : range.count
         var fault: DiskFault?

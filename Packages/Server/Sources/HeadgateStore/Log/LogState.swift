@@ -1,7 +1,7 @@
 import HeadgateCore
 
-/// All that the log keeps beside the events, and which segments hold these. Pure: what is written to the log is applied to
-/// it, and a start applies the same to what it finds.
+/// The state of the log: everything beside the events, and the segments that hold these. Pure. The running log and a
+/// start apply the same changes to it.
 struct LogState {
     var dispatchers: [DispatcherNumber: StoredDispatcher] = [:]
     var routes: [RouteNumber: [DispatcherNumber]] = [:]
@@ -11,27 +11,27 @@ struct LogState {
     var lastSequenceNumber: SequenceNumber = 0
     /// The receipt of the newest event, on the age scale.
     var newestStamp: Int64?
-    /// Nobody needs the events up to and including this one.
+    /// The event up to which no dispatcher needs any.
     var trimmedThrough: SequenceNumber = 0
     /// The limits of settled events that are kept; nil keeps none (Behaviour R1).
     var retention: Retention?
     /// Settled events up to and including this one are no longer kept.
     var givenUpThrough: SequenceNumber = 0
     var ids = LogIDs()
-    /// The segments that are written no more, by what they hold.
+    /// The sealed segments, in the order of their events.
     var segments: [LogSegmentEntry] = []
-    /// What was found damaged, by segment and the place of the block.
-    var damaged: [LogPlace: RouteTallies] = [:]
+    /// The events that were found damaged, by the position of their block.
+    var damaged: [LogPosition: RouteTallies] = [:]
 
-    // MARK: What is written
+    // MARK: Changes
 
-    /// Events are in it.
-    mutating func apply(_ stretch: LogStretch) {
-        lastSequenceNumber = max(lastSequenceNumber, stretch.last)
-        if stretch.ages.lastReceipt > .min { newestStamp = stretch.ages.lastReceipt }
+    /// Records events.
+    mutating func apply(_ span: LogSpan) {
+        lastSequenceNumber = max(lastSequenceNumber, span.last)
+        if span.ages.lastReceipt > .min { newestStamp = span.ages.lastReceipt }
     }
 
-    /// This came with events.
+    /// Records changes that came with events.
     mutating func apply(_ extras: LogExtras) {
         if extras.isEmpty { return }
         routes.merge(extras.newRoutes) { $1 }
@@ -46,17 +46,17 @@ struct LogState {
         letters.remove { requeued.contains($0.number) }
     }
 
-    /// - Parameter frame: where the changes lie.
-    /// - Returns: how many dead letters had to make room for newer ones, by dispatcher.
+    /// - Parameter frame: the position of the changes.
+    /// - Returns: the number of dead letters that had to make room for newer ones, by dispatcher.
     @discardableResult
-    mutating func apply(_ changes: [LogChange], in frame: LogPlace) -> [DispatcherNumber: Int] {
+    mutating func apply(_ changes: [LogChange], in frame: LogPosition) -> [DispatcherNumber: Int] {
         var dropped: [DispatcherNumber: Int] = [:]
         for (index, change) in changes.enumerated() {
             switch change {
             case .asked(.deadLetter(let letter)):
-                letters.add(letter, at: LetterPlace(frame: frame, index: index))
+                letters.add(letter, at: LetterPosition(frame: frame, index: index))
             case .letter(let stored):
-                letters.add(stored.letter, under: stored.number, at: LetterPlace(frame: frame, index: index))
+                letters.add(stored.letter, under: stored.number, at: LetterPosition(frame: frame, index: index))
             case .asked(.limitLetters(let bounds)): dropped.add(letters.limit(to: bounds))
             case .asked, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound: apply(change)
             }
@@ -72,8 +72,8 @@ struct LogState {
             let gone = Set(numbers)
             letters.remove { gone.contains($0.number) }
         case .forgotten(let numbers): for number in numbers { forget(number) }
-        case .replaced(let numbers, let copy, let places): replace(numbers, copy, places)
-        case .damaged(let place, let lost): damaged[place, default: [:]] += lost
+        case .replaced(let numbers, let copy, let positions): replace(numbers, copy, positions)
+        case .damaged(let position, let lost): damaged[position, default: [:]] += lost
         case .givenUp(let through): givenUpThrough = max(givenUpThrough, through)
         case .rewound(let number, let settled): rewind(number, settled)
         }
@@ -85,7 +85,8 @@ struct LogState {
         return Settled(through: max(settled.position, trimmedThrough), and: settled.ranges)
     }
 
-    /// A dispatcher needs events again. What no dispatcher needed before is settled by the others, whether they have said so or not.
+    /// Makes events unsettled for a dispatcher. Events that no dispatcher needed before are settled by the other
+    /// dispatchers.
     private mutating func rewind(_ number: DispatcherNumber, _ settled: Settled) {
         for (other, dispatcher) in dispatchers where other != number {
             let known = self.settled(of: dispatcher)
@@ -95,7 +96,7 @@ struct LogState {
         trimmedThrough = min(trimmedThrough, settled.position)
     }
 
-    /// Keeps settled events from now on, or no longer. Of the settled events so far some may be gone.
+    /// Begins to keep settled events, or stops doing so. Some of the events that are settled already may be gone.
     private mutating func retain(_ new: Retention?) {
         let isWhole = trimmedThrough == 0 && segments.isEmpty
         if retention == nil, !isWhole { givenUpThrough = max(givenUpThrough, lastSequenceNumber) }
@@ -118,33 +119,33 @@ struct LogState {
         }
     }
 
-    /// Where none of the segments is left, nobody needs what the copy holds.
+    /// Replaces segments by a copy. If none of the segments is left, the copy is not needed.
     private mutating func replace(
-        _ numbers: [UInt64], _ copy: LogSegmentEntry, _ places: [LetterNumber: LetterPlace]
+        _ numbers: [UInt64], _ copy: LogSegmentEntry, _ positions: [LetterNumber: LetterPosition]
     ) {
-        guard let place = segments.firstIndex(where: { numbers.contains($0.number) }) else { return }
+        guard let position = segments.firstIndex(where: { numbers.contains($0.number) }) else { return }
         segments.removeAll { numbers.contains($0.number) }
-        segments.insert(copy, at: place)
-        letters.move(places)
+        segments.insert(copy, at: position)
+        letters.move(positions)
         damaged = damaged.filter { !numbers.contains($0.key.segment) }
     }
 
-    /// A segment holds nothing that anybody needs.
+    /// Removes a segment without needed content.
     mutating func forget(_ segment: UInt64) {
         segments.removeAll { $0.number == segment }
         damaged = damaged.filter { $0.key.segment != segment }
     }
 
-    /// The files of some segments were taken away, and with them the events and the dead letters in these.
+    /// Removes segments whose files were taken away, with their events and dead letters.
     mutating func lose(_ segments: [UInt64], andFilesOfIDs isGone: (LogFile) -> Bool) {
         let lost = Set(segments)
         for segment in lost { forget(segment) }
-        letters.remove { lost.contains($0.place.frame.segment) }
+        letters.remove { lost.contains($0.position.frame.segment) }
         ids.lose(isGone)
     }
 
-    /// The highest number of which anything is said: it was given, also where the events are lost that had it. One that were given
-    /// again would count as settled.
+    /// The highest number that the state mentions. It was given, even if its event is lost: an event that got it again
+    /// would count as settled.
     var highestMentioned: SequenceNumber {
         let settled = dispatchers.values.map { $0.settled.ranges.last?.upperBound ?? $0.settled.position }
         let others = [
@@ -165,19 +166,19 @@ struct LogState {
     }
 }
 
-/// A segment that is written no more.
+/// The entry of a sealed segment.
 struct LogSegmentEntry: Equatable {
     var number: UInt64
     var file: LogFile
-    /// Where its summary lies; 0 where it has none, and has to be read through.
+    /// The offset of the segment's summary; 0 if it has none and must be read as a whole.
     var summary: Int
-    /// Where its last frame ends.
+    /// The end of the last frame.
     var end: Int
-    /// The first event that it holds, or held, and the last; the first behind the last where there are none.
+    /// The first and the last event that the segment holds or held; the first is after the last if there are none.
     var events: LogEvents
 }
 
-/// Events that lie together: all from one to another, as far as they are there.
+/// The first and the last of some events, between which others may be missing.
 struct LogEvents: Equatable {
     var first: SequenceNumber = 1
     var last: SequenceNumber = 0
@@ -198,12 +199,12 @@ extension LogWriter {
         put(UInt64(file.size))
     }
 
-    mutating func put(_ place: LetterPlace) {
-        put(place.frame)
-        put(UInt32(place.index))
+    mutating func put(_ position: LetterPosition) {
+        put(position.frame)
+        put(UInt32(position.index))
     }
 
-    /// All of a state (a frame of the kind `snapshot`).
+    /// Encodes the whole state (a frame of the kind `snapshot`).
     mutating func put(_ state: LogState) {
         put(state.lastSequenceNumber)
         put(optional: state.newestStamp)
@@ -218,7 +219,7 @@ extension LogWriter {
             writer.put(entry.number)
             writer.put(entry.dispatcher)
             writer.put(entry.sequenceNumber)
-            writer.put(entry.place)
+            writer.put(entry.position)
             writer.put(UInt64(entry.size))
         }
         put(state.ids)
@@ -242,8 +243,8 @@ extension LogReader {
         LogFile(number: try take(), size: try takeSize())
     }
 
-    mutating func takeLetterPlace() throws(Unsound) -> LetterPlace {
-        LetterPlace(frame: try takePlace(), index: Int(try take(UInt32.self)))
+    mutating func takeLetterPosition() throws(Unsound) -> LetterPosition {
+        LetterPosition(frame: try takePosition(), index: Int(try take(UInt32.self)))
     }
 
     mutating func takeState() throws(Unsound) -> LogState {
@@ -264,9 +265,9 @@ extension LogReader {
         state.ids = try takeLogIDs()
         state.segments = try takeAll { (reader) throws(Unsound) in try reader.takeSegmentEntry() }
         let damaged = try takeAll { (reader) throws(Unsound) in
-            let place = try reader.takePlace()
+            let position = try reader.takePosition()
             guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw Unsound() }
-            return (place, lost)
+            return (position, lost)
         }
         state.damaged = Dictionary(damaged) { $1 }
         return state
@@ -275,6 +276,6 @@ extension LogReader {
     private mutating func takeLetterEntry() throws(Unsound) -> LetterIndex.Entry {
         LetterIndex.Entry(
             number: try takeSequenceNumber(), dispatcher: try take(), sequenceNumber: try takeSequenceNumber(),
-            place: try takeLetterPlace(), size: try takeSize())
+            position: try takeLetterPosition(), size: try takeSize())
     }
 }

@@ -1,9 +1,10 @@
 import HeadgateCore
 
-/// The jobs of a turn: appends and writes are committed together, whatever else stands between them, and answered in the jobs' order.
+/// The jobs of a turn: appends and writes are committed together, whatever reads are between them, and all jobs are
+/// answered in their order.
 extension LogEngine {
-    /// Carries out appends and writes, where that takes nothing but to write them.
-    /// - Returns: false where none is done: they are to be carried out in the usual way.
+    /// Carries out appends and writes, if that takes nothing but a write.
+    /// - Returns: false if it takes more. Then none is done.
     func carryOutAtOnce(_ jobs: [StoreJob], report: (StoreNews) -> Void) -> Bool {
         guard jobs[...].sound(behind: lastAppended).count == jobs.count, writeAtOnce(jobs) else { return false }
         for job in jobs { lastAppended = max(lastAppended, job.lastAppended ?? 0) }
@@ -12,15 +13,15 @@ extension LogEngine {
         return true
     }
 
-    /// Carries out jobs, and then some of what was left for later.
+    /// Carries out jobs, and then a step of the chores.
     /// - Returns: false if one of the jobs closes the store.
     func turn(_ jobs: [StoreJob], report: (StoreNews) -> Void) -> Bool {
         carryOut(jobs, report: report)
         return endTurn(jobs, report: report)
     }
 
-    /// Does what comes behind the jobs of a turn.
-    /// - Returns: as above.
+    /// Does what follows the jobs of a turn: a step of the chores, or the close.
+    /// - Returns: false if one of the jobs closes the store.
     func endTurn(_ jobs: [StoreJob], report: (StoreNews) -> Void) -> Bool {
         guard jobs.closings.isEmpty else {
             reportNews(report)
@@ -32,36 +33,37 @@ extension LogEngine {
         return true
     }
 
-    /// Reports what concerns no job: losses, dead letters and sizes, if there is such news.
+    /// Reports losses, dead letters and sizes, if they have changed.
     func reportNews(_ report: (StoreNews) -> Void) {
         var news = StoreNews(letters: takeLetterNews(), diskBytes: takeSizeNews())
-        (news.quarantined, news.lost, news.droppedLetters) = (takeQuarantined(), takeRenewal(), takeDroppedLetters())
-        if retained != toldRetained { (news.retained, toldRetained) = (retained, retained) }
+        let losses = log.losses.take()
+        (news.quarantined, news.lost, news.droppedLetters) = (losses.quarantined, losses.renewed, losses.droppedLetters)
+        if retained != reportedRetained { (news.retained, reportedRetained) = (retained, retained) }
         if !news.isEmpty { report(news) }
     }
 
-    /// Returns the bytes of the files, if that is not what was reported last.
+    /// Returns the bytes of the files, or nil if they were reported already.
     private func takeSizeNews() -> Int? {
-        guard diskBytes != toldBytes else { return nil }
-        toldBytes = diskBytes
-        return toldBytes
+        guard diskBytes != reportedBytes else { return nil }
+        reportedBytes = diskBytes
+        return reportedBytes
     }
 
-    /// Returns the dead letters that there are, if that is not what was reported last.
+    /// Returns the dead letters, or nil if they were reported already.
     private func takeLetterNews() -> Tally? {
         let letters = letterTally
-        guard letters != toldLetters else { return nil }
-        toldLetters = letters
+        guard letters != reportedLetters else { return nil }
+        reportedLetters = letters
         return letters
     }
 
-    /// Carries out jobs. Appends and writes are committed together first, whatever reads of events stand between them; a
-    /// read sees what was asked for before it and no more.
+    /// Carries out jobs. Appends and writes are committed together first. A read sees everything that was requested
+    /// before it, and nothing that was requested later.
     func carryOut(_ jobs: [StoreJob], report: (StoreNews) -> Void) {
         guard !jobs.isEmpty else { return }
         var rest = jobs[...]
         while !rest.isEmpty {
-            // Who reads or deletes dead letters means those of that moment: what is put aside behind waits until then.
+            // A read or a deletion of dead letters means those of its moment, so that later jobs wait for it.
             let end = rest.firstIndex(where: \.isAboutLetters).map { $0 + 1 } ?? rest.endIndex
             carryOutTogether(rest[..<end], report: report)
             rest = rest[end...]
@@ -70,7 +72,7 @@ extension LogEngine {
     }
 
     private func carryOutTogether(_ jobs: ArraySlice<StoreJob>, report: (StoreNews) -> Void) {
-        // Mostly there is nothing else among them.
+        // Most turns have nothing but changes.
         let faults = commitInOrder(jobs.allSatisfy(\.isChange) ? jobs : jobs.filter(\.isChange)[...])
         var (news, changes) = (StoreNews(letters: takeLetterNews()), 0)
         for job in jobs {
@@ -81,7 +83,7 @@ extension LogEngine {
                 if fault == nil { lastAppended = max(lastAppended, job.lastAppended ?? 0) }
                 if let answer = job.answer(with: fault) { news.answers.append(answer) }
             case .ask(_, let work):
-                // Who waits for a commit does not wait for a read behind it.
+                // Clients do not wait for a read that follows their commit.
                 if !news.isEmpty { report(news) }
                 let answer = work(self)
                 news = StoreNews(answers: [answer], letters: takeLetterNews())
@@ -91,9 +93,9 @@ extension LogEngine {
         if !news.isEmpty { report(news) }
     }
 
-    /// Does appends and writes, as many as possible together. Where that fails each is tried alone, so that none suffers for another, but
-    /// for groups that go on from one that could not be kept (``AppendGroup/behind``).
-    /// - Returns: why some of them could not be done, by how many come before.
+    /// Commits appends and writes, as many as possible together. If that fails, each is tried alone, so that no job
+    /// fails because of another. A group also fails if the group before it is missing (``AppendGroup/behind``).
+    /// - Returns: the faults, by the index of the job.
     private func commitInOrder(_ jobs: ArraySlice<StoreJob>) -> [Int: StoreFault] {
         var (rest, faults) = (jobs, [Int: StoreFault]())
         var last = lastAppended
@@ -122,7 +124,7 @@ extension [StoreJob] {
 }
 
 extension ArraySlice<StoreJob> {
-    /// Those up to the first that goes on from a group that is not there.
+    /// The jobs before the first group whose predecessor is missing.
     fileprivate func sound(behind last: SequenceNumber) -> Self {
         var last = last
         return prefix { job in
@@ -142,7 +144,7 @@ extension StoreJob {
         if case .ask(let isAboutLetters, _) = self { isAboutLetters } else { false }
     }
 
-    /// Returns what answers an append or a write; nil for other jobs.
+    /// Returns the closure that answers an append or a write; nil for other jobs.
     fileprivate func answer(with fault: StoreFault?) -> (() -> Void)? {
         switch self {
         case .append(_, let then), .write(_, let then): { then(fault) }
@@ -152,7 +154,7 @@ extension StoreJob {
 }
 
 extension [DispatcherNumber: Int] {
-    /// Adds what is counted elsewhere.
+    /// Adds other numbers by dispatcher.
     mutating func add(_ others: Self) {
         merge(others, uniquingKeysWith: +)
     }

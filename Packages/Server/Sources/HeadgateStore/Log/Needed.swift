@@ -1,10 +1,9 @@
 import HeadgateCore
 
-/// The content of a log that has to be kept: the events that some dispatcher has not settled, those that are retained (Behaviour R1), and
-/// the dead letters.
+/// The content of a log that has to be kept: unsettled events, retained events (Behaviour R1), and dead letters.
 ///
-/// Trimming, copying and counting ask this value, and nothing else, so that they cannot disagree. A further reason to keep events belongs
-/// here.
+/// Trimming, copying and counting ask this value alone, so that they cannot disagree. A further reason to keep events
+/// belongs here.
 struct Needed {
     private let settled: [DispatcherNumber: Settled]
     private let routes: [RouteNumber: [DispatcherNumber]]
@@ -36,34 +35,35 @@ struct Needed {
     }
 
     /// Returns true if some dispatcher has not settled all events of a route in a span.
-    private func isUnsettled(_ route: RouteNumber, in stretch: LogStretch) -> Bool {
-        guard stretch.last > trimmedThrough, let dispatchers = routes[route] else { return false }
+    private func isUnsettled(_ route: RouteNumber, in span: LogSpan) -> Bool {
+        guard span.last > trimmedThrough, let dispatchers = routes[route] else { return false }
         return dispatchers.contains { number in
-            guard let settled = settled[number], settled.position < stretch.last else { return false }
-            return settled.overlap(with: max(stretch.first, settled.position + 1)...stretch.last) != .whole
+            guard let settled = settled[number], settled.position < span.last else { return false }
+            return settled.overlap(with: max(span.first, settled.position + 1)...span.last) != .whole
         }
     }
 
-    /// Returns the number and size of the events of a span that some dispatcher may not have settled: at most as many as it holds, and at
-    /// least as many as there are.
-    func unsettled(of stretch: LogStretch) -> Tally {
-        guard stretch.last > trimmedThrough else { return .zero }
-        return stretch.tallies.reduce(.zero) { sum, entry in
-            isUnsettled(entry.route, in: stretch) ? sum + entry.tally : sum
+    /// Returns the number and size of the events of a span that may be unsettled: at most as many as the span holds,
+    /// and at least as many as there are.
+    func unsettled(of span: LogSpan) -> Tally {
+        guard span.last > trimmedThrough else { return .zero }
+        return span.tallies.reduce(.zero) { sum, entry in
+            isUnsettled(entry.route, in: span) ? sum + entry.tally : sum
         }
     }
 
-    /// Returns the bytes of the events of a span that may be needed: at most as many as it holds, and at least as many as are needed.
-    func bytes(of stretch: LogStretch) -> Int {
-        Needed.bytes(stretch.last > retainedBehind ? stretch.tally : unsettled(of: stretch))
+    /// Returns the bytes of the events of a span that may be needed: at most what the span holds, and at least what is
+    /// needed.
+    func bytes(of span: LogSpan) -> Int {
+        Needed.bytes(span.last > retainedBehind ? span.tally : unsettled(of: span))
     }
 
     private static func bytes(_ tally: Tally) -> Int { tally.bytes + tally.events * overhead }
 
-    /// Returns the number of events of an index that some dispatcher may not have settled: at most as many as there are, and at least as
+    /// Returns the number of events of an index that may be unsettled: at most as many as there are, and at least as
     /// many as are needed.
     func events(of index: LogIndex) -> Int {
-        index.blocks.reduce(0) { $0 + unsettled(of: $1.stretch).events }
+        index.blocks.reduce(0) { $0 + unsettled(of: $1.span).events }
     }
 
     // MARK: Segments
@@ -71,15 +71,15 @@ struct Needed {
     /// Returns the bytes of a segment that may be needed, dead letters among them.
     func bytes(of segment: UInt64, _ index: LogIndex) -> Int {
         let letters = letterBytes[segment] ?? 0
-        if let first = index.blocks.first?.stretch.last, first > retainedBehind {
+        if let first = index.blocks.first?.span.last, first > retainedBehind {
             return letters + Needed.bytes(index.total)
         }
-        return index.blocks.reduce(letters) { $0 + bytes(of: $1.stretch) }
+        return index.blocks.reduce(letters) { $0 + bytes(of: $1.span) }
     }
 
-    /// Returns true if something of a segment may be needed. Of a segment that is needed the first block mostly says so.
+    /// Returns true if something of a segment may be needed. The first block mostly decides.
     func contains(_ segment: UInt64, _ index: LogIndex) -> Bool {
-        index.events.last > retainedBehind || index.blocks.contains { bytes(of: $0.stretch) > 0 }
+        index.events.last > retainedBehind || index.blocks.contains { bytes(of: $0.span) > 0 }
             || letterBytes[segment] != nil
     }
 }

@@ -1,14 +1,14 @@
 import Glibc
 import HeadgateCore
 
-/// A disk that reads what there is and changes nothing of it: what is written stays in memory, and is gone with this object.
+/// A disk that reads another disk and does not change it: writes stay in memory, until this object is released.
 ///
 /// `@unchecked`: it is used by one thread.
 package final class OverlayDisk: Disk, @unchecked Sendable {
     package init() {}
 
     private let system = SystemDisk()
-    /// What is not as it is on the disk: by its name, nil for what was removed.
+    /// The changed files by name; nil for a removed file.
     private var changed: [String: OverlayFile?] = [:]
 
     package func makeDirectory(_ path: String) {}
@@ -20,7 +20,7 @@ package final class OverlayDisk: Disk, @unchecked Sendable {
         }
         let isThere = changed[path] == nil && system.exists(path)
         guard isThere || creating else { throw DiskFault(code: ENOENT) }
-        // What is only read is not held: there may be more files than a process may have open.
+        // Files that are only read are not kept: there may be more than a process may have open.
         let file = OverlayFile(isThere ? try system.openForReading(path) : nil) { [unowned self] in changed[path] = $0 }
         if !isThere { changed[path] = file }
         return file
@@ -46,7 +46,7 @@ package final class OverlayDisk: Disk, @unchecked Sendable {
         return Set(old.filter { !gone.contains(prefix + $0) } + new.filter { !$0.contains("/") }).sorted()
     }
 
-    /// What is in a directory goes with it.
+    /// The files in a directory are renamed with it.
     package func rename(_ path: String, to new: String) throws(DiskFault) {
         var names = [path]
         if let inside = try? list(path) { names += inside.map { path + "/" + $0 } }
@@ -64,12 +64,12 @@ package final class OverlayDisk: Disk, @unchecked Sendable {
     package func syncDirectory(_ path: String) {}
 }
 
-/// A file of which what is written is in memory.
+/// A file whose changes are in memory.
 private final class OverlayFile: DiskFile {
     private let base: (any DiskFile)?
-    /// All of it, once something was written.
+    /// The whole content, once something was written.
     private var own: [UInt8]?
-    /// Called before something is written to what is on the disk.
+    /// Called before the first change.
     private let willChange: (OverlayFile) -> Void
 
     init(_ base: (any DiskFile)?, willChange: @escaping (OverlayFile) -> Void) {
@@ -110,7 +110,7 @@ private final class OverlayFile: DiskFile {
 
     func sync() {}
 
-    /// That of the file itself: whoever holds it changes what is to be read.
+    /// Locks the file that is read, because its owner may change it.
     func lock() throws(DiskFault) -> Bool { try base?.lock() ?? true }
 
     private func change(atLeast count: Int) throws(DiskFault) {

@@ -1,7 +1,7 @@
 import HeadgateCore
 
-/// Reads a log as a start would, with every event and dead letter in it, and tells what is there and what is damaged; nothing of it is
-/// changed (`headgated --verify`, Behaviour Q8).
+/// Reads a log as a start does, with every event and dead letter, and reports its content and its damage. It changes
+/// nothing (`headgated --verify`, Behaviour Q8).
 public struct StoreVerification {
     /// The data directory.
     private let directory: String
@@ -17,7 +17,7 @@ public struct StoreVerification {
             || state.unsettled.values.contains { $0.total.events > 0 }
     }
 
-    /// - Throws: when a daemon uses the log, or it cannot be read at all.
+    /// - Throws: an error if a daemon uses the log, or it cannot be read at all.
     public func run() throws(StoreFault) -> StoreReport {
         let opened = try open()
         var report = StoreReport(kind: "log", state: opened.state)
@@ -50,24 +50,24 @@ public struct StoreVerification {
     }
 }
 
-/// The content of an event store, as people read it.
+/// The content of an event store, for people.
 public struct StoreReport {
     private let kind: String
     private let state: StoredState
-    /// Bytes of the store's files.
+    /// The bytes of the store's files.
     package var diskBytes = 0
     package var events = 0
     package var letters = 0
-    /// Dead letters whose event cannot be read.
+    /// The number of dead letters whose event cannot be read.
     package var damagedLetters = 0
-    /// Events that cannot be read.
+    /// The number of events that cannot be read.
     package var damaged = 0
 
     package init(kind: String, state: StoredState) {
         (self.kind, self.state) = (kind, state)
     }
 
-    /// A Boolean value that says whether nothing is damaged.
+    /// True if nothing is damaged.
     public var isSound: Bool { damaged == 0 && damagedLetters == 0 && state.warnings.isEmpty }
 
     public func lines(_ directory: String) -> [String] {

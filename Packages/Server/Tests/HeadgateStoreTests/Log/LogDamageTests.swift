@@ -8,7 +8,7 @@ import Testing
 struct LogDamageTests {
     let scene = StoreScene()
 
-    /// Events 1 to 90 in segments of 8 KiB, of which nobody has settled any; the store is closed.
+    /// Events 1 to 90 in segments of 8 KiB, all unsettled. The store is closed.
     private func fill() throws {
         (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
         try scene.open()

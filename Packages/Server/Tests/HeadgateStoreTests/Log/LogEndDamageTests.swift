@@ -86,7 +86,7 @@ struct LogEndDamageTests {
     func writtenAnew(_ event: String, left numbers: [SequenceNumber]) throws {
         left.options.durability = .normal
         try fill()
-        // The daemon is killed once more before it has written anything.
+        // The daemon is killed again before it has written anything.
         try scene.open()
         let again = StoreScene()
         try FileManager.default.copyItem(atPath: scene.directory, toPath: again.directory)
@@ -220,7 +220,7 @@ struct LogEndDamageTests {
         #expect(state.highestMentioned == 8, "nobody needs what is up to it: a start takes it for settled by all")
         state.ids.forget(through: 9)
         #expect(state.highestMentioned == 9)
-        state.letters.add(.sample(12), at: LetterPlace(frame: LogPlace(segment: 1, offset: 64), index: 0))
+        state.letters.add(.sample(12), at: LetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 0))
         #expect(state.highestMentioned == 12, "of a dead letter only its number may be left")
     }
 
@@ -228,7 +228,7 @@ struct LogEndDamageTests {
     func mentioned() {
         var state = LogState()
         state.lastSequenceNumber = 3
-        let place = LogPlace(segment: 1, offset: 64)
+        let place = LogPosition(segment: 1, offset: 64)
         let letters: [LogChange] = [.asked(.deadLetter(.sample(9))), .asked(.deadLetter(.sample(5)))]
         state.apply(letters, in: place)
         #expect(state.highestMentioned == 9)

@@ -20,7 +20,7 @@ struct LogGoldenTests {
 
     @Test("Q11: a file begins with these bytes")
     func header() {
-        let header = LogHeader(use: .front, number: 5, previous: 4, previousEnd: 4_096)
+        let header = LogHeader(use: .active, number: 5, previous: 4, previousEnd: 4_096)
         #expect(
             hex(header.bytes)
                 == "68676174656c6f67" + "04000000" + "01000000" + "0500000000000000" + "0400000000000000"
@@ -30,7 +30,7 @@ struct LogGoldenTests {
     @Test("Q11: a frame is these bytes, of which the checksum of the content is that of `xxhsum -H3`")
     func frame() {
         var writer = LogWriter()
-        let place = LogPlace(segment: 5, offset: 64)
+        let place = LogPosition(segment: 5, offset: 64)
         let sum = writer.frame(.changes, at: place, certain: 64, previous: 9, { $0.put("abc") })
         #expect(
             hex(writer.bytes)
@@ -42,7 +42,7 @@ struct LogGoldenTests {
     @Test("Q11: a group is these bytes")
     func group() {
         let group = Groups.of(7...7, route: 3, size: 2, timeToLive: .milliseconds(50), newRoutes: [3: [1, 258]])
-        let stretch =
+        let span =
             "0700000000000000" + "0700000000000000" + "e803000000000000" + "e803000000000000" + "1a04000000000000"
             + "1a04000000000000" + "14000000" + "0300000001000000000000007e00000000000000"
         let extras =
@@ -52,7 +52,7 @@ struct LogGoldenTests {
         let size = hex { $0.put(UInt32(records.count)) }
         #expect(
             hex { LogGroup.write(group, packedFrom: .max, to: &$0) }
-                == stretch + "2c0000002c000000" + extras + size + size + hex(records))
+                == span + "2c0000002c000000" + extras + size + size + hex(records))
     }
 
     @Test("Q11: a packed piece is read from these bytes, a block of LZ4 behind how many it has unpacked, and packed")
@@ -120,13 +120,13 @@ struct LogGoldenTests {
                 by: LogSegmentEntry(
                     number: 8, file: LogFile(number: 2, size: 512), summary: 128, end: 256,
                     events: LogEvents(first: 3, last: 4)),
-                letters: [9: LetterPlace(frame: LogPlace(segment: 8, offset: 64), index: 1)]),
+                letters: [9: LetterPosition(frame: LogPosition(segment: 8, offset: 64), index: 1)]),
             "0b" + "01000000" + "0600000000000000" + "0800000000000000" + "02000000" + "0002000000000000"
                 + "8000000000000000" + "0001000000000000" + "0300000000000000" + "0400000000000000" + "01000000"
                 + "0900000000000000" + "0800000000000000" + "4000000000000000" + "01000000"
         ),
         (
-            .damaged(LogPlace(segment: 6, offset: 64), lost: [3: Tally(events: 1, bytes: 126)]),
+            .damaged(LogPosition(segment: 6, offset: 64), lost: [3: Tally(events: 1, bytes: 126)]),
             "0c" + "0600000000000000" + "4000000000000000" + "14000000" + "0300000001000000000000007e00000000000000"
         ),
         (.letter(StoredLetter(number: 9, letter: .sample(7, dispatcher: 2))), "0d" + "0900000000000000" + letter),
@@ -140,7 +140,7 @@ struct LogGoldenTests {
         state.kept = ["b": [4]]
         (state.lastSequenceNumber, state.newestStamp, state.trimmedThrough) = (9, 44, 2)
         (state.givenUpThrough, state.retention) = (1, Retention(receivedAfter: 7, maxBytes: 8))
-        let place = LetterPlace(frame: LogPlace(segment: 6, offset: 64), index: 1)
+        let place = LetterPosition(frame: LogPosition(segment: 6, offset: 64), index: 1)
         state.letters.add(.sample(7, dispatcher: 2), at: place)
         let ids = RecentIDs(lastSequenceNumber: 9, receivedStamp: 8, count: 1, bytes: [1, 2])
         let filed = LogIDs.Filed(file: LogFile(number: 3, size: 256), segment: 7, last: 8)
@@ -150,7 +150,7 @@ struct LogGoldenTests {
                 number: 6, file: LogFile(number: 2, size: 512), summary: 128, end: 256,
                 events: LogEvents(first: 3, last: 4))
         ]
-        state.damaged = [LogPlace(segment: 6, offset: 64): [3: Tally(events: 1, bytes: 126)]]
+        state.damaged = [LogPosition(segment: 6, offset: 64): [3: Tally(events: 1, bytes: 126)]]
         let expected = [
             "0900000000000000", "012c00000000000000", "0200000000000000", "0100000000000000",
             "01000000" + "0700000000000000" + "0800000000000000",
@@ -175,7 +175,7 @@ struct LogGoldenTests {
     func summary() {
         var index = LogIndex(blockSize: 100)
         index.add(
-            LogStretch(first: 3, last: 4, tallies: [3: Tally(events: 2, bytes: 126)], ages: GroupAges()), at: 64..<256)
+            LogSpan(first: 3, last: 4, tallies: [3: Tally(events: 2, bytes: 126)], ages: GroupAges()), at: 64..<256)
         let ages = "ffffffffffffff7f" + "0000000000000080" + "ffffffffffffff7f" + "0000000000000080"
         #expect(
             hex { index.write(to: &$0) }

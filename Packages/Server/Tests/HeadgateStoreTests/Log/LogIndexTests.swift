@@ -5,17 +5,17 @@ import Testing
 
 @Suite("The index of a segment")
 struct LogIndexTests {
-    private func stretch(_ numbers: ClosedRange<SequenceNumber>, routes: ClosedRange<RouteNumber>) -> LogStretch {
+    private func span(_ numbers: ClosedRange<SequenceNumber>, routes: ClosedRange<RouteNumber>) -> LogSpan {
         let tallies = routes.reduce(into: RouteTallies()) { $0.add(Tally(events: 1, bytes: 9), route: $1) }
-        return LogStretch(first: numbers.lowerBound, last: numbers.upperBound, tallies: tallies, ages: GroupAges())
+        return LogSpan(first: numbers.lowerBound, last: numbers.upperBound, tallies: tallies, ages: GroupAges())
     }
 
     @Test("Q6: there is room for it when it is written down, whatever came and was lost")
     func weight() throws {
         var index = LogIndex(blockSize: 100)
-        index.add(stretch(1...2, routes: 1...2), at: 0..<60)
-        index.add(stretch(3...4, routes: 2...3), at: 60..<120)
-        index.add(stretch(5...5, routes: 1...1), at: 120..<160)
+        index.add(span(1...2, routes: 1...2), at: 0..<60)
+        index.add(span(3...4, routes: 2...3), at: 60..<120)
+        index.add(span(5...5, routes: 1...1), at: 120..<160)
         try expectRoom(index)
         index.lose([1: Tally(events: 1, bytes: 9)], at: 0)
         try expectRoom(index)
@@ -27,9 +27,9 @@ struct LogIndexTests {
     func packed() {
         var index = LogIndex(blockSize: 100)
         for number in 1...50 as ClosedRange<SequenceNumber> {
-            index.add(stretch(number...number, routes: 1...1), at: Int(number)..<Int(number) + 1)
+            index.add(span(number...number, routes: 1...1), at: Int(number)..<Int(number) + 1)
         }
-        #expect(index.blocks.allSatisfy { $0.stretch.tally.bytes <= 108 } && index.blocks.count == 5)
+        #expect(index.blocks.allSatisfy { $0.span.tally.bytes <= 108 } && index.blocks.count == 5)
     }
 
     private func expectRoom(_ index: LogIndex) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// Who may take the last room of a full disk (decisions 51, 52 and 55).
+/// The claims to the last room of a full disk (decisions 51, 52 and 55).
 @Suite("The last room of a full disk")
 final class LogLastRoomTests {
     private let disk = FaultyDisk()

@@ -7,10 +7,10 @@ import Testing
 
 @Suite("Pieces of a log that may be packed")
 struct LogPieceTests {
-    /// How many bytes stand before the bytes of a piece.
+    /// The number of bytes before the bytes of a piece.
     private static let head = 8
 
-    private func laid(_ bytes: [UInt8], packedFrom least: Int = 1) -> [UInt8] {
+    private func encoded(_ bytes: [UInt8], packedFrom least: Int = 1) -> [UInt8] {
         var writer = LogWriter()
         writer.put(UInt8(7))
         writer.put(bytes, packedFrom: least)
@@ -18,7 +18,7 @@ struct LogPieceTests {
         return Array(writer.bytes.dropFirst())
     }
 
-    /// What is read from a piece; nil where it is not sound.
+    /// Reads a piece; nil if it is not sound.
     private func read(_ piece: [UInt8]) -> [UInt8]? {
         piece.lend { piece in
             var (reader, bytes) = (LogReader(piece), [7] as [UInt8])
@@ -37,10 +37,10 @@ struct LogPieceTests {
     func roundTrip(size: Int) throws {
         let text = Array(#"{"event":"sold","data":{"price":12.5}}"#.utf8)
         let bytes = (0..<size).map { text[($0 + $0 / 999) % text.count] }
-        let piece = laid(bytes)
+        let piece = encoded(bytes)
         #expect(piece.count == size + Self.head ? size <= 30 : piece.count <= size - size / 8 + Self.head)
         #expect(read(piece) == bytes)
-        let plain = laid(bytes, packedFrom: size + 1)
+        let plain = encoded(bytes, packedFrom: size + 1)
         #expect(Array(plain.dropFirst(Self.head)) == bytes && read(plain) == bytes)
     }
 
@@ -48,14 +48,14 @@ struct LogPieceTests {
     func noise() {
         var random = SeededRandom(seed: Seed(1))
         let bytes = (0..<10_000).map { _ in UInt8.random(in: 0...255, using: &random) }
-        #expect(Array(laid(bytes).dropFirst(Self.head)) == bytes)
+        #expect(Array(encoded(bytes).dropFirst(Self.head)) == bytes)
     }
 
     private let thousands = [UInt8]((0..<2_000).map { UInt8($0 % 50) })
 
     @Test("Q8: what is not what was packed gives nothing, and takes no memory")
     func unsound() throws {
-        let whole = laid(thousands)
+        let whole = encoded(thousands)
         #expect(whole.count < 500 && read(whole) == thousands)
         for count in 0..<whole.count { #expect(read(Array(whole.prefix(count))) == nil, "\(count)") }
         for size in [0, 1_999, 2_001, UInt32.max] {
@@ -68,7 +68,7 @@ struct LogPieceTests {
     @Test("Q8: whatever becomes of it, what is read has the right size, or nothing is", arguments: Seeds.first(5))
     func changed(_ seed: Seed) throws {
         var random = SeededRandom(seed: seed)
-        let whole = laid(thousands)
+        let whole = encoded(thousands)
         for _ in 0..<200 {
             var changed = whole
             changed[Int.random(in: Self.head..<changed.count, using: &random)] ^= UInt8.random(
@@ -102,8 +102,8 @@ struct LogPieceTests {
         let bytes = try #require(FileManager.default.contents(atPath: path)).map { $0 }
         guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { throw POSIXError(.EIO) }
         let found = bytes.dropFirst(LogHeader.size).withUnsafeBytes { bytes in
-            let start = LogPlace(segment: header.number, offset: LogHeader.size)
-            return LogSurvey(LogScan(bytes, from: start, behind: header.checksum), from: LogHeader.size).frames
+            let start = LogPosition(segment: header.number, offset: LogHeader.size)
+            return SegmentReport(LogScan(bytes, from: start, behind: header.checksum), from: LogHeader.size).frames
         }
         let groups = found.filter { $0.frame.kind == .group }
         return (groups.map(\.frame.kind), groups.map { $0.offset..<$0.offset + $0.frame.size }, bytes, path)
@@ -131,7 +131,7 @@ struct LogPieceTests {
         // As a program would write it that does not know how.
         let range = places[3]
         guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { return }
-        let place = LogPlace(segment: header.number, offset: range.lowerBound)
+        let place = LogPosition(segment: header.number, offset: range.lowerBound)
         let old = try #require(bytes[range].withUnsafeBytes { LogFrame($0, at: place) })
         var content = Array(bytes[range].dropFirst(LogFrame.headerSize).prefix(old.length))
         content.replaceSubrange(content.count - 20..<content.count, with: repeatElement(255, count: 20))

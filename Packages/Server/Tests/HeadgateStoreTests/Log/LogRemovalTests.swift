@@ -15,7 +15,7 @@ struct LogRemovalTests {
 
     private var log: String { scene.directory + "/log" }
 
-    /// Events 1 to 30 in segments of 8 KiB, of which nobody has settled any.
+    /// Events 1 to 30 in segments of 8 KiB, all unsettled.
     private func fill() throws {
         (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
         try scene.open()
@@ -40,7 +40,7 @@ struct LogRemovalTests {
     private func number(of file: String) throws -> UInt64 {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
         guard case .header(let header) = Array(bytes.prefix(64)).withUnsafeBytes(LogHeader.read) else { return 0 }
-        return header.use == .front ? header.number : 0
+        return header.use == .active ? header.number : 0
     }
 
     @Test(

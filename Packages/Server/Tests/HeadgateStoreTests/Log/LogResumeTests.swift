@@ -73,7 +73,7 @@ final class LogResumeTests {
         "Q1: a start takes back at once that the daemon stopped there, and has that on the disk",
         arguments: [false, true])
     func takenBackAtOnce(wasKilledBefore: Bool) throws {
-        // What a start writes anew ends with a foundation.
+        // A start ends the frames that it writes again with a restart marker.
         if wasKilledBefore { try life { engine in try keep("place", 1, engine) } }
         try life(stop)
         let file = try #require(files.last)

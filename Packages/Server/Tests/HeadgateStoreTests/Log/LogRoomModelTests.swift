@@ -30,7 +30,7 @@ private final class History {
     private let disk = FaultyDisk()
     private var options: StoreOptions
     private var engine: LogEngine!
-    /// What each of the dispatchers has settled.
+    /// The settled events of each dispatcher.
     private var settled: [DispatcherNumber: SequenceNumber] = [1: 0, 2: 0]
     private var last: SequenceNumber = 0
 
@@ -123,7 +123,7 @@ private final class History {
         for _ in 0..<10 { #expect(append(3, size: 300), "\(seed)") }
     }
 
-    /// What is not settled is there, and nothing else waits.
+    /// Checks that all unsettled events are there, and that no other event is pending.
     func expectAll() throws {
         engine.finish()
         engine = nil

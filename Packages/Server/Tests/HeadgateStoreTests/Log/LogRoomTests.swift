@@ -125,7 +125,7 @@ struct LogRoomTests {
             for _ in 0..<200 where engine.hasChores { engine.doSomeChores() }
         }
         #expect(last > 100)
-        return (disk, last, engine.log.front.segment.number)
+        return (disk, last, engine.log.active.segment.number)
     }
 
     @Test(
@@ -135,7 +135,7 @@ struct LogRoomTests {
         let (disk, last, segment) = try killedWhenFull()
         for _ in 0..<2 {
             let opened = try scene.options.open()
-            #expect(opened.engine.log.front.segment.number == segment)
+            #expect(opened.engine.log.active.segment.number == segment)
             #expect(opened.state.lastSequenceNumber == last)
             #expect(opened.state.unsettled[1]?[1]?.events == Int(last))
         }
@@ -152,14 +152,14 @@ struct LogRoomTests {
         let (_, last, _) = try killedWhenFull()
         let (file, end, path) = try {
             let log = try scene.options.open().engine.log
-            return (log.front.segment.file, log.front.end, log.files.path(log.front.segment.file.number))
+            return (log.active.segment.file, log.active.end, log.files.path(log.active.segment.file.number))
         }()
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try handle.seek(toOffset: UInt64(end + 100))
         try handle.write(contentsOf: Data(repeating: 7, count: file.size - end - 100))
         try handle.close()
         let again = try scene.options.open().engine
-        #expect(again.log.front.end == end && again.lastAppended == last)
+        #expect(again.log.active.end == end && again.lastAppended == last)
         let rest = try #require(FileManager.default.contents(atPath: path)).dropFirst(end)
         #expect(rest.allSatisfy { $0 == 0 })
     }
@@ -171,7 +171,7 @@ struct LogRoomTests {
         try Data(repeating: 0, count: Self.segment).write(to: URL(fileURLWithPath: path))
         disk.room += Self.segment
         let engine = try scene.options.open().engine
-        #expect(engine.log.front.segment.number > segment && engine.log.front.segment.file.number == 100)
+        #expect(engine.log.active.segment.number > segment && engine.log.active.segment.file.number == 100)
         #expect(engine.lastAppended == last && !FileManager.default.fileExists(atPath: path))
     }
 

@@ -13,7 +13,7 @@ struct LogScanTests {
         var writer = LogWriter()
         var previous: UInt64 = 1
         for (index, content) in contents.enumerated() {
-            let place = LogPlace(segment: number, offset: LogHeader.size + writer.bytes.count)
+            let place = LogPosition(segment: number, offset: LogHeader.size + writer.bytes.count)
             let sure = index < certain.count ? certain[index] : 0
             previous = writer.frame(.changes, at: place, certain: sure, previous: previous) {
                 $0.put(content)
@@ -22,28 +22,28 @@ struct LogScanTests {
         return writer.bytes
     }
 
-    private func survey(_ bytes: [UInt8], number: UInt64 = 7) -> (survey: LogSurvey, contents: [String]) {
+    private func report(_ bytes: [UInt8], number: UInt64 = 7) -> (report: SegmentReport, contents: [String]) {
         bytes.withUnsafeBytes { bytes in
-            let scan = LogScan(bytes, from: LogPlace(segment: number, offset: LogHeader.size), behind: 1)
-            let survey = LogSurvey(scan, from: LogHeader.size)
-            let contents = survey.frames.map { frame, offset in
+            let scan = LogScan(bytes, from: LogPosition(segment: number, offset: LogHeader.size), behind: 1)
+            let report = SegmentReport(scan, from: LogHeader.size)
+            let contents = report.frames.map { frame, offset in
                 var reader = LogReader(scan.content(of: frame, at: offset))
                 return (try? reader.takeText()) ?? "?"
             }
-            return (survey, contents)
+            return (report, contents)
         }
     }
 
-    /// Where frames of such contents begin.
+    /// Returns the offsets of frames with such contents.
     private func offsets(_ contents: [String]) -> [Int] {
         contents.reduce(into: [LogHeader.size]) { $0.append($0[$0.count - 1] + LogFrame.size(of: 4 + $1.utf8.count)) }
     }
 
     @Test("Q8: all frames count that lie one behind the other, and zeros end them")
     func whole() {
-        let (survey, contents) = survey(segment(["one", "two", "three"]) + [UInt8](repeating: 0, count: 200))
+        let (report, contents) = report(segment(["one", "two", "three"]) + [UInt8](repeating: 0, count: 200))
         #expect(contents == ["one", "two", "three"])
-        #expect(survey.end == offsets(["one", "two", "three"])[3] && survey.damaged.isEmpty)
+        #expect(report.end == offsets(["one", "two", "three"])[3] && report.damaged.isEmpty)
     }
 
     @Test("Q5: what was not synced ends at its first hole, wherever in a frame that is", arguments: 0..<56)
@@ -51,11 +51,11 @@ struct LogScanTests {
         var bytes = segment(["one", "two", "three"])
         let start = offsets(["one"])[1] - LogHeader.size
         bytes[start + place] ^= 0x10
-        let (survey, contents) = survey(bytes)
+        let (report, contents) = report(bytes)
         // The last byte that is changed here is no part of the frame, but of the room behind it.
         let isChanged = place < LogFrame.headerSize + 4 + "two".utf8.count
         #expect(contents == (isChanged ? ["one"] : ["one", "two", "three"]))
-        #expect(survey.damaged.isEmpty)
+        #expect(report.damaged.isEmpty)
     }
 
     @Test("Q8: a hole in what was on the disk beyond doubt is damage, and what lies behind counts", arguments: 0..<55)
@@ -63,30 +63,30 @@ struct LogScanTests {
         let places = offsets(["one", "two"])
         var bytes = segment(["one", "two", "three"], certain: [0, 0, places[2]])
         bytes[places[1] - LogHeader.size + place] ^= 0x10
-        let (survey, contents) = survey(bytes)
+        let (report, contents) = report(bytes)
         #expect(contents == ["one", "three"])
-        #expect(survey.damaged == [places[1]..<places[2]])
+        #expect(report.damaged == [places[1]..<places[2]])
     }
 
     @Test("Q5: what an earlier use of the file left, or an attempt that failed, is no frame")
     func stale() {
         let old = segment(["a", "b", "c"], number: 6)
         let new = segment(["one"])
-        #expect(survey(new + old[new.count...]).contents == ["one"])
+        #expect(report(new + old[new.count...]).contents == ["one"])
         // Of the same segment, at its own place, but behind another frame than the one that was written at last.
         let failed = segment(["ene", "two"])
-        #expect(survey(new + failed[new.count...]).contents == ["one"])
+        #expect(report(new + failed[new.count...]).contents == ["one"])
     }
 
     @Test("Q11, Q8: frames are read, and one that has changed is none")
     func changed() {
         let bytes = segment(["one", "two"])
-        #expect(survey(bytes).contents == ["one", "two"])
+        #expect(report(bytes).contents == ["one", "two"])
         // Behind the header of the second, and its mark.
         for place in [0, LogFrame.headerSize + 5] {
             var changed = bytes
             changed[LogFrame.size(of: 7) + place] ^= 1
-            #expect(survey(changed).contents == ["one"], "\(place)")
+            #expect(report(changed).contents == ["one"], "\(place)")
         }
     }
 
@@ -99,14 +99,14 @@ struct LogScanTests {
         for _ in 0..<20 {
             bytes += (0..<8 * Int.random(in: 0...9, using: &random)).map { _ in letters.randomElement(using: &random)! }
             guard Bool.random(using: &random) else { continue }
-            let place = LogPlace(segment: 7, offset: LogHeader.size + bytes.count)
+            let place = LogPosition(segment: 7, offset: LogHeader.size + bytes.count)
             var writer = LogWriter()
             _ = writer.frame(.changes, at: place, certain: 0, previous: 1) { $0.put("content") }
             wanted.append(place.offset)
             bytes += writer.bytes
         }
         let found = bytes.withUnsafeBytes { bytes in
-            var scan = LogScan(bytes, from: LogPlace(segment: 7, offset: LogHeader.size), behind: nil)
+            var scan = LogScan(bytes, from: LogPosition(segment: 7, offset: LogHeader.size), behind: nil)
             var (found, end) = ([Int](), LogHeader.size)
             while let next = scan.next() {
                 switch next {
@@ -130,7 +130,7 @@ struct LogScanTests {
 
     @Test("Q11: a header tells what it is, and one of another version is told apart from none")
     func header() {
-        let header = LogHeader(use: .front, number: 3, previous: 2, previousEnd: 640)
+        let header = LogHeader(use: .active, number: 3, previous: 2, previousEnd: 640)
         var bytes = header.bytes
         #expect(bytes.count == LogHeader.size)
         #expect(bytes.withUnsafeBytes(LogHeader.read) == .header(header))

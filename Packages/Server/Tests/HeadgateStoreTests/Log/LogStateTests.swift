@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What a log keeps beside the events")
 struct LogStateTests {
-    private let stretch = LogStretch(
+    private let span = LogSpan(
         first: 5, last: 9, tallies: [1: Tally(events: 2, bytes: 40), 2: Tally(events: 3, bytes: 60)], ages: GroupAges())
 
     private func state(_ settled: [DispatcherNumber: Settled]) -> LogState {
@@ -31,12 +31,12 @@ struct LogStateTests {
         let changes: [LogChange] = [
             .asked(.deadLetter(letter(5))), .asked(.deadLetter(letter(6, dispatcher: 2))),
             .asked(.keep("name", [1, 2])), .asked(.trim(through: 4)),
-            .damaged(LogPlace(segment: 3, offset: 64), lost: [1: Tally(events: 1, bytes: 20)]),
+            .damaged(LogPosition(segment: 3, offset: 64), lost: [1: Tally(events: 1, bytes: 20)]),
         ]
-        state.apply(changes, in: LogPlace(segment: 3, offset: 640))
+        state.apply(changes, in: LogPosition(segment: 3, offset: 640))
         var extras = LogExtras()
         extras.recentIDs = RecentIDs(lastSequenceNumber: 9, receivedStamp: 44, count: 2, bytes: [1, 2, 3])
-        state.apply(stretch)
+        state.apply(span)
         state.apply(extras)
         state.segments = [
             LogSegmentEntry(
@@ -111,7 +111,7 @@ struct LogStateTests {
             StoredDispatcher(number: 1, id: "d1", settled: Settled(through: 0)),
             StoredDispatcher(number: 3, id: "d3", settled: Settled(through: 2), orphanedSince: 6),
         ]
-        state.apply(stretch)
+        state.apply(span)
         state.apply(extras)
         #expect((1...3).map { state.dispatchers[$0]?.position } == [4, 4, 2])
         #expect((1...3).map { state.dispatchers[$0]?.orphanedSince } == [nil, nil, 6])
@@ -132,13 +132,13 @@ struct LogStateTests {
 
     @Test("Q10: events of a route are needed as long as one of its dispatchers has not settled all of them")
     func needed() {
-        #expect(state([1: Settled(through: 9), 2: Settled(through: 4)]).needed.bytes(of: stretch) == 60 + 3 * 48)
-        #expect(state([1: Settled(through: 4, and: [5...9]), 2: Settled(through: 9)]).needed.bytes(of: stretch) == 0)
-        #expect(state([1: Settled(through: 4, and: [5...8]), 2: Settled(through: 9)]).needed.bytes(of: stretch) > 0)
-        #expect(state([:]).needed.bytes(of: stretch) == 0)
+        #expect(state([1: Settled(through: 9), 2: Settled(through: 4)]).needed.bytes(of: span) == 60 + 3 * 48)
+        #expect(state([1: Settled(through: 4, and: [5...9]), 2: Settled(through: 9)]).needed.bytes(of: span) == 0)
+        #expect(state([1: Settled(through: 4, and: [5...8]), 2: Settled(through: 9)]).needed.bytes(of: span) > 0)
+        #expect(state([:]).needed.bytes(of: span) == 0)
         var trimmed = state([1: Settled(through: 0), 2: Settled(through: 0)])
         trimmed.trimmedThrough = 9
-        #expect(trimmed.needed.bytes(of: stretch) == 0)
+        #expect(trimmed.needed.bytes(of: span) == 0)
     }
 
     @Test("D10: letters stay within their bounds, the oldest go, and no number is given twice")
@@ -146,12 +146,13 @@ struct LogStateTests {
         var index = LetterIndex()
         for number in 1...5 {
             index.add(
-                letter(SequenceNumber(number)), at: LetterPlace(frame: LogPlace(segment: 1, offset: 64), index: number))
+                letter(SequenceNumber(number)),
+                at: LetterPosition(frame: LogPosition(segment: 1, offset: 64), index: number))
         }
         #expect(index.limit(to: DeadLetterLimits(count: 3, bytes: 1_000)) == [1: 2])
         #expect(index.entries.map(\.number) == [3, 4, 5])
         index.add(
-            letter(6, bytes: 995), at: LetterPlace(frame: LogPlace(segment: 1, offset: 64), index: 6))
+            letter(6, bytes: 995), at: LetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 6))
         #expect(index.limit(to: DeadLetterLimits(count: 3, bytes: 1_000)) == [1: 3])
         #expect(index.entries.map(\.number) == [6] && index.bytes == 995)
         index.remove { _ in true }

@@ -10,7 +10,7 @@ struct RecoveryCaseTests {
         return LogEvidence(
             hasStart: facts[0], hasFiles: facts[1], isOwn: facts[2], isWhole: facts[3], isClosed: facts[4],
             isCertain: facts[5],
-            isFounded: facts[6], hasOwnStart: facts[7], hasRoom: facts[8])
+            hasMarker: facts[6], hasOwnStart: facts[7], hasRoom: facts[8])
     }.filter(\.isPossible)
 
     @Test("Q8: each possible combination of facts matches exactly one case, and each case some")
@@ -34,11 +34,11 @@ struct RecoveryCaseTests {
             #expect((action == .begin) == (!evidence.hasFiles && !evidence.isOwn), "\(evidence)")
             #expect((action == .setAside) == (evidence.hasFiles && !evidence.hasStart), "\(evidence)")
             // A life does not forget what it knows.
-            if evidence.isOwn { #expect(action != .begin && action != .resume && action != .resumeFounded) }
+            if evidence.isOwn { #expect(action != .begin && action != .resume && action != .resumeAtMarker) }
             // A segment is gone on with as it is only where nothing in it but its last frame may be in doubt.
-            if action == .resume || action == .resumeFounded {
+            if action == .resume || action == .resumeAtMarker {
                 #expect(evidence.isClosed && evidence.isCertain && evidence.isWhole, "\(evidence)")
-                #expect((action == .resumeFounded) == evidence.isFounded, "\(evidence)")
+                #expect((action == .resumeAtMarker) == evidence.hasMarker, "\(evidence)")
             }
             // Nothing is written to where there is no room, and a segment that relies on another is not gone on with.
             if action == .rewrite { #expect(evidence.hasRoom) }

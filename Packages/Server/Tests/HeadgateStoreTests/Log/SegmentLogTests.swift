@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// What a log gives up and copies, wherever the segment that is written to ends just then.
+/// The segments that a log drops and copies, wherever the active segment happens to end.
 @Suite("The segments of a log")
 struct SegmentLogTests {
     /// As many small changes as go into one segment and more.
@@ -108,7 +108,7 @@ struct SegmentLogTests {
             try scene.trackForTwo(1...60)
             try scene.fill(fill)
             let copy = try #require(try LogCopy(scene.log))
-            scene.disk.liesAbout = scene.log.files.path(scene.log.front.segment.file.number)
+            scene.disk.liesAbout = scene.log.files.path(scene.log.active.segment.file.number)
             do { while try copy.step() {} } catch { copy.giveUp() }
             scene.disk.liesAbout = nil
             // Another process finds what there is now.
@@ -138,23 +138,23 @@ struct SegmentLogTests {
         let sealed = scene.log.segments.dropLast().map { scene.log.files.path($0.file.number) }
         #expect(sealed.count >= 1 && scene.disk.leftCache.count == 3)
         #expect(Set(scene.disk.leftCache).isSuperset(of: sealed))
-        #expect(!scene.disk.leftCache.contains(scene.log.files.path(scene.log.front.segment.file.number)))
+        #expect(!scene.disk.leftCache.contains(scene.log.files.path(scene.log.active.segment.file.number)))
     }
 
     @Test("Q5, Q8: with normal what was written is synced while more is, and is certain then")
     func syncsAhead() throws {
         let scene = try LogScene()
-        #expect(!scene.log.front.isSyncDue)
+        #expect(!scene.log.active.isSyncDue)
         var end = 0
-        for number in 1...12 as ClosedRange<SequenceNumber> where !scene.log.front.isSyncDue {
+        for number in 1...12 as ClosedRange<SequenceNumber> where !scene.log.active.isSyncDue {
             try scene.track(number...number)
-            end = scene.log.front.end
+            end = scene.log.active.end
         }
-        #expect(scene.log.front.isSyncDue)
+        #expect(scene.log.active.isSyncDue)
         try scene.log.syncAhead()
-        #expect(!scene.log.front.isSyncDue && scene.log.front.certain < end)
+        #expect(!scene.log.active.isSyncDue && scene.log.active.certain < end)
         try scene.log.syncAhead()
-        #expect(scene.log.front.certain == end)
+        #expect(scene.log.active.certain == end)
     }
 
     @Test("Q8, P1: where a sync that was begun fails, what is not certain is written anew")
@@ -294,7 +294,9 @@ struct SegmentLogTests {
             last += 1
             try scene.track(last...last)
         }
-        let (number, path) = (scene.log.front.segment.number, scene.log.files.path(scene.log.front.segment.file.number))
+        let (number, path) = (
+            scene.log.active.segment.number, scene.log.files.path(scene.log.active.segment.file.number)
+        )
         try scene.track(last + 1...last + 20)
         // Its header never came to the disk.
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
@@ -302,7 +304,7 @@ struct SegmentLogTests {
         try file.close()
         for _ in 0..<2 {
             try scene.reopen()
-            #expect(scene.log.front.segment.number >= number)
+            #expect(scene.log.active.segment.number >= number)
             try scene.check([1: Array(1..<last)], "")
         }
     }
@@ -376,7 +378,7 @@ private final class LogScene {
         for _ in 0..<count { try change(.keep("name", Array(repeating: 0, count: 40))) }
     }
 
-    /// What comes now is in another segment than what came before.
+    /// Fills the active segment, so that the next entry is in another one.
     func beginSegment() throws {
         let count = log.counts.begun
         while log.counts.begun == count { try fill(1) }
@@ -420,7 +422,7 @@ private final class LogScene {
     private func look(_ expected: [DispatcherNumber: [SequenceNumber]], _ comment: Comment) throws {
         let files = log.segments.map(\.file.number)
         #expect(Set(files).count == files.count, comment)
-        let blocks = log.segments.flatMap(\.index.blocks).map(\.stretch.first)
+        let blocks = log.segments.flatMap(\.index.blocks).map(\.span.first)
         #expect(blocks == blocks.sorted(), comment)
         for (number, events) in expected {
             let settled = try #require(log.state.dispatchers[number]).settled

@@ -6,15 +6,15 @@ import Glibc
 ///
 /// `@unchecked`: faults are set by a test's one thread, before others work with the disk.
 final class FaultyDisk: Disk, @unchecked Sendable {
-    /// What is written to this file is written, and counts as failed.
+    /// The file to which writes succeed, and are reported as failed.
     var liesAbout: String?
     /// Files of which nothing is needed in memory any more, in order.
     fileprivate(set) var leftCache: [String] = []
-    /// Whether syncing fails.
+    /// True if syncs fail.
     var failsToSync = false
-    /// Whether removing a file fails.
+    /// True if removing a file fails.
     var failsToRemove = false
-    /// Whether something was removed that may come back when the power goes.
+    /// True if something was removed that may come back after a power failure.
     private(set) var hasUncertainRemovals = false
     /// Bytes that all files may have together, and have.
     var room = Int.max
@@ -26,7 +26,7 @@ final class FaultyDisk: Disk, @unchecked Sendable {
 
     /// - Parameters:
     ///   - onSync: called, by whichever thread it is, where something would be synced.
-    ///   - onWrite: called by whoever writes something.
+    ///   - onWrite: called at each write.
     init(onSync: @escaping @Sendable () -> Void = {}, onWrite: @escaping @Sendable () -> Void = {}) {
         (self.onSync, self.onWrite) = (onSync, onWrite)
     }

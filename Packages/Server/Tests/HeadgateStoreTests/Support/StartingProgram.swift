@@ -3,7 +3,7 @@ import Foundation
 /// Stands for a program that this process is just starting: between fork and exec it has all that was open, each file
 /// with its lock, and goes on having it when this process closes its own.
 final class StartingProgram {
-    /// What it has of a file.
+    /// The part of a file that the program has.
     let descriptors: [Int32]
 
     init(has path: String) {

@@ -95,7 +95,7 @@ extension StoreScene {
 final class SmallDisk {
     let path = NSTemporaryDirectory() + "/headgate-disk-" + UUID().uuidString
 
-    /// Whether this process may mount at all.
+    /// True if this process may mount file systems.
     static let isPossible: Bool = (try? SmallDisk()) != nil
 
     private static let size = 2 << 20

@@ -4,7 +4,7 @@ import HeadgateCore
 @testable import HeadgateStore
 
 /// The store's thread in a history. It runs when the history says so, on the history's own thread.
-final class SimulatedStoreDesk: StoreDesk {
+final class SimulatedStoreExecutor: StoreExecutor {
     /// True while the disk hangs and no job is carried out.
     var isHeld = false
     /// The duration of a sync. Until it has ended, its results are not reported and no other job is carried out.

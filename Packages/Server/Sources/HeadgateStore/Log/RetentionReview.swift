@@ -1,10 +1,11 @@
 import HeadgateCore
 
-/// A look at the retained events of a log, from the newest segment back: how much there is, and up to where it is to be given up
-/// (Behaviour R1). Pure.
+/// A review of the retained events of a log, from the newest segment back: how many there are, and which are dropped
+/// next (Behaviour R1). Pure.
 ///
-/// A segment that every dispatcher has settled is looked at as a whole, so that a look costs little whatever is retained.
-struct RetentionLook {
+/// A segment that every dispatcher has settled is reviewed as a whole, so that a review costs little whatever is
+/// retained.
+struct RetentionReview {
     private(set) var cut: RetentionCut
     private(set) var retained = RetainedEvents.none
     private let trimmedThrough: SequenceNumber
@@ -16,10 +17,10 @@ struct RetentionLook {
         (trimmedThrough, givenUpThrough, needed) = (state.trimmedThrough, state.givenUpThrough, state.needed)
     }
 
-    /// Takes in the next older segment.
-    /// - Parameter isFreed: true if giving up its events makes room on the disk.
+    /// Adds the next older segment.
+    /// - Parameter isFreed: true if dropping its events makes room on the disk.
     mutating func take(_ index: LogIndex, isFreed: Bool) {
-        guard cut.through == nil, let first = index.blocks.first?.stretch else { return }
+        guard cut.through == nil, let first = index.blocks.first?.span else { return }
         let whole = RetentionCut.Span(
             last: index.events.last, lastReceipt: first.ages.lastReceipt, settledBytes: index.total.bytes,
             isFreed: isFreed)
@@ -28,13 +29,13 @@ struct RetentionLook {
             note(index.total, from: first.ages.firstReceipt)
             return
         }
-        for block in index.blocks.reversed() where block.stretch.last > givenUpThrough {
-            let settled = block.stretch.tally - needed.unsettled(of: block.stretch)
+        for block in index.blocks.reversed() where block.span.last > givenUpThrough {
+            let settled = block.span.tally - needed.unsettled(of: block.span)
             let span = RetentionCut.Span(
-                last: block.stretch.last, lastReceipt: block.stretch.ages.lastReceipt, settledBytes: settled.bytes,
+                last: block.span.last, lastReceipt: block.span.ages.lastReceipt, settledBytes: settled.bytes,
                 isFreed: isFreed)
             guard cut.add(span) else { return }
-            if settled.events > 0 { note(settled, from: block.stretch.ages.firstReceipt) }
+            if settled.events > 0 { note(settled, from: block.span.ages.firstReceipt) }
         }
     }
 

@@ -1,0 +1,76 @@
+import HeadgateCore
+
+/// Damaged blocks and dead letters (Behaviour Q8): they are put aside, and counted once.
+extension SegmentLog {
+    /// Records the damage of a block.
+    ///
+    /// The caller may have read the block long before. Losses that have been recorded since are not recorded again.
+    /// - Parameter found: the sound events of the block.
+    func quarantine(_ block: LogBlock, _ found: RouteTallies, of segment: LogSegment) {
+        // A repair may have replaced the segment by one that has again everything that its summary mentions.
+        guard (try? repair()) != nil,
+            let segment = sealed[segment.number] ?? (segment === active.segment ? segment : nil),
+            let held = segment.index.present(block)?.span.tallies
+        else { return }
+        let lost = held - found
+        guard !lost.isEmpty else { return }
+        losses.quarantined += lost.total.events
+        let offset = block.range.lowerBound
+        if let bytes = try? segment.read(block.range) { files.putAside(bytes, as: "\(segment.number)-\(offset)") }
+        segment.index.lose(lost, at: offset)
+        // The active segment's summary will mention the loss. If this change cannot be written, the next start finds the
+        // damage again.
+        guard segment !== active.segment else { return }
+        _ = try? write([.changes([.damaged(segment.position(offset), lost: lost)])])
+    }
+
+    /// Deletes damaged dead letters.
+    func quarantine(_ letters: [LetterIndex.Entry]) {
+        guard !letters.isEmpty else { return }
+        losses.quarantined += letters.count
+        _ = try? write([.changes([.lettersGone(letters.map(\.number))])])
+    }
+
+    /// Returns the number of events that were found damaged since the last call.
+    func takeQuarantined() -> Int {
+        defer { losses.quarantined = 0 }
+        return losses.quarantined
+    }
+
+    /// Reads a dead letter; nil if it is damaged.
+    func letter(_ entry: LetterIndex.Entry) throws(DiskFault) -> DeadLetter? {
+        let frame = entry.position.frame
+        let segment = frame.segment == active.segment.number ? active.segment : sealed[frame.segment]
+        guard let segment, let content = try content(of: segment, at: frame.offset) else { return nil }
+        return content.withUnsafeBytes { bytes in
+            var reader = LogReader(bytes)
+            let changes = try? reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
+            guard let changes, entry.position.index < changes.count else { return nil }
+            return changes[entry.position.index].letter
+        }
+    }
+
+    /// Reads the content of a frame; nil if it is damaged, or its file was taken away.
+    private func content(of segment: LogSegment, at offset: Int) throws(DiskFault) -> [UInt8]? {
+        do throws(DiskFault) { return try segment.content(at: offset) } catch {
+            guard error.isMissing, try hasLost(segment) else { throw error }
+            return nil
+        }
+    }
+}
+
+/// The losses of a log that have not been reported to the scheduler yet.
+struct LogLosses {
+    /// The number of events that were found damaged.
+    var quarantined = 0
+    /// The number of events that were lost at most with files that were taken away; nil if the log was not recreated.
+    var renewed: Int?
+    /// The number of dead letters that had to make room for newer ones, by dispatcher.
+    var droppedLetters: [DispatcherNumber: Int] = [:]
+
+    /// Returns the losses, and forgets them.
+    mutating func take() -> LogLosses {
+        defer { self = LogLosses() }
+        return self
+    }
+}

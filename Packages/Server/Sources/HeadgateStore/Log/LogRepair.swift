@@ -1,0 +1,64 @@
+import Glibc
+import HeadgateCore
+
+/// The recovery of a running log: after a failed sync, and after somebody has taken files away.
+extension SegmentLog {
+    /// Continues with what is certainly on the disk, and writes the rest again, as a start does. Does nothing if the log is
+    /// sound.
+    func repair() throws(DiskFault) {
+        if isGone { try recreate() }
+        guard isBroken else { return }
+        let (segment, end) = (active.segment, active.segment.position(active.end))
+        var recovery = LogRecovery(
+            options, written: .init(end: end, certain: active.certain, given: state.lastSequenceNumber))
+        let recovered: LogRecovery.Outcome
+        do throws(LogRecovery.Fault) { recovered = try recovery.run() } catch {
+            if case .disk(let fault) = error { throw fault }
+            guard case .gone = error, !isInPlace else { throw DiskFault(code: EIO) }
+            return try recreate()
+        }
+        adopt(
+            recovered.files, recovered.state, recovered.sealed, recovered.active, nextNumber: recovered.nextNumber)
+        let left = (sealed[segment.number]?.index.count ?? 0) + active.segment.index.count
+        losses.quarantined += max(0, segment.index.count - left)
+    }
+
+    /// Continues in a new segment after files were taken away, with the whole state but the events in these files. The lost
+    /// events are counted.
+    private func recreate() throws(DiskFault) {
+        try options.disk.makeDirectory(options.logDirectory)
+        try options.disk.syncDirectory(options.directory)
+        let files = LogFiles(options)
+        _ = try files.list()
+        let gone = state.segments.filter { !files.isThere($0.file.number) }
+        // If the active segment's file is still there, the segment is sealed like the others.
+        let kept = isInPlace ? try seal() : nil
+        var next = state
+        let former = kept == nil ? [active.segment.number] : []
+        next.lose(gone.map(\.number) + former, andFilesOfIDs: { !files.isThere($0.number) })
+        if let kept { next.segments.append(kept) }
+        let file = try files.take(atLeast: ActiveSegment.size(for: next))
+        let number = takeNumber()
+        let header = LogHeader(
+            use: .active, number: number, previous: kept?.number ?? 0, previousEnd: kept?.end ?? 0)
+        let index = LogIndex(blockSize: options.blockSize)
+        let new = ActiveSegment(LogSegment(number: number, file: file, files: files, index: index), header, next)
+        try new.begin(synced: true)
+        let indexes = gone.map { self.index(of: $0) } + (kept == nil ? [active.segment.index] : [])
+        let needed = state.needed
+        losses.renewed = (losses.renewed ?? 0) + indexes.reduce(0) { $0 + needed.events(of: $1) }
+        var sealed = sealed.all
+        if kept != nil {
+            active.segment.seal()
+            sealed[active.segment.number] = active.segment
+        }
+        adopt(files, next, sealed, new)
+    }
+
+    /// Returns true if a segment's file is not there any more. If the whole log was taken away, it is recreated first.
+    func hasLost(_ segment: LogSegment) throws(DiskFault) -> Bool {
+        if !isInPlace { isGone = true }
+        try repair()
+        return !files.isThere(segment.file.number)
+    }
+}
