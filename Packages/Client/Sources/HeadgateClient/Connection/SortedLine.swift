@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// A sorted array whose elements are mostly added at the end and removed from the front.
 struct SortedLine<Element: Comparable> {
     private var elements: [Element]
@@ -44,11 +46,6 @@ struct SortedLine<Element: Comparable> {
 
     /// Returns the index of the first element that is not less than `element`.
     private func place(of element: Element) -> Int {
-        var (low, high) = (taken, elements.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if elements[middle] < element { low = middle + 1 } else { high = middle }
-        }
-        return low
+        BinarySearch.first(in: taken..<elements.count) { elements[$0] >= element }
     }
 }

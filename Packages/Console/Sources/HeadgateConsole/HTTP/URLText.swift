@@ -1,47 +1,17 @@
+import HeadgateData
+
 /// Encodes and decodes text in URLs and forms.
 enum URLText {
     /// Percent-encodes all characters except the unreserved ones (RFC 3986, 2.3).
-    static func encoded(_ text: String) -> String {
-        var result = ""
-        for byte in text.utf8 {
-            if isUnreserved(byte) {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return result
-    }
-
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: "-._~".utf8.contains(byte)
-        }
-    }
+    static func encoded(_ text: String) -> String { PercentEncoding.unreserved(text.utf8) }
 
     /// Decodes percent-encoding. Returns nil if it is malformed or not UTF-8.
     /// - Parameter isForm: true to decode a plus as a space, as in forms and queries.
     static func decoded(_ text: some StringProtocol, isForm: Bool = false) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                    return nil
-                }
-                bytes.append(high << 4 | low)
-            case UInt8(ascii: "+") where isForm: bytes.append(UInt8(ascii: " "))
-            default: bytes.append(byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
+        // An encoded plus is `%2B`, so that a plus can be replaced before the decoding.
+        let plus = UInt8(ascii: "+")
+        let bytes = PercentEncoding.decode(text.utf8.lazy.map { isForm && $0 == plus ? UInt8(ascii: " ") : $0 })
+        return bytes.flatMap { String(validating: $0, as: UTF8.self) }
     }
 }
 

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Counts values in buckets and sums them up. Pure. Recording a value takes a search among some twenty bounds and
 /// allocates nothing.
 public struct Histogram: Sendable, Equatable {
@@ -72,13 +74,7 @@ extension Histogram {
 
         /// Returns the bucket of a value: the first whose bound is not less than the value.
         fileprivate func place(of value: Int64) -> Int {
-            var low = 0
-            var high = bounds.count
-            while low < high {
-                let middle = (low + high) / 2
-                if bounds[middle] < value { low = middle + 1 } else { high = middle }
-            }
-            return low
+            BinarySearch.first(in: 0..<bounds.count) { bounds[$0] >= value }
         }
     }
 }

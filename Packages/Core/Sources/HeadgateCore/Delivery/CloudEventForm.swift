@@ -78,6 +78,6 @@ public struct CloudEventForm: Sendable, Equatable {
     }
 
     private static func encoded(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+        PercentEncoding.encode(bytes) { _ in false }
     }
 }

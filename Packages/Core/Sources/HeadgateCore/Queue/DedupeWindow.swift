@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Remembers the ids that clients gave their events, so that a repeated event is stored once (Behaviour Q7).
 ///
 /// The window is limited by age and by number, whichever is reached first. An id beyond the window is not found, even
@@ -103,12 +105,7 @@ struct DedupeWindow {
 
     /// Returns the index of the oldest entry whose stamp is later than `end`.
     private func firstWithin(_ end: Int64) -> Int {
-        var (low, high) = (entries.start, entries.end)
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].stamp <= end { low = middle + 1 } else { high = middle }
-        }
-        return low
+        BinarySearch.first(in: entries.start..<entries.end) { entries[$0].stamp > end }
     }
 
     private mutating func dropOldest() {

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// A dictionary by dispatcher number, kept as two sorted arrays. Most programs have few dispatchers and look them up
 /// constantly: a binary search costs a small part of a hash.
 struct DispatcherTable<Value> {
@@ -37,12 +39,7 @@ struct DispatcherTable<Value> {
 
     /// Returns the index of the first key that is not less than `number`.
     private func place(of number: DispatcherNumber) -> Int {
-        var (low, high) = (0, numbers.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if numbers[middle] < number { low = middle + 1 } else { high = middle }
-        }
-        return low
+        BinarySearch.first(in: 0..<numbers.count) { numbers[$0] >= number }
     }
 }
 

@@ -286,18 +286,13 @@ struct EventBuffer {
 
     /// Returns the first index after an event's.
     private func firstPlace(behind sequenceNumber: SequenceNumber) -> Int {
-        var (low, high) = (0, numbers.count)
         // Sequence numbers are mostly consecutive, so the index is first guessed from the number.
-        if let first = numbers.first, let guess = Int(exactly: sequenceNumber &- first), guess >= 0, guess < high,
-            numbers[guess] == sequenceNumber
+        if let first = numbers.first, let guess = Int(exactly: sequenceNumber &- first), guess >= 0,
+            guess < numbers.count, numbers[guess] == sequenceNumber
         {
             return guess + 1
         }
-        while low < high {
-            let middle = (low + high) / 2
-            if numbers[middle] <= sequenceNumber { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return BinarySearch.first(in: 0..<numbers.count) { numbers[$0] > sequenceNumber }
     }
 
     private func place(of sequenceNumber: SequenceNumber) -> Int? {

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// A store in memory, for tests and for `durability: memory` (Behaviour Q1, Q5). Its events are lost with the process.
 public final class MemoryEventStore: EventStore {
     public let kind = "memory"
@@ -83,13 +85,7 @@ public final class MemoryEventStore: EventStore {
 
     /// Returns the index of the first chunk with events after a sequence number.
     private func firstPlace(behind sequenceNumber: SequenceNumber) -> Int {
-        var low = 0
-        var high = chunks.count
-        while low < high {
-            let middle = (low + high) / 2
-            if chunks[middle].lastSequenceNumber > sequenceNumber { high = middle } else { low = middle + 1 }
-        }
-        return low
+        BinarySearch.first(in: 0..<chunks.count) { chunks[$0].lastSequenceNumber > sequenceNumber }
     }
 
     public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {

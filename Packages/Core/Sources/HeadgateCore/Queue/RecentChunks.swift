@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// The newest stored events within a memory limit, so that a dispatcher that keeps up never reads from the store.
 struct RecentChunks {
     private var chunks: [Chunk] = []
@@ -47,12 +49,8 @@ struct RecentChunks {
     /// Returns the first chunk with events after `sequenceNumber`, or nil if it is not in memory.
     func chunk(after sequenceNumber: SequenceNumber) -> Chunk? {
         guard sequenceNumber >= coveredAfter else { return nil }
-        var (low, high) = (first, chunks.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if chunks[middle].lastSequenceNumber > sequenceNumber { high = middle } else { low = middle + 1 }
-        }
-        return low < chunks.count ? chunks[low] : nil
+        let index = BinarySearch.first(in: first..<chunks.count) { chunks[$0].lastSequenceNumber > sequenceNumber }
+        return index < chunks.count ? chunks[index] : nil
     }
 }
 

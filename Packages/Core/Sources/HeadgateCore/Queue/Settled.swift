@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// The settled events of a dispatcher: all up to a position, and ranges after it. Events in the gaps are in flight, are
 /// to be sent again, or wait for an older one of their key while later events are settled (Behaviour Q2).
 ///
@@ -81,13 +83,7 @@ public struct Settled: Sendable, Equatable {
 
     /// Returns the index of the first range that does not end before an event.
     private func firstRange(reaching sequenceNumber: SequenceNumber) -> Int {
-        var low = 0
-        var high = ranges.count
-        while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].upperBound < sequenceNumber { low = middle + 1 } else { high = middle }
-        }
-        return low
+        BinarySearch.first(in: 0..<ranges.count) { ranges[$0].upperBound >= sequenceNumber }
     }
 }
 
@@ -122,12 +118,8 @@ struct SequenceSet: Equatable {
     }
 
     func contains(_ sequenceNumber: SequenceNumber) -> Bool {
-        var (low, high) = (0, ranges.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].upperBound < sequenceNumber { low = middle + 1 } else { high = middle }
-        }
-        return low < ranges.count && ranges[low].lowerBound <= sequenceNumber
+        let index = BinarySearch.first(in: 0..<ranges.count) { ranges[$0].upperBound >= sequenceNumber }
+        return index < ranges.count && ranges[index].lowerBound <= sequenceNumber
     }
 }
 

@@ -38,7 +38,7 @@ enum ForeignType {
         case .timestamp, .date: try moment(value, encoder)
         case .decimal: try decimal(value, encoder)
         case .url: try url(value, encoder)
-        case .data: (value as? any Sequence<UInt8>).map { .string(Base64.text(of: Array($0))) }
+        case .data: (value as? any Sequence<UInt8>).map { .string(Base64.encode(Array($0))) }
         }
     }
 
@@ -128,7 +128,11 @@ enum ForeignType {
     }
 
     private func bytes(_ decoder: ItemDecoder) throws -> DataItem {
-        guard let bytes = Base64.bytes(of: try decoder.value()) else { throw decoder.corrupted("this is no base64") }
+        // Only the exact form that is written is read: it stands for one value.
+        let text: String = try decoder.value()
+        guard let bytes = Base64.decode(text), Base64.encode(bytes) == text else {
+            throw decoder.corrupted("this is no base64")
+        }
         return .array(bytes.map { .number(DataNumber($0)) })
     }
 }
@@ -142,37 +146,5 @@ extension Timestamp {
         case .secondsSince1970: .number(DataNumber(Double(milliseconds) / 1_000))
         case .millisecondsSince1970: .number(DataNumber(milliseconds))
         }
-    }
-}
-
-/// Base64 with padding (RFC 4648, section 4).
-enum Base64 {
-    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-    static func text(of bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let bits = (0..<3).reduce(UInt32(0)) {
-                $0 << 8 | (start + $1 < bytes.count ? UInt32(bytes[start + $1]) : 0)
-            }
-            let coded = (0..<4).map { letters[Int(bits >> (18 - 6 * $0) & 63)] }
-            text += coded.prefix(group.count + 1) + Array(repeating: UInt8(ascii: "="), count: 3 - group.count)
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// Returns the decoded bytes, or nil if the text is not in the exact form that ``text(of:)`` writes.
-    static func bytes(of text: String) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var bits: UInt32 = 0
-        var count = 0
-        for letter in text.utf8.prefix(while: { $0 != UInt8(ascii: "=") }) {
-            guard let value = letters.firstIndex(of: letter) else { return nil }
-            bits = bits << 6 | UInt32(value)
-            count += 1
-            if count % 4 != 1 { bytes.append(UInt8(truncatingIfNeeded: bits >> (6 - 2 * UInt32((count - 1) % 4)))) }
-        }
-        return self.text(of: bytes) == text ? bytes : nil
     }
 }

@@ -1,3 +1,4 @@
+import HeadgateData
 import HeadgateCore
 
 /// A time zone of the time zone database: its offset from UTC at every time (Behaviour B24).
@@ -29,7 +30,7 @@ struct TimeZoneTable: Equatable {
     func offset(at seconds: Int64) -> Int {
         guard let last = transitions.last else { return laterRule?.offset(at: seconds) ?? firstOffset }
         if seconds >= last.seconds { return laterRule?.offset(at: seconds) ?? last.offset }
-        let later = transitions.partitioningIndex { $0.seconds > seconds }
+        let later = BinarySearch.first(in: 0..<transitions.count) { transitions[$0].seconds > seconds }
         return later == 0 ? firstOffset : transitions[later - 1].offset
     }
 }
@@ -155,23 +156,5 @@ private struct TZifReader {
         guard count <= bytes.count - place else { throw .cutOff }
         defer { place += count }
         return bytes[place..<place + count]
-    }
-}
-
-extension RandomAccessCollection {
-    /// Returns the index of the first element that belongs. All elements that belong must come after all others.
-    fileprivate func partitioningIndex(where belongs: (Element) -> Bool) -> Index {
-        var (low, count) = (startIndex, count)
-        while count > 0 {
-            let half = count / 2
-            let middle = index(low, offsetBy: half)
-            if belongs(self[middle]) {
-                count = half
-            } else {
-                low = index(after: middle)
-                count -= half + 1
-            }
-        }
-        return low
     }
 }

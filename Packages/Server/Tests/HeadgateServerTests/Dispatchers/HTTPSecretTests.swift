@@ -1,5 +1,6 @@
 import Foundation
 import HeadgateCore
+import HeadgateData
 import Testing
 
 @testable import HeadgateServer
@@ -104,7 +105,7 @@ struct HTTPSecretTests {
         }
     }
 
-    @Test("A9, X4: what a board put out goes into headers behind its prefix, and is blanked in answers")
+    @Test("A9, X4: a board's output goes into headers after its prefix, and is blanked in answers")
     func output() async throws {
         let server = try ScriptedServer { request in
             let headers = request.headers
@@ -178,7 +179,7 @@ struct HTTPSecretTests {
     }
 
     @Test(
-        "X4: what is no secret stays readable",
+        "X4: text without secrets stays readable",
         arguments: ["Basic ???", "Basic abc", "a=b; theme=dark", "Bearer abc=="])
     func noForms(value: String) {
         let forms = HeaderSecrets.forms(of: value)
@@ -196,13 +197,13 @@ struct HTTPSecretTests {
         }
     }
 
-    @Test("X4: where one secret lies in another the longer one is blanked whole")
+    @Test("X4: if one secret contains another, the longer one is blanked as a whole")
     func nested() {
         let mask = SecretMask(["ab/cd", "ab", "/cd"])
         #expect(mask.excerpt(of: Array(#"ab\/cd, ab, \/cd"#.utf8), isCut: false, limit: 512) == "***, ***, ***")
     }
 
-    @Test("X4: what is no UTF-8 is repaired")
+    @Test("X4: invalid UTF-8 is repaired")
     func repaired() {
         let mask = SecretMask([])
         #expect(mask.excerpt(of: [0x61, 0xFF, 0x62], isCut: false, limit: 512) == "a\u{FFFD}b")

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 
 extension HTTPSettings {
     /// The form of a batch's body.

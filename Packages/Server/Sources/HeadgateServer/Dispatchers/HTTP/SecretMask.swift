@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Hides secrets in the texts of other programs, in every spelling (Behaviour X4).
 struct SecretMask {
     private let secrets: Set<String>
