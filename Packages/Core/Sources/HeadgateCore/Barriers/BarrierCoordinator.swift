@@ -270,9 +270,3 @@ final class BarrierEntry {
         observations.removeValue(forKey: dispatcherId)?.dispose()
     }
 }
-
-/// A barrier whose code threw, or that refused its configuration (Behaviour B7, B9).
-public struct BarrierFailure {
-    public var barrier: BarrierIdentity
-    public var error: any Error
-}

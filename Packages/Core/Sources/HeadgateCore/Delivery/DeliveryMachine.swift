@@ -12,19 +12,12 @@ struct DeliveryMachine {
     private(set) var settings: DispatcherSettings
     private(set) var queue: DispatcherQueue
     private(set) var counters = Counters<DispatcherCounter>()
-    /// The cause of the last failed attempt; nil after a success.
-    private(set) var lastError: String? {
-        didSet { if lastError == nil { lastErrorAt = nil } }
-    }
-    /// The wall-clock time of the last failed attempt; nil after a success.
-    private(set) var lastErrorAt: Timestamp?
+    /// The last failure, the waits after failures, and the time for which the destination has been answering.
+    private(set) var attempts = AttemptHistory()
     private var limit: BatchLimit
     /// The batches in flight.
     private(set) var flights: BatchesInFlight
     private var purges = Purges()
-    private var retries = RetryPolicy()
-    /// The time for which the destination has been answering (Behaviour D9).
-    private var answerClock = AnswerClock()
     private var heldMarks = HeldRanges()
     private var look = EvaluationState.over
     private var readAhead = ReadAhead()
@@ -324,7 +317,7 @@ struct DeliveryMachine {
     mutating func answered(_ number: Int, _ result: SendResult, at moment: DeliveryMoment) -> [Order] {
         guard let flight = flights.end(number) else { return [] }
         letterRoom = moment.letterRoom
-        if result.isAnswer { answerClock.heard(from: flight.batch.sentAt, to: moment.now) }
+        if result.isAnswer { attempts.heard(from: flight.batch.sentAt, to: moment.now) }
         guard case .each(let outcomes) = result else { return outcome(of: flight, result, moment) + [.evaluateForMore] }
         return outcome(of: flight.batch, each: outcomes, moment) + [.evaluateForMore]
     }
@@ -335,10 +328,10 @@ struct DeliveryMachine {
         let batch = flight.batch
         let verdict = Verdict(result, events: batch.events.count, isOversize: batch.isOversize, settings: settings)
         if verdict == .delivered { return delivered(batch) }
-        let (judged, orders) = takeBack(flight, after: result)
+        let (judged, orders) = queue.takeBack(flight, after: result, hasBoard: hasBoard)
         guard verdict != .keep else { return orders }
         counters.count(.failed)
-        (lastError, lastErrorAt) = (result.cause, moment.wall)
+        attempts.failed(result.cause, at: moment.wall)
         guard !judged.events.isEmpty else { return orders }
         return orders + carryOut(verdict, of: judged, whole: batch, result, moment)
     }
@@ -396,7 +389,7 @@ struct DeliveryMachine {
         let failures = parts.filter { !$0.outcome.isDelivery }
         guard let first = failures.first else { return orders }
         counters.count(.failed)
-        (lastError, lastErrorAt) = (first.outcome.cause, moment.wall)
+        attempts.failed(first.outcome.cause, at: moment.wall)
         // This answer is not a 401 (Behaviour A9).
         for failure in failures {
             queue.takeBack(failure.batch.sequenceNumbers) { progress in
@@ -430,31 +423,9 @@ struct DeliveryMachine {
 
     /// Records the delivery of a batch or a part of it.
     private mutating func delivered(_ batch: Batch) -> [Order] {
-        lastError = nil
-        retries.succeeded()
+        attempts.succeeded()
         limit.succeeded(batch.events.count)
         return [.settle(batch.sequenceNumbers, as: .delivered)]
-    }
-
-    /// Marks the events of a failed batch as pending again. After a 401 the board is run again, and the events are sent
-    /// once more before the 401 is a refusal. Any other answer in between allows that again (Behaviour A9).
-    /// - Returns: the part of the batch to which the verdict applies.
-    private mutating func takeBack(_ flight: BatchesInFlight.Flight, after result: SendResult) -> (Batch, [Order]) {
-        let (batch, sequenceNumbers) = (flight.batch, flight.batch.sequenceNumbers)
-        guard hasBoard, let opening = flight.opening, result.isUnauthorized else {
-            queue.takeBack(sequenceNumbers) { progress in
-                progress.wasUnauthorized = false
-                if result.isAnswer { progress.heard() }
-            }
-            return (batch, [])
-        }
-        let wereUnauthorized = queue.entries(of: sequenceNumbers).filter(\.progress.wasUnauthorized)
-        // An oversize event is sent only once (Behaviour D2).
-        let judged = batch.isOversize ? sequenceNumbers : SequenceSet(wereUnauthorized.map(\.sequenceNumber))
-        queue.takeBack(sequenceNumbers) { $0.wasUnauthorized = true }
-        var part = batch
-        part.events.removeAll { !judged.contains($0.sequenceNumber) }
-        return (part, [.renewBoard(sentUnder: opening)])
     }
 
     /// Sends events again, and dead-letters those that have reached the limit of attempts or of time (Behaviour D9).
@@ -463,7 +434,7 @@ struct DeliveryMachine {
         _ batch: Batch, charged: Bool, keepsLast: Bool = false, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
         let most = keepsLast ? settings.maxAttempts - 1 : .max
-        let heard = answerClock.time(at: moment.now)
+        let heard = attempts.heardTime(at: moment.now)
         queue.takeBack(batch.sequenceNumbers) { progress in
             progress.firstFailure = progress.firstFailure ?? moment.wall
             guard charged, progress.attempts < most else { return }
@@ -483,10 +454,7 @@ struct DeliveryMachine {
     private mutating func backOff(
         cause: String, retryAfter: Duration? = nil, isAnswered: Bool = false, at moment: DeliveryMoment
     ) -> Order {
-        let wait = retries.failed(
-            base: settings.backoffBase, cap: settings.backoffCap, retryAfter: retryAfter, chance: moment.chance)
-        (lastError, lastErrorAt) = (cause, moment.wall)
-        if isAnswered { answerClock.heard(from: moment.now, to: moment.now + wait) }
+        let wait = attempts.backOff(settings, cause: cause, retryAfter: retryAfter, isAnswered: isAnswered, at: moment)
         return .wait(until: moment.now + wait, cause: cause)
     }
 
@@ -498,7 +466,7 @@ struct DeliveryMachine {
     ) -> [Order] {
         letterRoom = moment.letterRoom
         let fault = "transformation \(transformations.joined(separator: ", ")) failed"
-        (lastError, lastErrorAt) = (fault, moment.wall)
+        attempts.failed(fault, at: moment.wall)
         return bury(queue.entries(of: failed), .transformation, LastAnswer(unsent: fault), moment)
     }
 

@@ -1,5 +1,3 @@
-import HeadgateData
-
 /// An order from ``DeliveryMachine`` to its dispatcher. Each order is executed before the machine is called again,
 /// because the next decision depends on it.
 enum DeliveryOrder: Equatable {
@@ -55,57 +53,4 @@ enum DeliveryOrder: Equatable {
     case evaluateAgain
     /// Evaluate the dispatcher at the end of the turn, or a moment later if more events may join the next batch.
     case evaluateForMore
-}
-
-/// The outcome of an event for a dispatcher.
-enum DeliveryOutcome {
-    case delivered
-    case dead
-    case expired
-    /// The event was dropped to make room.
-    case evicted
-    /// An operator purged the event.
-    case purged
-    /// A transformation dropped the event (Behaviour P4).
-    case transformedAway
-}
-
-/// The limits of the next batch.
-struct BatchRoom: Equatable {
-    /// The most events.
-    var most: Int
-    /// The last event that the batch may contain.
-    var through: SequenceNumber
-    /// The number of pending events.
-    var pending: Int
-    /// The most bytes of a batch with several events.
-    var bytes = Int.max
-    /// The most bytes of a batch with a single event.
-    var mostBytes = Int.max
-    /// True if events need not wait for older events of their keys that are in flight.
-    var keepsOrder = false
-}
-
-/// The conditions outside of a dispatcher on which sending depends.
-struct DeliveryConditions {
-    /// The present time on the age scale.
-    var stamp: Int64
-    /// The last event that may be sent now; nil if the dispatcher is blocked. A flush allows the events that it covers
-    /// (Behaviour F1).
-    var openThrough: SequenceNumber?
-    /// The capacity of the destination (Behaviour K3).
-    var capacity = SenderCapacity()
-    /// True if a barrier observes the queue depth.
-    var isDepthWatched = true
-}
-
-/// The circumstances of a batch's result.
-struct DeliveryMoment {
-    var now: Instant
-    /// The wall-clock time, for people.
-    var wall: Timestamp
-    /// A random number from 0 to 1 for the length of a wait that may follow.
-    var chance: Double
-    /// The room for dead letters.
-    var letterRoom = LetterRoom.unlimited
 }

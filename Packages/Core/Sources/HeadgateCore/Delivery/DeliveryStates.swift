@@ -1,10 +1,12 @@
 /// The state of a dispatcher that decides whether it sends batches at all. Pure.
 enum SendingState: Equatable {
+    /// Batches are sent. Next: `held` after a refusal, `stopping` when the dispatcher is stopped or removed.
     case taking
     /// The destination refused the dispatcher. Nothing is sent until an operator resumes it or its settings change
-    /// (Behaviour D7).
+    /// (Behaviour D7). Next: `taking` then, `stopping` when the dispatcher is stopped or removed.
     case held
-    /// The dispatcher sends no more batches (Behaviour D11).
+    /// The dispatcher sends no more batches (Behaviour D11). A refusal and an operator's decision change only `wasHeld`.
+    /// Next: `taking`, when the dispatcher is added again with new settings.
     case stopping(wasHeld: Bool)
 
     var isStopping: Bool { self != .taking && self != .held }
@@ -23,17 +25,22 @@ enum SendingState: Equatable {
     }
 }
 
-/// The state of an evaluation of a dispatcher (``DeliveryMachine/step(_:from:)``).
+/// The state of an evaluation of a dispatcher (``DeliveryMachine/step(_:from:)``). The beginning of an evaluation is
+/// legal in every state, and enters `droppingExpired`.
 enum EvaluationState {
-    /// Events that are too old or purged are removed. Then batches are sent, unless `isAll` is true.
+    /// Events that are too old or purged are removed. Next: `droppingExpired` again while there are any, then `over` if
+    /// `isAll` is true, else `sending`.
     case droppingExpired(isAll: Bool)
-    /// Batches are sent as long as the dispatcher is open.
+    /// Batches are sent as long as the dispatcher is open. Next: `sending` again after events were dropped, `laying` for
+    /// a batch, `resting` if none may be sent.
     case sending(hasDropped: Bool)
-    /// The dispatcher builds a batch.
+    /// The dispatcher builds a batch. Next: `sending` once the batch is in flight; the step after an empty batch is that
+    /// of `resting`.
     case laying
-    /// No further batch is sent. The queue depth is published.
+    /// No further batch is sent. The queue depth is published. Next: `marking`.
     case resting
-    /// The reasons that hold pending events are recorded.
+    /// The reasons that hold pending events are recorded. Next: `over`.
     case marking
+    /// No evaluation is running.
     case over
 }

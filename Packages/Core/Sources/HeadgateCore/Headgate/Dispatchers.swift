@@ -15,13 +15,24 @@ final class Dispatchers {
     /// The number of dispatchers created so far.
     private var made = 0
     private let orphanAges = OrphanAges()
-    private let surroundings: Dispatcher.Dependencies
+    private let parts: Parts
 
-    init(_ stored: [StoredDispatcher], kept: [String: [UInt8]] = [:], _ surroundings: Dispatcher.Dependencies) {
-        self.surroundings = surroundings
+    init(_ stored: [StoredDispatcher], kept: [String: [UInt8]] = [:], _ parts: Parts) {
+        self.parts = parts
         known = KnownDispatchers(
-            stored, kept: kept, events: surroundings.events, settlements: surroundings.settlements,
-            trace: surroundings.trace)
+            stored, kept: kept, events: parts.records.events, settlements: parts.records.settlements,
+            trace: parts.records.trace)
+    }
+
+    /// The parts of the gate that dispatchers and their list use.
+    struct Parts {
+        let records: OutcomeRecords
+        let coordinator: BarrierCoordinator
+        let depths: QueueDepths
+        let transformations: Transformations
+        let turn: PendingEvaluations
+        /// Returns a random number from 0 to 1.
+        let chance: () -> Double
     }
 
     // MARK: Lists
@@ -62,13 +73,15 @@ final class Dispatchers {
             Dispatcher(
                 incarnation: made, settings: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork,
                 manual: ManualBarrier(pause),
-                queue: queue(of: stored),
-                surroundings: surroundings))
+                queue: queue(of: stored), records: parts.records,
+                barriers: BarrierView(of: settings.id, parts.coordinator, parts.records.flushes, parts.depths),
+                transformations: parts.transformations,
+                clock: DispatcherClock(parts.turn, chance: parts.chance, on: parts.records.events.scheduler)))
     }
 
     /// Returns the queue of a dispatcher that continues at its position.
     func queue(of stored: StoredDispatcher) -> DispatcherQueue {
-        let events = surroundings.events
+        let events = parts.records.events
         let replay = known.replays[stored.number]
         let isLeft = replay?.isLeft(behind: stored.position) ?? false
         let older = EventCount(events.backlog.unsettled(of: stored.number).events, through: events.lastStored)
@@ -80,7 +93,7 @@ final class Dispatchers {
     /// Registers a dispatcher with its own barriers and evaluates it at the end of the turn.
     private func install(_ dispatcher: Dispatcher) {
         configured[dispatcher.id] = dispatcher
-        surroundings.coordinator.addDispatcher(dispatcher.id)
+        parts.coordinator.addDispatcher(dispatcher.id)
         let own: [(any Barrier, String, String?)] = [
             (dispatcher.manual, ManualBarrier.kind, ManualBarrier.word),
             (dispatcher.backoff, BackoffBarrier.kind, BackoffBarrier.word),
@@ -88,11 +101,11 @@ final class Dispatchers {
         ]
         for (barrier, kind, word) in own {
             let identity = BarrierIdentity(id: "\(kind):\(dispatcher.id)", kind: kind, word: word)
-            surroundings.coordinator.register(
+            parts.coordinator.register(
                 barrier, identity: identity, scopes: [.dispatcher(id: dispatcher.id)])
         }
         dispatcher.placeActivationGate()
-        surroundings.turn.look(dispatcher.id)
+        parts.turn.look(dispatcher)
     }
 
     /// Removes a dispatcher: it sends no more batches and finishes those in flight.
@@ -101,18 +114,18 @@ final class Dispatchers {
         guard let dispatcher = configured.removeValue(forKey: id) else { return false }
         dispatcher.leave()
         leaving[id] = dispatcher
-        surroundings.coordinator.unregister(dispatcher.manual)
+        parts.coordinator.unregister(dispatcher.manual)
         // The dispatcher may be added again before its last batch has ended.
         dispatcher.setPause(ManualBarrier.Setting())
-        surroundings.coordinator.unregister(dispatcher.backoff)
-        surroundings.coordinator.unregister(dispatcher.deadLetters)
+        parts.coordinator.unregister(dispatcher.backoff)
+        parts.coordinator.unregister(dispatcher.deadLetters)
         dispatcher.removeActivationGate()
-        surroundings.coordinator.removeDispatcher(id)
-        surroundings.flushes.removeDispatcher(id)
+        parts.coordinator.removeDispatcher(id)
+        parts.records.flushes.removeDispatcher(id)
         known.setSettled(dispatcher.queue.settled, of: id)
         orphanAges.note(dispatcher.queue.first?.event.receivedStamp, of: dispatcher.number)
         noteOrphans()
-        surroundings.turn.look(id)
+        parts.turn.look(dispatcher)
         return true
     }
 
@@ -140,29 +153,27 @@ final class Dispatchers {
         let settled = dispatcher.queue.settled
         known.setSettled(settled, of: id)
         // The dispatcher is released before the settlements are written, so the closure must not refer to it.
-        surroundings.settlements.settled(dispatcher.number) { settled }
+        parts.records.settlements.settled(dispatcher.number) { settled }
         leaving[id] = nil
     }
 
     /// Updates the route to all dispatchers, after dispatchers were added or removed.
     func renewRoute() {
-        routeToAll = surroundings.events.routes.number(of: present.map(\.number))
+        routeToAll = parts.records.events.routes.number(of: present.map(\.number))
     }
 
     // MARK: End of the turn
 
     /// Evaluates all dispatchers at the end of the turn.
     func evaluateAll() {
-        ids.forEach(surroundings.turn.look)
+        for dispatcher in present { parts.turn.look(dispatcher) }
     }
 
     /// Evaluates dispatchers, and releases removed ones that have no batch in flight.
-    /// - Parameters:
-    ///   - ids: the dispatchers' ids.
-    ///   - stamp: the present time on the age scale.
-    func look(_ ids: [String], at stamp: Int64) {
-        for id in ids { configured[id]?.look(at: stamp) }
-        if !leaving.isEmpty { ids.forEach(finishLeaving) }
+    /// - Parameter stamp: the present time on the age scale.
+    func look(_ evaluated: [any EvaluatedDispatcher], at stamp: Int64) {
+        for dispatcher in evaluated { dispatcher.look(at: stamp) }
+        if !leaving.isEmpty { for dispatcher in evaluated { finishLeaving(dispatcher.id) } }
     }
 
     /// Notifies dispatchers of a stored group.
@@ -173,7 +184,7 @@ final class Dispatchers {
         guard let (route, tally) = tallies.only else {
             return stored(counts(tallies), behind: previous)
         }
-        let numbers = surroundings.events.routes.dispatchers(of: route)
+        let numbers = parts.records.events.routes.dispatchers(of: route)
         for dispatcher in present where numbers.contains(dispatcher.number) {
             dispatcher.stored(tally.events, behind: previous)
         }
@@ -190,7 +201,7 @@ final class Dispatchers {
     private func counts(_ tallies: RouteTallies) -> [DispatcherNumber: Int] {
         var counts: [DispatcherNumber: Int] = [:]
         for (route, tally) in tallies {
-            for number in surroundings.events.routes.dispatchers(of: route) {
+            for number in parts.records.events.routes.dispatchers(of: route) {
                 counts[number, default: 0] += tally.events
             }
         }
@@ -202,12 +213,12 @@ final class Dispatchers {
     /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4, D12).
     /// - Parameter stamp: the present time on the age scale.
     func makeRoom(at stamp: Int64) {
-        guard surroundings.events.limits.overflow == .dropOldest, isOverfull, !isBeingRewound else { return }
+        guard parts.records.events.limits.overflow == .dropOldest, isOverfull, !isBeingRewound else { return }
         for dispatcher in present { dispatcher.dropExpired(at: stamp) }
         while isOverfull, evictOldest() {}
     }
 
-    private var isOverfull: Bool { surroundings.events.limits.excess(of: surroundings.events.backlog.live) }
+    private var isOverfull: Bool { parts.records.events.limits.excess(of: parts.records.events.backlog.live) }
 
     /// Evicts the oldest event, or the queue of a removed dispatcher if that is older.
     /// - Returns: false if there is nothing to evict, or if the oldest event is not known because a dispatcher has yet
@@ -225,7 +236,7 @@ final class Dispatchers {
         guard let oldest else { return false }
         for dispatcher in present where dispatcher.queue.firstWaiting?.sequenceNumber == oldest {
             dispatcher.evict(oldest)
-            surroundings.turn.look(dispatcher.id)
+            parts.turn.look(dispatcher)
         }
         return true
     }
@@ -239,7 +250,7 @@ final class Dispatchers {
 
     /// The removed dispatchers with unsettled events, for reports (Behaviour Q3).
     var orphanSummaries: [OrphanSummary] {
-        let events = surroundings.events
+        let events = parts.records.events
         let (stamp, wall) = (events.presentStamp(), events.scheduler.wall)
         return orphansWithEvents.sorted { $0.id < $1.id }.map { orphan in
             let end = (orphan.orphanedSince ?? stamp) + events.limits.orphanRetention.wholeMilliseconds
@@ -253,7 +264,7 @@ final class Dispatchers {
 
     /// The removed dispatchers with unsettled events.
     var orphansWithEvents: [StoredDispatcher] {
-        orphans.filter { surroundings.events.backlog.unsettled(of: $0.number).events > 0 }
+        orphans.filter { parts.records.events.backlog.unsettled(of: $0.number).events > 0 }
     }
 
     /// The removed dispatchers without batches in flight.
@@ -268,12 +279,12 @@ final class Dispatchers {
     func noteOrphans() {
         known.noteOrphans(except: Set(configured.keys))
         forgetOrphans()
-        for orphan in orphansWithEvents { _ = orphanAges.stamp(of: orphan, in: surroundings.events) }
+        for orphan in orphansWithEvents { _ = orphanAges.stamp(of: orphan, in: parts.records.events) }
     }
 
     /// Drops the queues of dispatchers that were removed longer ago than the retention time (Behaviour Q3).
     func forgetOrphans() {
-        let events = surroundings.events
+        let events = parts.records.events
         let oldest = events.presentStamp() - events.limits.orphanRetention.wholeMilliseconds
         for orphan in orphans where orphan.orphanedSince.map({ $0 <= oldest }) ?? false && !isStoring(for: orphan) {
             giveUp(orphan, counted: .expired, .queueExpired)
@@ -282,14 +293,14 @@ final class Dispatchers {
 
     private func giveUp(_ orphan: StoredDispatcher, counted counter: EventCounter, _ loss: EventLoss.Kind) {
         let count = known.forget(orphan)
-        surroundings.counts.count(counter, count)
-        surroundings.counts.tell(EventLoss(loss, of: orphan.id, events: count))
+        parts.records.counts.count(counter, count)
+        parts.records.counts.tell(EventLoss(loss, of: orphan.id, events: count))
     }
 
     /// Returns true if an event for a removed dispatcher is being stored. If the dispatcher were forgotten meanwhile,
     /// the event would never be settled, or would go to a new dispatcher with the same number.
     private func isStoring(for orphan: StoredDispatcher) -> Bool {
-        surroundings.events.offered(to: orphan.number) > 0
+        parts.records.events.offered(to: orphan.number) > 0
     }
 
     // MARK: Positions

@@ -35,6 +35,7 @@ public final class Headgate {
     let depths = QueueDepths()
     /// The records of recent events for traces.
     public let trace: EventTrace
+    let traceQueries = TraceQueries()
     private let housekeeping: Housekeeping
     let rewinds: Rewinds
     private let barrierFailureSubject = PulseSubject<BarrierFailure>()
@@ -70,10 +71,11 @@ public final class Headgate {
         kept = StoredValues(keptValues, settlements: settlements)
         dispatchers = Dispatchers(
             known, kept: keptValues,
-            Dispatcher.Dependencies(
-                events: events, coordinator: coordinator, flushes: flushes, settlements: settlements,
-                letters: letters, depths: depths, counts: counts, transformations: transformations, turn: turn,
-                trace: trace,
+            Dispatchers.Parts(
+                records: OutcomeRecords(
+                    events: events, settlements: settlements, letters: letters, counts: counts, trace: trace,
+                    flushes: flushes),
+                coordinator: coordinator, depths: depths, transformations: transformations, turn: turn,
                 chance: surroundings.chance))
         configured = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
         remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn, kept: kept)
@@ -176,7 +178,10 @@ public final class Headgate {
     /// Updates everything that depends on the list of dispatchers and their settings.
     private func dispatchersChanged() {
         configured.refreshDefaultScopes()
-        loadRouter.dispatchersChanged(dispatchers.present)
+        loadRouter.dispatchersChanged(
+            dispatchers.present.compactMap { dispatcher in
+                dispatcher.settings.loadRule.map { (dispatcher.number, $0) }
+            })
         dispatchers.renewRoute()
     }
 
@@ -314,17 +319,19 @@ public final class Headgate {
 // MARK: - End of the turn
 
 extension Headgate: GateHost {
-    func turnEnded(toEvaluate ids: [String]) {
+    func turnEnded(toEvaluate evaluated: [any EvaluatedDispatcher]) {
         guard stopping?.isClosing != true else { return }
         // Read the clocks once for the whole end of the turn: reading them takes as long as most of the work.
         let present = events.clockPair()
         clock.keepIfJumped(present)
         dispatchers.makeRoom(at: present.stamp)
-        dispatchers.look(ids, at: present.stamp)
+        dispatchers.look(evaluated, at: present.stamp)
         changeSubject.send(.progress)
         housekeeping.schedule()
         stopping?.look()
     }
+
+    func dispatcher(_ id: String) -> (any EvaluatedDispatcher)? { dispatchers.there(id) }
 
     func changed(_ change: GateChange) {
         changeSubject.send(change)

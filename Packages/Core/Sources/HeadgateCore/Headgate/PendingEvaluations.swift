@@ -1,8 +1,18 @@
+/// A dispatcher, as the record of evaluations knows it.
+protocol EvaluatedDispatcher: AnyObject {
+    var id: String { get }
+    /// Sends the events that may be sent now. Does nothing if the dispatcher has been removed.
+    /// - Parameter stamp: the present time on the age scale.
+    func look(at stamp: Int64)
+}
+
 /// The gate, as its parts see it. The parts do not retain it.
 protocol GateHost: AnyObject {
     /// Processes the end of a turn in which something happened.
     /// - Parameter dispatchers: the dispatchers to evaluate, in alphabetical order.
-    func turnEnded(toEvaluate dispatchers: [String])
+    func turnEnded(toEvaluate dispatchers: [any EvaluatedDispatcher])
+    /// Returns the dispatcher with an id, configured or with batches in flight.
+    func dispatcher(_ id: String) -> (any EvaluatedDispatcher)?
     /// Reports a possible change to watchers.
     func changed(_ change: GateChange)
     /// Reports a barrier whose code threw or that refused its configuration (Behaviour B7, B9).
@@ -26,9 +36,9 @@ final class PendingEvaluations {
     @exclusivity(unchecked) weak var host: (any GateHost)?
     private let scheduler: any Scheduler
     /// The dispatchers to evaluate, possibly with repetitions.
-    @exclusivity(unchecked) private var toEvaluate: [String] = []
+    @exclusivity(unchecked) private var toEvaluate: [any EvaluatedDispatcher] = []
     /// The dispatchers that are being evaluated.
-    @exclusivity(unchecked) private var looking: [String] = []
+    @exclusivity(unchecked) private var looking: [any EvaluatedDispatcher] = []
     @exclusivity(unchecked) private var isEndDue = false
 
     init(scheduler: any Scheduler) {
@@ -36,11 +46,15 @@ final class PendingEvaluations {
     }
 
     /// Has a dispatcher evaluated at the end of the turn.
-    func look(_ dispatcher: String) {
-        if toEvaluate.last != dispatcher { toEvaluate.append(dispatcher) }
-        guard !isEndDue else { return }
-        isEndDue = true
-        scheduler.atEndOfTurn(.dispatch) { self.end() }
+    func look(_ dispatcher: any EvaluatedDispatcher) {
+        if toEvaluate.last !== dispatcher { toEvaluate.append(dispatcher) }
+        endTurn()
+    }
+
+    /// Has the dispatcher with an id evaluated at the end of the turn. Only parts that seldom ask know the id alone.
+    func look(_ id: String) {
+        if let dispatcher = host?.dispatcher(id) { toEvaluate.append(dispatcher) }
+        endTurn()
     }
 
     /// Reports that a dispatcher may have become open or blocked, because a barrier's state has changed or a flush has
@@ -55,17 +69,28 @@ final class PendingEvaluations {
         host?.changed(.barriers)
     }
 
+    private func endTurn() {
+        guard !isEndDue else { return }
+        isEndDue = true
+        scheduler.atEndOfTurn(.dispatch) { self.end() }
+    }
+
     private func end() {
         isEndDue = false
         swap(&toEvaluate, &looking)
-        // The ids are mostly sorted already: dispatchers are added group by group.
-        looking.sort()
-        var last: String?
-        looking.removeAll { id in
-            defer { last = id }
-            return id == last
-        }
+        // The dispatchers are mostly sorted already: they are added group by group.
+        if looking.count > 1 { sort() }
         host?.turnEnded(toEvaluate: looking)
         looking.removeAll(keepingCapacity: true)
+    }
+
+    /// Sorts the dispatchers by their ids, and removes repetitions.
+    private func sort() {
+        looking.sort { $0.id < $1.id }
+        var last: (any EvaluatedDispatcher)?
+        looking.removeAll { dispatcher in
+            defer { last = dispatcher }
+            return dispatcher === last
+        }
     }
 }

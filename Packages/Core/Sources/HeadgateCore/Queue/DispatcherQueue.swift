@@ -1,19 +1,3 @@
-/// The parts of the event queue that a dispatcher's queue reads.
-protocol EventSource {
-    /// The sequence number of the newest stored event.
-    var lastStored: SequenceNumber { get }
-    /// Returns the number and size of a dispatcher's unsettled events.
-    func unsettled(of dispatcher: DispatcherNumber) -> Tally
-    /// Returns the chunk with the events after `sequenceNumber`, or nil if it is not in memory.
-    func recentChunk(after sequenceNumber: SequenceNumber) -> Chunk?
-    /// Returns true if a route contains a dispatcher.
-    func isRoute(_ route: RouteNumber, to dispatcher: DispatcherNumber) -> Bool
-    /// Returns true if the sweeper has passed the event and settled it for all dispatchers that had not read it.
-    func hasPassed(_ event: StoredEvent) -> Bool
-    /// The store's maximum age of events, in milliseconds.
-    var maxAge: Int64 { get }
-}
-
 /// The state of one dispatcher in the queue: its settled events, its buffered events, and its read position. Pure.
 ///
 /// The buffer holds no more than a few batches, however large the backlog is (Behaviour Q6).
@@ -289,40 +273,5 @@ struct DispatcherQueue {
     /// Returns the pending events of the buffer that are too old.
     mutating func due(at stamp: Int64, maxAge: Int64) -> SequenceSet {
         hand.due(at: stamp, maxAge: maxAge)
-    }
-}
-
-/// The store's count of a dispatcher's events at the time when its queue was created.
-///
-/// The count may be damaged. An uncounted event would be mistaken for a later one, and then a later event would never
-/// be read. Events that are found beyond the count are therefore counted when they are found (Behaviour Q8).
-struct EventCount {
-    /// The newest event that was stored at that time.
-    private let through: SequenceNumber
-    /// The number of counted events that have not been seen.
-    private var left: Int
-    /// Events that were seen beyond the count.
-    private var found = RouteTallies()
-
-    static let none = EventCount(0, through: 0)
-
-    init(_ count: Int, through newest: SequenceNumber) {
-        (left, through) = (count, newest)
-    }
-
-    /// Counts an event that is seen for the first time.
-    mutating func take(_ event: StoredEvent) {
-        guard event.sequenceNumber <= through else { return }
-        if left > 0 { left -= 1 } else { found.add(event) }
-    }
-
-    var foundCount: Int { found.total.events }
-
-    func isOlder(_ sequenceNumber: SequenceNumber) -> Bool { sequenceNumber <= through }
-
-    mutating func takeFound() -> RouteTallies {
-        guard !found.isEmpty else { return RouteTallies() }
-        defer { found = RouteTallies() }
-        return found
     }
 }

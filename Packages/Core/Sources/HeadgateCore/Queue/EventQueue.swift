@@ -11,9 +11,7 @@ import HeadgateData
 /// time. The exemption is safe because no function that is called with such a member calls back into the queue.
 public final class EventQueue {
     let scheduler: any Scheduler
-    @exclusivity(unchecked) private(set) var ages: AgeScale
-    /// Decides whether the wall clock counts as set (Behaviour P7).
-    @exclusivity(unchecked) private var trust: WallTrust
+    @exclusivity(unchecked) private var clock: QueueClock
     @exclusivity(unchecked) private(set) var limits: StoreLimits
     /// The maximum age of events by ``limits``, in milliseconds.
     @exclusivity(unchecked) private(set) var maxAge: Int64
@@ -32,20 +30,14 @@ public final class EventQueue {
     public var gatheringGroup: Int { groupNumber }
     @exclusivity(unchecked) private var groupNumber = 0
     @exclusivity(unchecked) private var committing = PendingCommits()
-    @exclusivity(unchecked) private var dedupe: DedupeWindow
-    /// The key for hashing ids.
-    let dedupeKey: DedupeKey
+    @exclusivity(unchecked) private var dedupe: Deduplication
     /// The store's own id.
     let identity: StoreIdentity
-    /// The value of ``DedupeWindow/forgotten`` when the store was last told to forget ids.
-    private var toldForgotten = 0
     @exclusivity(unchecked) private var recent: RecentChunks
     @exclusivity(unchecked) private var isCommitDue = false
     /// Senders that wait until the gathering group has room.
     private var senders = RoomWaiters()
     private var isCallingSenders = false
-    /// The clocks at the first event of this turn.
-    @exclusivity(unchecked) private var arrival: Receipt?
     /// Time between the arrival of stored events and their acknowledgement (Behaviour O1).
     @exclusivity(unchecked) public private(set) var acknowledging = Histogram(.seconds)
     @exclusivity(unchecked) public private(set) var lastSequenceNumber: SequenceNumber = 0
@@ -69,12 +61,11 @@ public final class EventQueue {
         self.trace = trace
         self.store = store
         (self.limits, maxAge) = (limits, limits.maxAge.wholeMilliseconds)
-        let pair = state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }
-        ages = AgeScale(scheduler.clocks, kept: pair, newest: state.newestStamp, builtAt: builtAt)
-        trust = WallTrust(kept: pair, boot: scheduler.boot, builtAt: builtAt)
-        dedupe = DedupeWindow(capacity: limits.dedupeIDs, length: limits.dedupeWindow.wholeMilliseconds)
-        dedupeKey = state.kept[DedupeKey.name].flatMap { DedupeKey(kept: $0) } ?? DedupeKey()
-        if state.kept[DedupeKey.name] != dedupeKey.kept { initialState.kept[DedupeKey.name] = dedupeKey.kept }
+        clock = QueueClock(
+            scheduler, kept: state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }, newest: state.newestStamp,
+            builtAt: builtAt)
+        dedupe = Deduplication(limits, kept: state.kept[DedupeKey.name])
+        if state.kept[DedupeKey.name] != dedupe.key.kept { initialState.kept[DedupeKey.name] = dedupe.key.kept }
         identity = state.kept[StoreIdentity.name].flatMap { StoreIdentity(kept: $0) } ?? StoreIdentity()
         if state.kept[StoreIdentity.name] != identity.kept { initialState.kept[StoreIdentity.name] = identity.kept }
         routes = RouteTable(saved: state.routes)
@@ -83,14 +74,15 @@ public final class EventQueue {
         recent = RecentChunks(mostBytes: EventQueue.recentBytes, lastSequenceNumber: state.lastSequenceNumber)
         whenAppended = { [weak self] in self?.committed($0) }
         restore(state.unsettled)
-        remember(consume state)
+        let recentIDs = state.recentIDs
+        state.recentIDs = []
+        dedupe.restore(consume recentIDs)
     }
 
     /// Applies new limits.
     func setLimits(_ new: StoreLimits) {
         (limits, maxAge) = (new, new.maxAge.wholeMilliseconds)
-        dedupe.setCapacity(limits.dedupeIDs)
-        dedupe.length = limits.dedupeWindow.wholeMilliseconds
+        dedupe.setLimits(limits)
     }
 
     private func restore(_ unsettled: [DispatcherNumber: RouteTallies]) {
@@ -99,47 +91,24 @@ public final class EventQueue {
         }
     }
 
-    /// Fills the dedupe window from the store. The ids are released one by one, since both forms together would take
-    /// twice the memory.
-    private func remember(_ state: consuming StoredState) {
-        var rest = state.recentIDs
-        state.recentIDs = []
-        rest.reverse()
-        while let ids = rest.popLast() {
-            ids.visit(dedupeKey) { dedupe.insert($0, sequenceNumber: $1, stamp: $2) }
-        }
-    }
-
     // MARK: Time
 
-    /// Returns the present time on the age scale.
-    func presentStamp() -> Int64 { present().stamp }
+    /// The scale on which ages are measured.
+    var ages: AgeScale { clock.ages }
 
-    /// Returns the present time on the monotonic clock and on the age scale.
-    private func present() -> Present {
-        let now = scheduler.now
-        ages.look(now: now, sinceBoot: scheduler.sinceBoot)
-        return Present(now: now, stamp: ages.stamp(now))
-    }
+    /// Returns the present time on the age scale.
+    func presentStamp() -> Int64 { clock.present(scheduler).stamp }
 
     /// Returns the present on the age scale together with all clocks, for saving.
-    func clockPair() -> ClockPair {
-        let clocks = scheduler.clocks
-        ages.look(now: clocks.now, sinceBoot: clocks.sinceBoot)
-        let stamp = ages.stamp(clocks.now)
-        trust.note(clocks.wall, stamp: stamp)
-        return ClockPair(stamp: stamp, clocks, reference: trust.reference, doubt: trust.doubt)
-    }
+    func clockPair() -> ClockPair { clock.pair(scheduler.clocks) }
 
     /// The reason why the wall clock counts as not set, or nil if it counts as set (Behaviour P7).
-    var wallFault: WallTrust.Fault? { trust.fault(of: scheduler.wall) }
+    var wallFault: WallTrust.Fault? { clock.fault(of: scheduler.wall) }
 
     /// Returns the time of receipt of this turn's events. The clocks are read once per turn.
-    private func receipt() -> Receipt {
-        if let arrival { return arrival }
-        let present = present()
-        let receipt = Receipt(now: present.now, stamp: present.stamp, wall: scheduler.wall)
-        arrival = receipt
+    private func receipt() -> QueueClock.Receipt {
+        if let arrival = clock.arrival { return arrival }
+        let receipt = clock.receive(scheduler)
         atEndOfTurn()
         return receipt
     }
@@ -160,7 +129,7 @@ public final class EventQueue {
     public func admit(_ event: TrackedEvent) -> Admission {
         commitMuch()
         let now = receipt()
-        let fingerprint = event.identity.map(dedupeKey.fingerprint)
+        let fingerprint = event.identity.map(dedupe.key.fingerprint)
         if let fingerprint, let first = dedupe.find(fingerprint, at: now.stamp) { return .duplicate(first) }
         guard event.route != RouteTable.nobody else { return .unrouted }
         let byteCount = event.storedByteCount(lastSequenceNumber + 1)
@@ -179,7 +148,7 @@ public final class EventQueue {
         let now = receipt()
         var plan = AdmissionPlan(after: lastSequenceNumber)
         for event in events {
-            let fingerprint = event.identity.map(dedupeKey.fingerprint)
+            let fingerprint = event.identity.map(dedupe.key.fingerprint)
             plan.add(event, fingerprint, remembered: fingerprint.flatMap { dedupe.find($0, at: now.stamp) })
         }
         if let refusal = refusal(of: plan.new) { throw refusal }
@@ -194,7 +163,7 @@ public final class EventQueue {
     /// - Parameter byteCount: the stored size of the event under its sequence number.
     @discardableResult
     private func gather(
-        _ event: TrackedEvent, _ byteCount: Int, _ fingerprint: DedupeWindow.Fingerprint?, at now: Receipt
+        _ event: TrackedEvent, _ byteCount: Int, _ fingerprint: DedupeWindow.Fingerprint?, at now: QueueClock.Receipt
     ) -> SequenceNumber {
         lastSequenceNumber += 1
         gathering.append(
@@ -301,7 +270,7 @@ public final class EventQueue {
 
     private func endTurn() {
         isCommitDue = false
-        arrival = nil
+        clock.turnEnded()
         commit()
         callSenders()
     }
@@ -322,7 +291,7 @@ public final class EventQueue {
         }
         let group = gathering.group(
             chunk, behind: committing.newest ?? lastStored, newRoutes: routes.takeUnsaved(),
-            initialState: initialState, forgottenIDs: newlyForgotten())
+            initialState: initialState, forgottenIDs: dedupe.takeNewlyForgotten())
         committing.add(
             PendingCommit(group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced))
         gathering.beginNext()
@@ -398,6 +367,9 @@ public final class EventQueue {
 
     // MARK: Remembering ids
 
+    /// The key for hashing ids.
+    var dedupeKey: DedupeKey { dedupe.key }
+
     /// The number of remembered ids, and the wall-clock time of the oldest (Behaviour Q7).
     public var remembered: (ids: Int, since: Timestamp?) {
         let now = presentStamp()
@@ -408,42 +380,12 @@ public final class EventQueue {
     /// Returns the sequence number of the event with an id, or nil if the dedupe window does not contain the id
     /// (Behaviour Q7).
     func firstEvent(of id: String, in namespace: String) -> SequenceNumber? {
-        dedupe.find(dedupeKey.fingerprint(of: id, in: namespace), at: presentStamp())
+        dedupe.find(dedupe.key.fingerprint(of: id, in: namespace), at: presentStamp())
     }
 
     /// Drops ids outside the dedupe window, a limited number per call.
     /// - Returns: the change for the store, which may forget them as well.
-    func forgetOldIDs() -> StoreChange {
-        dedupe.forget(at: presentStamp(), most: EventQueue.mostForgotten)
-        toldForgotten = dedupe.forgotten
-        return .forgetIDs(through: dedupe.forgottenThrough)
-    }
-
-    private static let mostForgotten = 65_536
-
-    /// Returns the sequence number up to which the store may forget ids with the next group; 0 for none. Ids are
-    /// forgotten in blocks of a sixteenth of the window, because deleting many rows costs hardly more than deleting
-    /// one.
-    private func newlyForgotten() -> SequenceNumber {
-        guard dedupe.forgotten - toldForgotten >= max(1, dedupe.capacity / 16) else { return 0 }
-        toldForgotten = dedupe.forgotten
-        return dedupe.forgottenThrough
-    }
-}
-
-/// The present time.
-private struct Present {
-    let now: Instant
-    /// The time on the age scale.
-    let stamp: Int64
-}
-
-/// The time of receipt on all clocks.
-private struct Receipt {
-    let now: Instant
-    /// The time on the age scale.
-    let stamp: Int64
-    let wall: Timestamp
+    func forgetOldIDs() -> StoreChange { .forgetIDs(through: dedupe.forgetOld(at: presentStamp())) }
 }
 
 extension EventQueue: EventSource {
@@ -458,9 +400,4 @@ extension EventQueue: EventSource {
     /// Returns true if an event is too old or was passed by the sweeper. A dispatcher that returns later reads on after
     /// the sweeper's position, so passed events count as too old for it as well.
     func isTooOld(_ event: StoredEvent) -> Bool { ageLimit.isExceeded(by: event) || hasPassed(event) }
-}
-
-extension EventSource {
-    /// Returns the number of a dispatcher's unsettled events.
-    func unsettledCount(of dispatcher: DispatcherNumber) -> Int { unsettled(of: dispatcher).events }
 }

@@ -51,9 +51,9 @@ final class LoadRouter {
     }
 
     /// Updates the rules of dispatchers, after dispatchers or their settings have changed.
-    func dispatchersChanged(_ dispatchers: some Collection<Dispatcher>) {
-        ruled = dispatchers.compactMap { dispatcher in dispatcher.settings.loadRule.map { (dispatcher.number, $0) } }
-            .sorted { $0.number < $1.number }
+    /// - Parameter ruled: the dispatchers with a rule.
+    func dispatchersChanged(_ ruled: [(number: DispatcherNumber, rule: Rule)]) {
+        self.ruled = ruled.sorted { $0.number < $1.number }
         prepare()
     }
 

@@ -12,9 +12,6 @@ public final class EventTrace {
     private var earlier: TracesBeforeStart
     /// The newest event that an earlier daemon received.
     private let lastEarlier: SequenceNumber
-    /// Queries that wait for the end of the present round, since a round may scan the whole store.
-    private var waiting: [TraceQuery] = []
-    private var isBusy = false
 
     /// The default number of events that are remembered.
     public static let usual = 65_536
@@ -163,26 +160,4 @@ public final class EventTrace {
 
     /// The remembered namespaces, the newest last.
     var knownNamespaces: [String] { namespaces.all }
-
-    // MARK: One round at a time
-
-    /// Answers a query, together with all others that are waiting.
-    func ask(_ query: TraceQuery, of gate: Headgate) {
-        waiting.append(query)
-        startNext(gate)
-    }
-
-    private func startNext(_ gate: Headgate) {
-        guard !isBusy, !waiting.isEmpty else { return }
-        isBusy = true
-        // Queries of the same turn are answered in the same round.
-        gate.scheduler.soon { [self] in
-            let queries = waiting
-            waiting = []
-            TracePass(gate, queries) { [self] in
-                isBusy = false
-                startNext(gate)
-            }.begin()
-        }
-    }
 }

@@ -278,7 +278,7 @@ extension Headgate {
         _ id: String, in namespace: String?, isWanted: @escaping () -> Bool = { true },
         then: @escaping (Result<[TracedEvent], StoreFault>) -> Void
     ) {
-        trace.ask(TraceQuery(self, id, in: namespace, isWanted: isWanted, then: then), of: self)
+        traceQueries.ask(TraceQuery(self, id, in: namespace, isWanted: isWanted, then: then), of: self)
     }
 
     /// Returns the barriers that hold an event of a dispatcher now.

@@ -49,7 +49,7 @@ struct DeliveryMachineTests {
             orders == [
                 .countRetried(1), .wait(until: start + .milliseconds(250), cause: "HTTP 503"), .evaluateForMore,
             ])
-        #expect(run.machine.lastError == "HTTP 503" && run.machine.counters[.failed] == 1)
+        #expect(run.machine.attempts.lastFailure?.cause == "HTTP 503" && run.machine.counters[.failed] == 1)
         #expect(run.machine.pending(in: run.shelf) == 1)
     }
 

@@ -197,7 +197,8 @@ private final class History: GateHost {
 
     func trimPoint() -> SequenceNumber { positions.values.min() ?? 0 }
     func forgetUnusedRoutes() -> [RouteNumber] { [] }
-    func turnEnded(toEvaluate dispatchers: [String]) {}
+    func turnEnded(toEvaluate dispatchers: [any EvaluatedDispatcher]) {}
+    func dispatcher(_ id: String) -> (any EvaluatedDispatcher)? { nil }
     func changed(_ change: GateChange) {}
     func barrierFailed(_ failure: BarrierFailure) {}
     func stored(_ tallies: RouteTallies, behind previous: SequenceNumber) {}

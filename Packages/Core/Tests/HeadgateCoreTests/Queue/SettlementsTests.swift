@@ -60,7 +60,8 @@ struct SettlementsTests {
             return routes
         }
 
-        func turnEnded(toEvaluate dispatchers: [String]) {}
+        func turnEnded(toEvaluate dispatchers: [any EvaluatedDispatcher]) {}
+        func dispatcher(_ id: String) -> (any EvaluatedDispatcher)? { nil }
         func changed(_ change: GateChange) {}
         func barrierFailed(_ failure: BarrierFailure) {}
         func stored(_ tallies: RouteTallies, behind previous: SequenceNumber) {}

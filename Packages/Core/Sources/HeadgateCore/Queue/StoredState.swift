@@ -1,0 +1,24 @@
+/// The state that a store returns when it is opened.
+public struct StoredState: Sendable {
+    /// All dispatchers that were ever configured and whose queue has not been deleted.
+    public var dispatchers: [StoredDispatcher] = []
+    public var routes: [RouteNumber: [DispatcherNumber]] = [:]
+    /// The highest sequence number ever assigned; 0 if there was none.
+    public var lastSequenceNumber: SequenceNumber = 0
+    /// The unsettled events of each dispatcher, by route.
+    public var unsettled: [DispatcherNumber: RouteTallies] = [:]
+    /// The clients' own ids, the oldest first. Ids outside the dedupe window may be included or not.
+    public var recentIDs: [RecentIDs] = []
+    /// The time of receipt of the newest event, on the age scale in milliseconds; nil if unknown.
+    public var newestStamp: Int64?
+    /// The small values that were stored by name.
+    public var kept: [String: [UInt8]] = [:]
+    /// The number of dead letters and the size of their events.
+    public var letters = Tally.zero
+    /// Repairs and files that were set aside, for the log and for `status` (Behaviour Q8).
+    public var warnings: [String] = []
+    /// Notes for the log that are not about lost data.
+    public var notes: [String] = []
+
+    public init() {}
+}
