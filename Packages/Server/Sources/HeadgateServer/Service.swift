@@ -26,14 +26,14 @@ final class Service {
     let watches: Watches
     let workforces: WorkerGroups
     let clientFlushes = ClientFlushes()
-    let traceQuota = UserQuota(most: Limits.mostTracesPerUser, of: "traces")
     let decoder: MessageDecoder
     private(set) var isReady = false
     /// The calls that changed the service, and those that were refused for a missing right, by method.
     private(set) var operations = Operation.Counts()
 
     private let configuration: ServerConfiguration
-    private let methods = MethodTable()
+    /// The methods, with the parts of this service that each family uses.
+    private lazy var methods = MethodTable(families)
     private let surroundings: SenderContext
     private let store: ServiceStore
     private let started: Instant
@@ -137,6 +137,26 @@ final class Service {
 
     var settings: Settings { control.inForce }
 
+    /// One value of each family of methods, with what its methods use.
+    private var families: [any MethodFamily] {
+        [
+            ConnectionMethods(
+                statuses: statuses, watches: watches, control: control, description: { OpenRPCDocument.json }),
+            TrackMethods(tracking: tracking), FlushMethods(gate: gate, clientFlushes: clientFlushes),
+            StatusMethods(gate: gate, sessions: sessions, control: control) { [unowned self] in
+                ServiceState(uptime: uptime, isReady: isReady, warnings: warnings)
+            },
+            WatchMethods(watches: watches), BarrierMethods(gate: gate), DispatcherMethods(gate: gate, log: log),
+            RewindMethods(gate: gate, log: log), WorkerMethods(gate: gate, workforces: workforces),
+            QueueMethods(gate: gate), DeadLetterMethods(gate: gate, log: log), BoardMethods(boards: boards, gate: gate),
+            ConfigMethods(control: control, places: places),
+            MetricsMethods { [unowned self] in MetricsReading(self) },
+            TraceMethods(
+                gate: gate, control: control, quota: UserQuota(most: Limits.mostTracesPerUser, of: "traces")),
+            ClientMethods(sessions: sessions, scheduler: scheduler),
+        ]
+    }
+
     var uptime: Duration { scheduler.now - started }
 
     /// The warnings of the start, the network, the disk, the settings, the boards and the gate, of queues without a
@@ -187,7 +207,7 @@ final class Service {
     func accept(_ connection: any SessionConnection) {
         let caller = Caller(connection.peer, access: settings.access, daemonUID: geteuid())
         let session = Session(
-            number: sessions.nextNumber(), connection: connection, caller: caller, service: self)
+            number: sessions.nextNumber(), connection: connection, caller: caller, server: self)
         guard sessions.hasRoom(for: caller) else {
             sessions.counters.count(.rejectedConnections)
             session.sendError(RPCError(.limit, "too many connections"))
@@ -198,15 +218,77 @@ final class Service {
         connection.begin(session)
     }
 
+    // MARK: Settings
+
+    /// Reads the configuration file again and logs the result.
+    func reload() {
+        switch control.reload() {
+        case .changed(let paths):
+            let list = paths.isEmpty ? "nothing" : paths.joined(separator: ", ")
+            log.tell(.settingsRead, ["changed": .string(list)])
+        case .refused(let faults):
+            for fault in faults { log.tell(.settingsRefused, ["fault": .string("\(fault)")]) }
+        }
+    }
+
+    // MARK: Stopping
+
+    /// Stops in an orderly way (Behaviour D11). A second stop waits for the same end as the first.
+    /// - Parameter then: called when everything is on the disk, or when the shutdown timeout has passed.
+    func stop(then: @escaping (StopOutcome) -> Void) {
+        if !gate.isStopping { beginStop() }
+        gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown, then: then)
+    }
+
+    /// Stops listening, notifies the clients, and releases all parts when the gate has stopped.
+    private func beginStop() {
+        isReady = false
+        listening?.end()
+        for session in sessions.all { session.announceClosing(because: .shuttingDown) }
+        gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
+            self?.tell($0)
+            self?.letGo()
+        }
+    }
+
+    /// Logs the batches and the store that the stop left unfinished.
+    private func tell(_ outcome: StopOutcome) {
+        if outcome.batchesLeft > 0 {
+            log.tell(.batchesAbandoned, ["batches": .number(DataNumber(outcome.batchesLeft))])
+        }
+        if !outcome.isStoreClosed {
+            log.tell(.storeLeft)
+        }
+        log.end()
+    }
+
+    /// Releases all parts that live on the loop, before the loop ends.
+    private func letGo() {
+        boards.close()
+        for session in sessions.all {
+            session.answerWaits(with: RPCError(.shuttingDown))
+            session.connection.closeAfterFlush()
+        }
+        network?.close()
+        control.close()
+        surroundings.close()
+    }
+}
+
+extension Service: SessionServer {
+    var turns: UserTurns { sessions.turns }
+    var limits: Limits { settings.limits }
+    var access: AccessSettings { settings.access }
+
     /// Runs a request that is not on the hot path.
     func run(_ method: JSONView, _ call: Call) throws(RPCError) {
-        let method = try methods.method(name(of: method), for: call.session.caller) { [self] in
+        let method = try MethodTable.method(name(of: method), for: call.session.caller) { [self] in
             refused($0, to: call.session)
         }
         if let operation = Operation(method, call.params) {
             call.reply.onEnd = { [self, session = call.session] in ended(operation, of: session, $0) }
         }
-        try method.run(self, call)
+        try methods.run(method, call)
     }
 
     /// Returns the name of a method. Of a name that is longer than any, it returns the beginning: a look-up of a megabyte
@@ -270,6 +352,23 @@ final class Service {
         }
     }
 
+    func count(_ counter: ConnectionCounter) {
+        sessions.counters.count(counter)
+    }
+
+    func outputWritten() {
+        sessions.watchSlowReaders()
+    }
+
+    func outputDrained(_ session: Session) {
+        watches.drained(session)
+        workforces.drained(session.number)
+    }
+
+    func dismissExcludedWorker(_ session: Session) -> Bool {
+        workforces.dismissExcluded(session)
+    }
+
     func ended(_ session: Session) {
         sessions.remove(session)
         watches.sessionEnded(session)
@@ -278,62 +377,6 @@ final class Service {
         askingClientLeft(session)
         gate.remoteBarriers.ownerLeft(session.number)
         servingClientLeft(session)
-    }
-
-    // MARK: Settings
-
-    /// Reads the configuration file again and logs the result.
-    func reload() {
-        switch control.reload() {
-        case .changed(let paths):
-            let list = paths.isEmpty ? "nothing" : paths.joined(separator: ", ")
-            log.tell(.settingsRead, ["changed": .string(list)])
-        case .refused(let faults):
-            for fault in faults { log.tell(.settingsRefused, ["fault": .string("\(fault)")]) }
-        }
-    }
-
-    // MARK: Stopping
-
-    /// Stops in an orderly way (Behaviour D11). A second stop waits for the same end as the first.
-    /// - Parameter then: called when everything is on the disk, or when the shutdown timeout has passed.
-    func stop(then: @escaping (StopOutcome) -> Void) {
-        if !gate.isStopping { beginStop() }
-        gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown, then: then)
-    }
-
-    /// Stops listening, notifies the clients, and releases all parts when the gate has stopped.
-    private func beginStop() {
-        isReady = false
-        listening?.end()
-        for session in sessions.all { session.announceClosing(because: .shuttingDown) }
-        gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
-            self?.tell($0)
-            self?.letGo()
-        }
-    }
-
-    /// Logs the batches and the store that the stop left unfinished.
-    private func tell(_ outcome: StopOutcome) {
-        if outcome.batchesLeft > 0 {
-            log.tell(.batchesAbandoned, ["batches": .number(DataNumber(outcome.batchesLeft))])
-        }
-        if !outcome.isStoreClosed {
-            log.tell(.storeLeft)
-        }
-        log.end()
-    }
-
-    /// Releases all parts that live on the loop, before the loop ends.
-    private func letGo() {
-        boards.close()
-        for session in sessions.all {
-            session.answerWaits(with: RPCError(.shuttingDown))
-            session.connection.closeAfterFlush()
-        }
-        network?.close()
-        control.close()
-        surroundings.close()
     }
 }
 

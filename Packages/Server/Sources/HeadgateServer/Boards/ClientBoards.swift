@@ -19,13 +19,13 @@ final class ClientProvider: BoardProvider {
 
     func begin(_ run: BoardRun) {
         let params = { (writer: inout JSONWriter) in writer.run(run) }
-        ask(BoardMethods.run, run, params) { [weak boards] in boards?.answered(run, BoardAnswer($0)) }
+        ask(BoardMessages.run, run, params) { [weak boards] in boards?.answered(run, BoardAnswer($0)) }
     }
 
     func chooseBarrier(for run: BoardRun) {
         let params = { (writer: inout JSONWriter) in writer.choice(for: run) }
-        ask(BoardMethods.choice, run, params) { [weak boards] in
-            boards?.chose(run, BoardMethods.choice(in: $0))
+        ask(BoardMessages.choice, run, params) { [weak boards] in
+            boards?.chose(run, BoardMessages.choice(in: $0))
         }
     }
 

@@ -36,6 +36,16 @@ extension ConfiguredDispatcher {
     }
 }
 
+extension DispatcherKind {
+    /// Makes the sender of a dispatcher of this kind.
+    func makeSender(of dispatcher: ConfiguredDispatcher, in surroundings: SenderContext) throws -> any Sender {
+        guard let settings = dispatcher.kind.settings as? Settings else {
+            preconditionFailure("settings are read by the kind that makes the sender")
+        }
+        return try makeSender(of: dispatcher.id, settings, in: surroundings)
+    }
+}
+
 extension DispatcherSettings {
     /// Reads the settings that all kinds have, except those about HTTP answers.
     fileprivate mutating func read(_ reader: SettingsReader) {
@@ -101,27 +111,5 @@ extension DispatcherActivation {
     fileprivate init(_ reader: SettingsReader) {
         reader.require("board")
         self.init(board: reader.boardName("board") ?? "", sticky: reader.milliseconds("sticky_ms"))
-    }
-}
-
-/// The rule for the IDs of dispatchers.
-enum DispatcherID {
-    /// The most characters of an ID.
-    static let longest = 64
-
-    /// Returns the fault of an ID, or nil if the ID is valid.
-    static func complaint(about id: String) -> String? {
-        if id == BarrierScope.all.rawValue { return "`all` is the scope of all dispatchers and names none" }
-        if (1...longest).contains(id.utf8.count), id.utf8.allSatisfy(isAllowed) { return nil }
-        return "a dispatcher's name has 1 to \(longest) letters (a-z), digits, `_`, `-` or `.`"
-    }
-
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            true
-        default: false
-        }
     }
 }

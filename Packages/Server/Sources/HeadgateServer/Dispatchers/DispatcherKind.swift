@@ -34,27 +34,6 @@ public protocol DispatcherKind {
     ) throws -> any Sender
 }
 
-/// The kinds of dispatchers that settings may name.
-struct DispatcherKinds {
-    /// The service's own kinds. To add a kind, add a line here and a folder beside this file.
-    static var builtIn: [any DispatcherKind] { [HTTPKind(), FileKind(), WorkerKind(), NATSKind(), KafkaKind()] }
-
-    private(set) var all = DispatcherKinds.builtIn
-
-    var names: [String] { all.map(\.name) }
-
-    /// Adds a program's kind. It cannot replace one of the service's own kinds.
-    mutating func add(_ kind: some DispatcherKind) {
-        guard !DispatcherKinds.builtIn.contains(where: { $0.name == kind.name }) else { return }
-        all.removeAll { $0.name == kind.name }
-        all.append(kind)
-    }
-
-    func kind(named name: String) -> (any DispatcherKind)? {
-        all.first { $0.name == name }
-    }
-}
-
 /// The settings of one dispatcher's kind, with the kind's name.
 struct KindSettings: Sendable, Equatable {
     let kind: String
@@ -83,13 +62,5 @@ extension DispatcherKind {
     /// Reads the kind's part of an entry.
     func settings(_ entry: SettingsReader, common: inout DispatcherSettings) -> KindSettings {
         KindSettings(self, read(entry, common: &common))
-    }
-
-    /// Makes the sender of a dispatcher of this kind.
-    func makeSender(of dispatcher: ConfiguredDispatcher, in surroundings: SenderContext) throws -> any Sender {
-        guard let settings = dispatcher.kind.settings as? Settings else {
-            preconditionFailure("settings are read by the kind that makes the sender")
-        }
-        return try makeSender(of: dispatcher.id, settings, in: surroundings)
     }
 }

@@ -110,28 +110,6 @@ public actor Server {
     }
 }
 
-/// The reason why a daemon does not start, as a text for people.
-public struct StartFault: Error, CustomStringConvertible, Equatable, Sendable {
-    /// The key path of the setting at fault; empty if no setting is.
-    public let path: String
-    /// The cause, without the path.
-    public let message: String
-
-    public var description: String { path.isEmpty ? message : "\(path): \(message)" }
-
-    init(_ message: String, at path: String = "") {
-        (self.path, self.message) = (path, message)
-    }
-}
-
-/// A started server, as ``ServerConfiguration/onStart`` gets it. It lives on the server's scheduler.
-public struct StartedServer {
-    /// The service's gate: barriers, flushes, dispatchers and the queue.
-    public let gate: Headgate
-    /// The boards that the program serves and activates itself.
-    public let boards: ProgramBoards
-}
-
 /// An activation that a task waits for.
 // Unchecked: all properties are used on the scheduler only.
 private final class PendingActivation: @unchecked Sendable {

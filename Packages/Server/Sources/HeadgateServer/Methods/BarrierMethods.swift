@@ -4,19 +4,21 @@ import HeadgateWire
 
 /// The method `barrier.list`, and the methods for a client's own barriers (Behaviour B29): `barrier.register`,
 /// `barrier.set` and `barrier.unregister`.
-enum BarrierMethods {
-    private static let list = Method(
+struct BarrierMethods: MethodFamily {
+    let gate: Headgate
+
+    private static let list = FamilyMethod<Self>(
         "barrier.list", .observe, "Every barrier, with its states.", changesNothing: true,
         result: .object([.required("barriers", .array(barrier))])
-    ) { service, call in
+    ) { parts, call in
         call.reply.answer { writer in
             writer.beginObject()
-            writer.barriers(service.gate.barrierSummaries)
+            writer.barriers(parts.gate.barrierSummaries)
             writer.endObject()
         }
     }
 
-    private static let register = Method(
+    private static let register = FamilyMethod<Self>(
         "barrier.register", .control,
         "Registers a barrier of the client's own, or takes over one that was left behind.",
         Field("id", .string(1...BarrierName.longest, complaint: BarrierName.complaint)),
@@ -25,44 +27,44 @@ enum BarrierMethods {
         Field(
             optional: "on_disconnect", usually: RemoteBarrierRegistration.OnDisconnect.unregister,
             "what becomes of it when the client disconnects"), reasons: [.conflict, .limit, .storage]
-    ) { service, call, id, scopes, state, isFlushable, onDisconnect throws(RPCError) in
+    ) { parts, call, id, scopes, state, isFlushable, onDisconnect throws(RPCError) in
         guard scopes.count <= Limits.mostScopes else {
             throw RPCError(.limit, "a barrier may have no more than \(Limits.mostScopes) scopes")
         }
         let registration = RemoteBarrierRegistration(
             scopes: distinct(scopes), state: state, isFlushable: isFlushable, onDisconnect: onDisconnect)
         do throws(RemoteBarrierRefusal) {
-            try service.gate.remoteBarriers.register(
+            try parts.gate.remoteBarriers.register(
                 id, registration, by: call.session.asOwner, then: call.reply.answerWritten())
         } catch {
             throw RPCError(error, barrier: id)
         }
     }
 
-    private static let set = Method(
+    private static let set = FamilyMethod<Self>(
         "barrier.set", .control, "Changes a barrier of the client's own.", Field("id", .string),
         Field(optional: "state", Shape<BarrierState>.word), Field(optional: "flushable", .bool),
         Field(optional: "dispatcher", .string, "for this one only"),
         Field(optional: "reason", .string(0...Limits.longestReason), "for people"),
         reasons: [.notFound, .conflict, .storage]
-    ) { service, call, id, state, isFlushable, dispatcher, reason throws(RPCError) in
+    ) { parts, call, id, state, isFlushable, dispatcher, reason throws(RPCError) in
         let change = RemoteBarrierChange(
             state: state, isFlushable: isFlushable, dispatcher: dispatcher, reason: reason)
         do throws(RemoteBarrierRefusal) {
-            try service.gate.remoteBarriers.set(
+            try parts.gate.remoteBarriers.set(
                 id, change, by: call.session.asOwner, then: call.reply.answerWritten())
         } catch {
             throw RPCError(error, barrier: id)
         }
     }
 
-    private static let unregister = Method(
+    private static let unregister = FamilyMethod<Self>(
         "barrier.unregister", .control, "Removes a barrier.", Field("id", .string),
         Field(optional: "force", usually: false, "another client's, too"),
         reasons: [.notFound, .conflict, .storage]
-    ) { service, call, id, force throws(RPCError) in
+    ) { parts, call, id, force throws(RPCError) in
         do throws(RemoteBarrierRefusal) {
-            try service.gate.remoteBarriers.unregister(
+            try parts.gate.remoteBarriers.unregister(
                 id, by: call.session.asOwner, force: force, then: call.reply.answerWritten())
         } catch {
             throw RPCError(error, barrier: id)
@@ -108,7 +110,7 @@ enum BarrierMethods {
             .required("configuration", .anyObject),
         ]))
 
-    static let family = MethodFamily(methods: [list, register, set, unregister])
+    static let methods = [list, register, set, unregister]
 }
 
 extension RPCError {

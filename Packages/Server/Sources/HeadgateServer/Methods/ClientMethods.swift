@@ -4,16 +4,19 @@ import HeadgateWire
 
 /// The method `client.list`: the connected clients, their counters, and why the daemon does not read a client
 /// (Behaviour O3, X2).
-enum ClientMethods {
-    private static let list = Method(
+struct ClientMethods: MethodFamily {
+    let sessions: SessionRegistry
+    let scheduler: any Scheduler
+
+    private static let list = FamilyMethod<Self>(
         "client.list", .observe, "All connected clients: their counts, and why one is not read now.",
         changesNothing: true, result: .object([.required("clients", .array(client))])
-    ) { service, call in
+    ) { parts, call in
         call.reply.answer { writer in
             writer.beginObject()
             writer.member("clients")
             writer.beginArray()
-            for session in service.sessions.inOrder { writer.client(session, at: service.scheduler.now) }
+            for session in parts.sessions.inOrder { writer.client(session, at: parts.scheduler.now) }
             writer.endArray()
             writer.endObject()
         }
@@ -46,7 +49,7 @@ enum ClientMethods {
     /// The counters of events that each client has, too.
     fileprivate static let counted: [EventCounter] = [.received, .duplicates, .unrouted, .rejected]
 
-    static let family = MethodFamily(methods: [list])
+    static let methods = [list]
 }
 
 extension JSONWriter {

@@ -2,28 +2,31 @@ import HeadgateData
 import HeadgateWire
 
 /// The methods `config.get`, `config.set` and `config.reload`.
-enum ConfigMethods {
-    private static let get = Method(
+struct ConfigMethods: MethodFamily {
+    let control: SettingsControl
+    let places: DaemonPaths
+
+    private static let get = FamilyMethod<Self>(
         "config.get", .observe, "The settings in force, or those of one layer; secrets are blanked.",
         changesNothing: true,
         Field(optional: "layer", Shape<SettingsLayer>.word.named("SettingsLayer"), "only what it says"),
         result: .anyObject
-    ) { service, call, layer in
+    ) { parts, call, layer in
         guard let layer else {
             return call.reply.answer(
                 SettingsDisplay.inForce(
-                    service.control.effective, places: service.places, secrets: service.settings.secrets))
+                    parts.control.effective, places: parts.places, secrets: parts.control.inForce.secrets))
         }
-        call.reply.answer(SettingsDisplay.blanked(service.control.layers[layer], secrets: service.settings.secrets))
+        call.reply.answer(SettingsDisplay.blanked(parts.control.layers[layer], secrets: parts.control.inForce.secrets))
     }
 
-    private static let set = Method(
+    private static let set = FamilyMethod<Self>(
         "config.set", .configure, "Merges a patch into the programmatic layer; null removes.",
         Field("patch", .settings, "what is merged"),
         Field(optional: "persist", usually: false, "whether it outlives a restart"),
         reasons: [.invalidSettings, .storage]
-    ) { service, call, patch, persists in
-        service.control.set(patch, persists: persists) { [reply = call.reply] result in
+    ) { parts, call, patch, persists in
+        parts.control.set(patch, persists: persists) { [reply = call.reply] result in
             switch result {
             case .success: reply.answer()
             case .failure(.refused(let faults)): reply.fail(.invalidSettings(faults))
@@ -33,17 +36,17 @@ enum ConfigMethods {
         }
     }
 
-    private static let reload = Method(
+    private static let reload = FamilyMethod<Self>(
         "config.reload", .control, "Reads the configuration file again.",
         result: .object([.required("changed", .array(.name), "the places that differ")]), reasons: [.invalidSettings]
-    ) { service, call throws(RPCError) in
-        switch service.control.reload() {
+    ) { parts, call throws(RPCError) in
+        switch parts.control.reload() {
         case .changed(let paths): call.reply.answer(["changed": .array(paths.map { .string($0) })])
         case .refused(let faults): throw .invalidSettings(faults)
         }
     }
 
-    static let family = MethodFamily(methods: [get, set, reload])
+    static let methods = [get, set, reload]
 }
 
 extension Shape where Value == DataObject {

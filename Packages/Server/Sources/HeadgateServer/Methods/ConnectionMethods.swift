@@ -4,7 +4,13 @@ import HeadgateData
 import HeadgateWire
 
 /// The methods `hello`, `ping`, `rights`, `rpc.discover` and `application.status`, and the notification `closing`.
-enum ConnectionMethods {
+struct ConnectionMethods: MethodFamily {
+    let statuses: AnnouncedStatuses
+    let watches: Watches
+    let control: SettingsControl
+    /// Returns the description of the protocol in JSON.
+    let description: () -> [UInt8]
+
     private static let protocolNumber = 1
 
     // MARK: hello
@@ -18,7 +24,7 @@ enum ConnectionMethods {
         Field("name", .string(0...Limits.longestName)), Field(optional: "version", .string(0...Limits.longestName)),
         make: Client.init)
 
-    private static let hello = Method(
+    private static let hello = FamilyMethod<Self>(
         "hello", .track, "Says who the client is. Optional, and the first request if sent.",
         Field("client", client),
         Field(
@@ -32,7 +38,7 @@ enum ConnectionMethods {
                 .object([.required("name", .name), .required("version", .name), .required("pid", .place)])),
             .required("protocol", .place), .required("session", .name), .required("limits", .dictionary(.count)),
         ]), reasons: [.conflict]
-    ) { service, call, client, namespace, number throws(RPCError) in
+    ) { parts, call, client, namespace, number throws(RPCError) in
         guard number == protocolNumber else {
             throw RPCError(.conflict, "this daemon speaks protocol \(protocolNumber)")
         }
@@ -40,8 +46,8 @@ enum ConnectionMethods {
         if let namespace { try check(namespace, of: call.session.caller) }
         let name = client.version.map { "\(client.name)/\($0)" } ?? client.name
         call.session.introduce(as: name, namespace: namespace)
-        service.watches.clientsChanged()
-        answer(service, call)
+        parts.watches.clientsChanged()
+        parts.answer(call)
     }
 
     /// Refuses a namespace of another user (Behaviour X5).
@@ -52,19 +58,19 @@ enum ConnectionMethods {
         }
     }
 
-    private static func answer(_ service: Service, _ call: Call) {
+    private func answer(_ call: Call) {
         let server: DataObject = [
             "name": "headgate", "version": .string(Version.current), "pid": .number(DataNumber(Int(getpid()))),
         ]
         call.reply.answer([
-            "server": .object(server), "protocol": .number(DataNumber(protocolNumber)),
-            "session": .string(call.session.name), "limits": .object(service.settings.limits.object),
+            "server": .object(server), "protocol": .number(DataNumber(Self.protocolNumber)),
+            "session": .string(call.session.name), "limits": .object(control.inForce.limits.object),
         ])
     }
 
     // MARK: rights
 
-    private static let rights = Method(
+    private static let rights = FamilyMethod<Self>(
         "rights", .track, "The rights of the caller: the groups of methods that it may call, and its namespace.",
         changesNothing: true,
         result: .object([
@@ -84,34 +90,33 @@ enum ConnectionMethods {
 
     // MARK: ping, rpc.discover, application.status
 
-    private static let ping = Method("ping", .track, "Answers, and does nothing else.", changesNothing: true) {
+    private static let ping = FamilyMethod<Self>(
+        "ping", .track, "Answers, and does nothing else.", changesNothing: true
+    ) {
         _, call in
         call.reply.answer()
     }
 
-    private static let discover = Method(
+    private static let discover = FamilyMethod<Self>(
         "rpc.discover", .track, "The protocol as the daemon describes it: an OpenRPC document.", changesNothing: true,
         result: .object([
             .required("openrpc", .name), .required("info", .anyObject), .required("methods", .array(.anyObject)),
             .required("components", .anyObject),
         ])
-    ) { _, call in
-        call.reply.answer { $0.raw(OpenRPCDocument.json) }
+    ) { parts, call in
+        call.reply.answer { $0.raw(parts.description()) }
     }
 
-    private static let status = Method(
+    private static let status = FamilyMethod<Self>(
         "application.status", .track, "Announces the state of the client's application.",
         Field("status", Shape<StatusWord>.word)
-    ) { service, call, word in
-        service.statuses.announce(word.status, by: call.session.number, flushingOn: service.settings.flushOn)
+    ) { parts, call, word in
+        parts.statuses.announce(word.status, by: call.session.number, flushingOn: parts.control.inForce.flushOn)
         call.reply.answer()
     }
 
-    static let closing = ServerMessage(
-        "closing", "The server is about to close this connection.",
-        params: [.required("reason", .words([ErrorReason.shuttingDown.rawValue, ErrorReason.unauthorized.rawValue]))])
-
-    static let family = MethodFamily(methods: [hello, ping, rights, discover, status], messages: [closing])
+    static let methods = [hello, ping, rights, discover, status]
+    static let messages = [ServerMessage.closing]
 }
 
 /// The words that `application.status` accepts: those of the protocol, and synonyms that mobile trackers use.

@@ -3,8 +3,11 @@ import HeadgateData
 import HeadgateWire
 
 /// The methods `dead_letters.list`, `dead_letters.requeue` and `dead_letters.purge` (Behaviour D10).
-enum DeadLetterMethods {
-    private static let list = Method(
+struct DeadLetterMethods: MethodFamily {
+    let gate: Headgate
+    let log: Log
+
+    private static let list = FamilyMethod<Self>(
         "dead_letters.list", .read, "The dead letters, the oldest first.", changesNothing: true,
         Field(optional: "dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 100),
         Field(optional: "after", .integer(0...), usually: 0, "a letter's number: those behind it, as `next` tells"),
@@ -12,8 +15,8 @@ enum DeadLetterMethods {
             .required("dead_letters", .array(letter)),
             .required("next", .nullable(.place), "for `after`; null when there are no more"),
         ]), reasons: [.notFound, .storage]
-    ) { service, call, dispatcher, limit, after throws(RPCError) in
-        let (reply, gate) = (call.reply, service.gate)
+    ) { parts, call, dispatcher, limit, after throws(RPCError) in
+        let (reply, gate) = (call.reply, parts.gate)
         let isKnown = gate.readDeadLetters(
             of: dispatcher, after: LetterNumber(after), limit: limit, isWanted: { reply.isWaiting }
         ) { [gate] result in
@@ -30,11 +33,11 @@ enum DeadLetterMethods {
     private static let numbers = Shape<[Int]>.array(of: .integer).map { Set($0.map { LetterNumber($0) }) }
     private static let count = Schema.object([.required("count", .count)])
 
-    private static let requeue = Method(
+    private static let requeue = FamilyMethod<Self>(
         "dead_letters.requeue", .control, "Requeues dead letters, with the same ids.", dispatcher, letters,
         result: count, reasons: [.notFound, .queueFull, .storage]
-    ) { service, call, dispatcher, letters throws(RPCError) in
-        let isKnown = service.gate.requeueDeadLetters(of: dispatcher, letters) { [reply = call.reply] result in
+    ) { parts, call, dispatcher, letters throws(RPCError) in
+        let isKnown = parts.gate.requeueDeadLetters(of: dispatcher, letters) { [reply = call.reply] result in
             switch result {
             case .success(let count): reply.answer(["count": .number(DataNumber(count))])
             case .failure(let fault): reply.fail(RPCError(fault))
@@ -43,12 +46,12 @@ enum DeadLetterMethods {
         guard isKnown else { throw .unknownDispatcher(dispatcher ?? "") }
     }
 
-    private static let purge = Method(
+    private static let purge = FamilyMethod<Self>(
         "dead_letters.purge", .control, "Drops dead letters.", dispatcher, letters, result: count,
         reasons: [.notFound, .storage]
-    ) { service, call, dispatcher, letters throws(RPCError) in
-        let isKnown = service.gate.purgeDeadLetters(of: dispatcher, letters) {
-            [reply = call.reply, log = service.log] result in
+    ) { parts, call, dispatcher, letters throws(RPCError) in
+        let isKnown = parts.gate.purgeDeadLetters(of: dispatcher, letters) {
+            [reply = call.reply, log = parts.log] result in
             switch result {
             case .success(let count):
                 if count > 0 { log.tell(.lettersPurged, ["letters": .number(DataNumber(count))]) }
@@ -70,7 +73,7 @@ enum DeadLetterMethods {
             .required("event", .anyObject),
         ]))
 
-    static let family = MethodFamily(methods: [list, requeue, purge])
+    static let methods = [list, requeue, purge]
 }
 
 extension RPCError {

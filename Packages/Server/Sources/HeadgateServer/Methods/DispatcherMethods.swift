@@ -3,48 +3,51 @@ import HeadgateData
 import HeadgateWire
 
 /// The methods `dispatcher.list`, `dispatcher.pause`, `dispatcher.resume` and `dispatcher.retry`.
-enum DispatcherMethods {
-    private static let list = Method(
+struct DispatcherMethods: MethodFamily {
+    let gate: Headgate
+    let log: Log
+
+    private static let list = FamilyMethod<Self>(
         "dispatcher.list", .observe, "Every dispatcher, with its queue.", changesNothing: true,
         result: .object([.required("dispatchers", .array(dispatcher)), .required("orphans", .array(orphan))])
-    ) { service, call in
+    ) { parts, call in
         call.reply.answer { writer in
             writer.beginObject()
-            writer.dispatchers(service.gate.dispatcherSummaries)
-            writer.orphans(service.gate.orphans)
+            writer.dispatchers(parts.gate.dispatcherSummaries)
+            writer.orphans(parts.gate.orphans)
             writer.endObject()
         }
     }
 
     private static let reason = Field(optional: "reason", .string(0...Limits.longestReason), "for people")
 
-    private static let pause = Method(
+    private static let pause = FamilyMethod<Self>(
         "dispatcher.pause", .control, "Closes a dispatcher's ManualBarrier.", Field("id", .string), reason,
         Field(optional: "flushable", usually: false, "whether a flush goes through"), reasons: [.notFound, .storage]
-    ) { service, call, id, reason, isFlushable throws(RPCError) in
-        let isKnown = service.gate.pause(id, reason: reason, isFlushable: isFlushable, then: call.reply.answerWritten())
+    ) { parts, call, id, reason, isFlushable throws(RPCError) in
+        let isKnown = parts.gate.pause(id, reason: reason, isFlushable: isFlushable, then: call.reply.answerWritten())
         guard isKnown else { throw .unknownDispatcher(id) }
     }
 
-    private static let resume = Method(
+    private static let resume = FamilyMethod<Self>(
         "dispatcher.resume", .control, "Opens a dispatcher's ManualBarrier.", Field("id", .string), reason,
         reasons: [.notFound, .storage]
-    ) { service, call, id, reason throws(RPCError) in
-        guard service.gate.resume(id, then: call.reply.answerWritten()) else { throw .unknownDispatcher(id) }
+    ) { parts, call, id, reason throws(RPCError) in
+        guard parts.gate.resume(id, then: call.reply.answerWritten()) else { throw .unknownDispatcher(id) }
         // An open barrier shows no reason, so the log keeps it.
         if let reason {
-            service.log.tell(.dispatcherResumed, ["dispatcher": .string(id), "reason": .string(reason)])
+            parts.log.tell(.dispatcherResumed, ["dispatcher": .string(id), "reason": .string(reason)])
         }
     }
 
-    private static let retry = Method(
+    private static let retry = FamilyMethod<Self>(
         "dispatcher.retry", .control, "Ends a dispatcher's backoff: its next attempt begins now.",
         Field("id", .string, "the dispatcher's id"), reasons: [.notFound]
-    ) { service, call, id throws(RPCError) in
-        let cause = service.gate.dispatcherSummaries.first { $0.id == id }?.lastError
-        guard let wasWaiting = service.gate.endBackoff(of: id) else { throw .unknownDispatcher(id) }
+    ) { parts, call, id throws(RPCError) in
+        let cause = parts.gate.dispatcherSummaries.first { $0.id == id }?.lastError
+        guard let wasWaiting = parts.gate.endBackoff(of: id) else { throw .unknownDispatcher(id) }
         if wasWaiting {
-            service.log.tell(.dispatcherRetried, ["dispatcher": .string(id), "cause": .string(cause ?? "a failure")])
+            parts.log.tell(.dispatcherRetried, ["dispatcher": .string(id), "cause": .string(cause ?? "a failure")])
         }
         call.reply.answer()
     }
@@ -80,7 +83,7 @@ enum DispatcherMethods {
         .required("flushing", .bool),
     ]
 
-    static let family = MethodFamily(methods: [list, pause, resume, retry])
+    static let methods = [list, pause, resume, retry]
 }
 
 extension Reply {

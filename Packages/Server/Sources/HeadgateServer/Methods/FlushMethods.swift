@@ -3,11 +3,14 @@ import HeadgateData
 import HeadgateWire
 
 /// The methods `flush`, `flush.cancel` and `flush.list`.
-enum FlushMethods {
+struct FlushMethods: MethodFamily {
+    let gate: Headgate
+    let clientFlushes: ClientFlushes
+
     /// The default timeout of a flush (Behaviour F2).
     static let usualTimeout = Duration.seconds(30)
 
-    private static let flush = Method(
+    private static let flush = FamilyMethod<Self>(
         "flush", .track, "Sends what is queued now, flushable barriers or not.",
         Field(optional: "dispatchers", .array(of: .string), "all, if nothing is said"),
         Field(optional: "wait", usually: false, "answers when it has ended"),
@@ -17,11 +20,11 @@ enum FlushMethods {
             .required("flush", .name), .optional("ended", .words(["settled", "timeout", "cancelled"])),
             .optional("dispatchers", .dictionary(part)),
         ]), reasons: [.notFound, .conflict, .limit]
-    ) { service, call, ids, waits, timeout, name throws(RPCError) in
+    ) { parts, call, ids, waits, timeout, name throws(RPCError) in
         let waiting = WaitingReply(waits ? call.reply : nil)
-        let (asked, uid) = (service.clientFlushes, call.session.caller.credentials.uid)
+        let (asked, uid) = (parts.clientFlushes, call.session.caller.credentials.uid)
         try asked.checkRoom(for: uid)
-        let start = service.gate.flush(id: name, dispatchers: ids, timeout: timeout == .zero ? nil : timeout) { end in
+        let start = parts.gate.flush(id: name, dispatchers: ids, timeout: timeout == .zero ? nil : timeout) { end in
             asked.ended(waiting.flush)
             waiting.answer(end)
         }
@@ -40,25 +43,25 @@ enum FlushMethods {
         .required("blocked_by", .array(.name)),
     ])
 
-    private static let cancel = Method(
+    private static let cancel = FamilyMethod<Self>(
         "flush.cancel", .control, "Ends a flush. Unsent events wait again.", Field("flush", .string, "its id"),
         reasons: [.notFound]
-    ) { service, call, name throws(RPCError) in
-        guard service.gate.cancelFlush(name) else { throw RPCError(.notFound, "there is no flush \(name)") }
+    ) { parts, call, name throws(RPCError) in
+        guard parts.gate.cancelFlush(name) else { throw RPCError(.notFound, "there is no flush \(name)") }
         call.reply.answer()
     }
 
-    private static let list = Method(
+    private static let list = FamilyMethod<Self>(
         "flush.list", .observe, "All running flushes, also of disconnected clients.", changesNothing: true,
         result: .object([.required("flushes", .array(summary))])
-    ) { service, call in
+    ) { parts, call in
         call.reply.answer { writer in
             writer.beginObject()
             writer.member("flushes")
             writer.beginArray()
-            for flush in service.gate.runningFlushes {
+            for flush in parts.gate.runningFlushes {
                 writer.element()
-                writer.object(flush.object(askedBy: service.clientFlushes.uid(of: flush.id)))
+                writer.object(flush.object(askedBy: parts.clientFlushes.uid(of: flush.id)))
             }
             writer.endArray()
             writer.endObject()
@@ -72,7 +75,7 @@ enum FlushMethods {
         .required("timeout_ms", .nullable(.count), "after which it ends in any case; null: never"),
     ])
 
-    static let family = MethodFamily(methods: [flush, cancel, list])
+    static let methods = [flush, cancel, list]
 }
 
 /// The reply to a flush with `wait`, which is sent when the flush ends.

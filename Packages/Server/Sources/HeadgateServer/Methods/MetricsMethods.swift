@@ -3,8 +3,11 @@ import HeadgateData
 import HeadgateWire
 
 /// The method `metrics`.
-enum MetricsMethods {
-    private static let metrics = Method(
+struct MetricsMethods: MethodFamily {
+    /// Reads all values now.
+    let reading: () -> MetricsReading
+
+    private static let metrics = FamilyMethod<Self>(
         "metrics", .observe, "All metrics, in the form that monitoring systems read.", changesNothing: true,
         result: .object([
             .required(
@@ -17,8 +20,8 @@ enum MetricsMethods {
                         .required("samples", .array(sample)),
                     ])))
         ])
-    ) { service, call in
-        let reading = MetricsReading(service)
+    ) { parts, call in
+        let reading = parts.reading()
         call.reply.answer { writer in
             writer.beginObject()
             writer.metrics(MetricTable.all, reading)
@@ -34,5 +37,5 @@ enum MetricsMethods {
         .optional("sum", .number, "of a histogram"), .optional("count", .count, "of a histogram"),
     ])
 
-    static let family = MethodFamily(methods: [metrics])
+    static let methods = [metrics]
 }

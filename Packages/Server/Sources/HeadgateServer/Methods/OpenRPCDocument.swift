@@ -27,7 +27,7 @@ enum OpenRPCDocument {
 
     /// The entries of all methods for clients, in the order of the families, then those of the daemon's messages.
     private static var methods: [Entry] {
-        MethodTable.all.map(Entry.init) + MethodTable.families.flatMap(\.messages).map(Entry.init)
+        MethodTable.all.map(Entry.init) + MethodTable.messages.map(Entry.init)
     }
 
     private static var schemas: DataObject {

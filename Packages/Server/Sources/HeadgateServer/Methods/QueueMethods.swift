@@ -3,8 +3,10 @@ import HeadgateData
 import HeadgateWire
 
 /// The methods `queue.peek` and `queue.purge`.
-enum QueueMethods {
-    private static let peek = Method(
+struct QueueMethods: MethodFamily {
+    let gate: Headgate
+
+    private static let peek = FamilyMethod<Self>(
         "queue.peek", .read, "The next events of a dispatcher, as they are stored.", changesNothing: true,
         Field("dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 10),
         Field(
@@ -13,11 +15,11 @@ enum QueueMethods {
             .required("events", .array(.anyObject)),
             .required("next", .nullable(.place), "for `after`; null when there are no more"),
         ]), reasons: [.notFound, .storage]
-    ) { service, call, id, limit, after throws(RPCError) in
+    ) { parts, call, id, limit, after throws(RPCError) in
         let reply = call.reply
         // The answer comes later. The session's share of this turn pays for reading the events now (Behaviour X3).
         call.session.spend(answer: limit * TurnShare.answerBytes)
-        let isKnown = service.gate.peek(
+        let isKnown = parts.gate.peek(
             at: id, after: SequenceNumber(after), limit: limit, isWanted: { reply.isWaiting }
         ) { result in
             switch result {
@@ -28,13 +30,13 @@ enum QueueMethods {
         guard isKnown else { throw .unknownDispatcher(id) }
     }
 
-    private static let purge = Method(
+    private static let purge = FamilyMethod<Self>(
         "queue.purge", .control, "Drops a dispatcher's pending events, not those in flight.",
         Field("dispatcher", .string), Field(optional: "before_seq", .integer(1...), "only what is older"),
         result: .object([.required("purged", .count)]),
         reasons: [.notFound, .storage, .cancelled]
-    ) { service, call, id, before throws(RPCError) in
-        let isKnown = service.gate.purge(id, before: before.map(SequenceNumber.init)) { [reply = call.reply] result in
+    ) { parts, call, id, before throws(RPCError) in
+        let isKnown = parts.gate.purge(id, before: before.map(SequenceNumber.init)) { [reply = call.reply] result in
             switch result {
             case .success(let count): reply.answer(["purged": .number(DataNumber(count))])
             case .failure(.store):
@@ -49,7 +51,7 @@ enum QueueMethods {
         guard isKnown else { throw .unknownDispatcher(id) }
     }
 
-    static let family = MethodFamily(methods: [peek, purge])
+    static let methods = [peek, purge]
 }
 
 extension JSONWriter {

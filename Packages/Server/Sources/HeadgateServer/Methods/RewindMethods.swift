@@ -3,7 +3,10 @@ import HeadgateData
 import HeadgateWire
 
 /// The method `dispatcher.rewind`.
-enum RewindMethods {
+struct RewindMethods: MethodFamily {
+    let gate: Headgate
+    let log: Log
+
     private static let target = Shape<RewindTarget>(
         .any,
         mustBe: "a sequence number from 1 on, a time (RFC 3339), or a duration back like \"-2h\" (units: s, m, h, d)"
@@ -14,7 +17,7 @@ enum RewindMethods {
         return view.string.flatMap { RewindTarget(text: $0) }
     }
 
-    private static let rewind = Method(
+    private static let rewind = FamilyMethod<Self>(
         "dispatcher.rewind", .control, "Sends a dispatcher's events again, from a place on that the store still keeps.",
         Field("id", .string, "the dispatcher's id"),
         Field("to", target, "a sequence number, a time, or a duration back like \"-2h\""),
@@ -24,12 +27,12 @@ enum RewindMethods {
             .required("complete", .bool, "false when nothing is retained, so that some events may be missing"),
         ]),
         reasons: [.notFound, .storage, .conflict, .cancelled]
-    ) { service, call, id, target throws(RPCError) in
+    ) { parts, call, id, target throws(RPCError) in
         let (reply, caller) = (call.reply, call.session.caller)
-        let isKnown = service.gate.rewind(id, to: target) { result in
+        let isKnown = parts.gate.rewind(id, to: target) { result in
             switch result {
             case .success(let answer):
-                service.log.tell(
+                parts.log.tell(
                     .dispatcherRewound,
                     [
                         "dispatcher": .string(id), "seq": .number(DataNumber(Int(answer.firstSequenceNumber))),
@@ -46,7 +49,7 @@ enum RewindMethods {
         guard isKnown else { throw .unknownDispatcher(id) }
     }
 
-    static let family = MethodFamily(methods: [rewind])
+    static let methods = [rewind]
 }
 
 extension RPCError {

@@ -3,8 +3,14 @@ import HeadgateData
 import HeadgateWire
 
 /// The method `status`.
-enum StatusMethods {
-    private static let status = Method(
+struct StatusMethods: MethodFamily {
+    let gate: Headgate
+    let sessions: SessionRegistry
+    let control: SettingsControl
+    /// Returns the state of the service now.
+    let state: () -> ServiceState
+
+    private static let status = FamilyMethod<Self>(
         "status", .observe, "The daemon's status, for a first look.", changesNothing: true,
         result: .object([
             .required("version", .name), .required("uptime_ms", .count), .required("ready", .bool),
@@ -41,55 +47,55 @@ enum StatusMethods {
             .required("barriers", .array(BarrierMethods.barrier)), .required("warnings", .array(.text)),
             .required("counters", .dictionary(.count)),
         ])
-    ) { service, call in
+    ) { parts, call in
+        let state = parts.state()
         call.reply.answer { writer in
             writer.beginObject()
             writer.member("version", Version.current)
-            writer.member("uptime_ms", service.uptime.wholeMilliseconds)
-            writer.member("ready", service.isReady)
-            writer.member("store", item: .object(store(service)))
-            writer.member("clients", service.sessions.count)
-            writer.member("network", item: .object(network(service.gate.network.value)))
-            writer.dispatchers(service.gate.dispatcherSummaries)
-            writer.orphans(service.gate.orphans)
-            writer.barriers(service.gate.barrierSummaries)
-            writer.member("warnings", item: .array(warnings(service).map { .string($0) }))
-            writer.member("counters", item: .object(counters(service)))
+            writer.member("uptime_ms", state.uptime.wholeMilliseconds)
+            writer.member("ready", state.isReady)
+            writer.member("store", item: .object(parts.store))
+            writer.member("clients", parts.sessions.count)
+            writer.member("network", item: .object(network(parts.gate.network.value)))
+            writer.dispatchers(parts.gate.dispatcherSummaries)
+            writer.orphans(parts.gate.orphans)
+            writer.barriers(parts.gate.barrierSummaries)
+            writer.member("warnings", item: .array(shown(state.warnings).map { .string($0) }))
+            writer.member("counters", item: .object(parts.counters))
             writer.endObject()
         }
     }
 
     /// Returns the service's warnings, not more than a person reads.
-    private static func warnings(_ service: Service) -> [String] {
-        let all = service.warnings
+    private static func shown(_ all: [String]) -> [String] {
         guard all.count > Limits.mostWarnings else { return all }
         return all.prefix(Limits.mostWarnings) + ["and \(all.count - Limits.mostWarnings) more"]
     }
 
-    private static func store(_ service: Service) -> DataObject {
-        let stored = service.gate.stored
+    private var store: DataObject {
+        let stored = gate.stored
         return [
-            "kind": .string(service.gate.events.store.kind),
-            "durability": .string(service.control.atStart.durability.rawValue),
+            "kind": .string(gate.events.store.kind),
+            "durability": .string(control.atStart.durability.rawValue),
             "events": .number(DataNumber(stored.events)), "bytes": .number(DataNumber(stored.bytes)),
-            "oldest_ms": service.gate.oldestAge.milliseconds,
-            "disk_bytes": .number(DataNumber(service.gate.events.store.diskBytes)), "dedupe": .object(dedupe(service)),
-            "retained": .object(retained(service)),
+            "oldest_ms": gate.oldestAge.milliseconds,
+            "disk_bytes": .number(DataNumber(gate.events.store.diskBytes)), "dedupe": .object(dedupe),
+            "retained": .object(retained),
         ]
     }
 
     /// Returns the settled events that are kept (Behaviour R1).
-    private static func retained(_ service: Service) -> DataObject {
-        let retained = service.gate.events.store.retained
+    private var retained: DataObject {
+        let retained = gate.events.store.retained
         return [
             "events": .number(DataNumber(retained.tally.events)), "bytes": .number(DataNumber(retained.tally.bytes)),
-            "oldest_ms": service.gate.retainedAge.milliseconds,
+            "oldest_ms": gate.retainedAge.milliseconds,
         ]
     }
 
     /// Returns the number of remembered client IDs and the time of the oldest (Behaviour Q7).
-    private static func dedupe(_ service: Service) -> DataObject {
-        let (ids, since) = service.gate.events.remembered
+    private var dedupe: DataObject {
+        let (ids, since) = gate.events.remembered
         return ["ids": .number(DataNumber(ids)), "since": since.map { .string($0.text) } ?? .null]
     }
 
@@ -97,11 +103,20 @@ enum StatusMethods {
         ["state": .string(state.word), "kind": state.kind.map { .string($0.rawValue) } ?? .null]
     }
 
-    private static func counters(_ service: Service) -> DataObject {
-        DataObject(service.gate.counts.all.items + service.sessions.counters.items)
+    private var counters: DataObject {
+        DataObject(gate.counts.all.items + sessions.counters.items)
     }
 
-    static let family = MethodFamily(methods: [status])
+    static let methods = [status]
+}
+
+/// The state of the service, for `status`.
+struct ServiceState {
+    /// The time since the start.
+    let uptime: Duration
+    /// A Boolean value that says whether clients can connect.
+    let isReady: Bool
+    let warnings: [String]
 }
 
 extension Counters {

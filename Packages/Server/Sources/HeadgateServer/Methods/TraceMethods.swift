@@ -3,24 +3,28 @@ import HeadgateData
 import HeadgateWire
 
 /// The method `event.trace`.
-enum TraceMethods {
-    private static let trace = Method(
+struct TraceMethods: MethodFamily {
+    let gate: Headgate
+    let control: SettingsControl
+    let quota: UserQuota
+
+    private static let trace = FamilyMethod<Self>(
         "event.trace", .observe, "The state or outcome of the event of an id, for each of its dispatchers.",
-        changesNothing: true, Field("id", .string(1...EventReader.longestWord), "the id that was tracked"),
+        changesNothing: true, Field("id", .string(1...Limits.longestWord), "the id that was tracked"),
         Field(
             optional: "namespace", .string(1...UserNamespace.longest),
             "in which the id was given, as it is stored, or a name that the caller chose; the caller's when it is left out, any for `*`"
         ),
         result: .object([.required("events", .array(event), "the oldest first")]),
         reasons: [.notFound, .storage, .limit]
-    ) { service, call, id, namespace throws(RPCError) in
+    ) { parts, call, id, namespace throws(RPCError) in
         let caller = call.session.caller
         let asked = namespace.map {
-            UserNamespace.requested($0, by: caller.credentials, service.settings.access)
+            UserNamespace.requested($0, by: caller.credentials, parts.control.inForce.access)
         }
-        let (quota, uid, reply) = (service.traceQuota, call.session.caller.credentials.uid, call.reply)
+        let (quota, uid, reply) = (parts.quota, call.session.caller.credentials.uid, call.reply)
         try quota.begin(for: uid)
-        service.gate.trace(id, in: namespace == "*" ? nil : asked ?? caller.namespace, isWanted: { reply.isWaiting }) {
+        parts.gate.trace(id, in: namespace == "*" ? nil : asked ?? caller.namespace, isWanted: { reply.isWaiting }) {
             result in
             quota.end(for: uid)
             switch result {
@@ -51,7 +55,7 @@ enum TraceMethods {
             .required("replayed", .bool, "whether a rewind made it pending again"),
         ]))
 
-    static let family = MethodFamily(methods: [trace])
+    static let methods = [trace]
 }
 
 extension JSONWriter {

@@ -3,28 +3,30 @@ import HeadgateData
 import HeadgateWire
 
 /// The methods `track` and `track_many`.
-enum TrackMethods {
+struct TrackMethods: MethodFamily {
+    let tracking: EventTracker
+
     private static let reasons: [ErrorReason] = [.queueFull, .eventTooLarge, .storage, .limit, .shuttingDown]
 
     /// This declaration serves `track` in a JSON-RPC batch or as a notification. The session runs other calls on its
     /// hot path.
-    private static let track = Method(
+    private static let track = FamilyMethod<Self>(
         "track", .track, "Takes an event, and answers once it is safe.", readingItself: EventReader.members,
         result: .object([
             .required("id", .name), .optional("seq", .place, "its place in the order of receipt"),
             .optional("duplicate", .bool, "true: it was here before, and is not stored again"),
             .optional("unrouted", .bool, "true: no dispatcher wants it, and it is not stored"),
         ]), reasons: reasons
-    ) { service, call, params throws(RPCError) in
-        let (eventID, admission) = try service.tracking.track(params, from: call.session)
+    ) { parts, call, params throws(RPCError) in
+        let (eventID, admission) = try parts.tracking.track(params, from: call.session)
         let id = Array(eventID)
-        answer(service, call, events: 1) { writer in
+        parts.answer(call, events: 1) { writer in
             id.withUnsafeBytes { writer.acknowledgement(of: $0, admission) }
         }
     }
 
     /// All events of a call are stored in one commit group, or none is.
-    private static let trackMany = Method(
+    private static let trackMany = FamilyMethod<Self>(
         "track_many", .track, "Takes events, all or none.",
         readingItself: [.required("events", .array(.named("TrackedEvent", .object(EventReader.members))))],
         result: .object([
@@ -32,11 +34,11 @@ enum TrackMethods {
             .optional("last_seq", .place, "likewise"), .required("duplicates", .count),
             .required("unrouted", .count),
         ]), reasons: reasons
-    ) { service, call, params throws(RPCError) in
+    ) { parts, call, params throws(RPCError) in
         let views = try events(params)
         var summary = TrackSummary()
-        try service.tracking.track(all: views, from: call.session) { summary.add($0, $1) }
-        answer(service, call, events: views.count) { [summary] in summary.write(into: &$0) }
+        try parts.tracking.track(all: views, from: call.session) { summary.add($0, $1) }
+        parts.answer(call, events: views.count) { [summary] in summary.write(into: &$0) }
     }
 
     private static func events(_ params: JSONView?) throws(RPCError) -> [JSONView] {
@@ -46,16 +48,14 @@ enum TrackMethods {
     }
 
     /// Answers after the commit of the events.
-    private static func answer(
-        _ service: Service, _ call: Call, events: Int, _ write: @escaping (inout JSONWriter) -> Void
-    ) {
-        call.session.whenCommitted { [reply = call.reply, session = call.session, tracking = service.tracking] fault in
+    private func answer(_ call: Call, events: Int, _ write: @escaping (inout JSONWriter) -> Void) {
+        call.session.whenCommitted { [reply = call.reply, session = call.session, tracking] fault in
             guard let fault else { return reply.answer(write) }
             reply.fail(tracking.refusal(of: events, from: session, fault))
         }
     }
 
-    static let family = MethodFamily(methods: [track, trackMany])
+    static let methods = [track, trackMany]
 }
 
 /// The result of `track_many`.

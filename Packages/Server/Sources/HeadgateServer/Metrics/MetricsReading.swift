@@ -48,39 +48,6 @@ struct MetricsReading {
         /// The age of the oldest of them, or nil if there are none.
         let oldestRetained: Duration?
     }
-
-    init(_ service: Service) {
-        let gate = service.gate
-        events = gate.counts.all
-        connections = service.sessions.counters
-        operations = service.operations
-        dispatchers = gate.dispatcherSummaries
-        measures = gate.dispatcherMeasures
-        orphans = gate.orphans
-        ways = gate.closedTimes
-        let store = gate.events.store
-        self.store = StoreReading(
-            kind: store.kind, durability: service.control.atStart.durability.rawValue, live: gate.stored,
-            limits: service.settings.store, diskBytes: store.diskBytes, letters: gate.deadLetters,
-            rememberedIDs: gate.events.remembered.ids, oldest: gate.oldestAge,
-            retained: store.retained.tally, oldestRetained: gate.retainedAge)
-        acknowledging = gate.events.acknowledging
-        syncing = store.syncing
-        clients = service.sessions.count
-        warnings = service.warnings.count
-        let control = service.control
-        layers = SettingsLayer.allCases.filter { $0 != .remote || control.inForce.remote != nil }
-            .map { ($0, control.isWhole($0)) }
-        settingsWaiting = control.waitingForStart.count
-        droppedLogLines = service.log.output.dropped
-        isReady = service.isReady
-        isConnected = gate.network.value.kind != nil
-        started = service.startedAt
-        process = ProcessUsage()
-        now = service.scheduler.now
-        wall = service.scheduler.wall
-        disk = service.disk?.room
-    }
 }
 
 /// The processor time and memory that the process uses.

@@ -30,8 +30,12 @@ final class Session {
     /// The time since which the session has read nothing, or nil if it reads again within this turn.
     private var unreadSince: Instant?
 
-    /// Strong, because the loop may close connections after the server is gone. The service releases closed sessions.
-    private let service: Service
+    /// Strong, because the loop may close connections after the program has dropped its server. The server releases
+    /// closed sessions.
+    private let server: any SessionServer
+    private let gate: Headgate
+    private let queue: EventQueue
+    private let turns: UserTurns
     private let tracking: EventTracker
     private let decoder: MessageDecoder
     @exclusivity(unchecked) private var framer: LineFramer
@@ -47,55 +51,52 @@ final class Session {
     /// within a second (Behaviour X2).
     private static let mostGrace = Duration.milliseconds(500)
 
-    init(number: Int, connection: any SessionConnection, caller: Caller, service: Service) {
+    init(number: Int, connection: any SessionConnection, caller: Caller, server: any SessionServer) {
         self.number = number
         self.connection = connection
         self.caller = caller
-        self.service = service
-        tracking = service.tracking
-        decoder = service.decoder
-        begin = service.scheduler.now
-        machine = SessionMachine(limits: service.settings.limits)
-        framer = LineFramer(maxLineBytes: service.settings.limits.maxLineBytes)
-        namespace = Namespace(caller.namespace, service.gate.trace)
+        self.server = server
+        gate = server.gate
+        queue = gate.events
+        turns = server.turns
+        tracking = server.tracking
+        decoder = server.decoder
+        begin = gate.scheduler.now
+        let limits = server.limits
+        machine = SessionMachine(limits: limits)
+        framer = LineFramer(maxLineBytes: limits.maxLineBytes)
+        namespace = Namespace(caller.namespace, gate.trace)
         collectContext()
     }
 
     // MARK: Identity
-
-    /// The session's name, which `hello` returns.
-    var name: String { "session-\(number)" }
-
-    /// The session as the owner of remote barriers: `shop/2.1 (uid 1000, session-7)`. If the client has no name, its
-    /// process stands there.
-    var asOwner: RemoteBarrierOwner {
-        let client = caller.client ?? "pid \(caller.credentials.pid)"
-        return RemoteBarrierOwner(number: number, name: "\(client) (uid \(caller.credentials.uid), \(name))")
-    }
 
     /// Stores the name and namespace that a client gives in `hello`.
     /// - Parameter namespace: the namespace of the client's events, or nil to keep the present one.
     func introduce(as client: String, namespace: String?) {
         hasSpoken = true
         caller.client = client
-        if let namespace { caller.choose(namespace: namespace, access: service.settings.access) }
-        self.namespace = Namespace(caller.namespace, service.gate.trace)
+        if let namespace { caller.choose(namespace: namespace, access: server.access) }
+        self.namespace = Namespace(caller.namespace, gate.trace)
         collectContext()
     }
 
     /// Makes the context of the session's events again, after a change of its parts.
     func collectContext() {
-        let network = service.gate.networkConnectionType
-        context = PinnedBytes(service.collecting.context(of: caller, networkConnectionType: network))
+        let network = gate.networkConnectionType
+        context = PinnedBytes(server.collecting.context(of: caller, networkConnectionType: network))
     }
 
     /// Applies new settings.
-    func settingsChanged(from old: Settings, to new: Settings) {
-        if new.access != old.access { regrant(new.access) }
+    /// - Parameters:
+    ///   - access: the new rights, or nil if the rights have not changed.
+    ///   - hasNewCollectors: true if the context of events has other parts now.
+    func settingsChanged(access: AccessSettings?, limits: Limits, hasNewCollectors: Bool) {
+        if let access { regrant(access) }
         dismissExcludedWorker()
-        if new.collectors != old.collectors { collectContext() }
-        framer.maxLineBytes = new.limits.maxLineBytes
-        perform(machine.limitsChanged(to: new.limits, surroundings))
+        if hasNewCollectors { collectContext() }
+        framer.maxLineBytes = limits.maxLineBytes
+        perform(machine.limitsChanged(to: limits, surroundings))
     }
 
     /// Applies new rights. If the session loses a right by which it holds something, it closes: otherwise its client
@@ -104,23 +105,23 @@ final class Session {
         let (former, formerNamespace) = (caller.groups, caller.namespace)
         caller.grant(access)
         if caller.namespace != formerNamespace {
-            namespace = Namespace(caller.namespace, service.gate.trace)
+            namespace = Namespace(caller.namespace, gate.trace)
             collectContext()
         }
         let lost = former.subtracting(caller.groups)
-        let missed = lost.filter { service.withdraw($0, from: self) }
+        let missed = lost.filter { server.withdraw($0, from: self) }
         if !missed.isEmpty { end(without: missed.map(\.rawValue)) }
     }
 
     /// Closes the session if it works for a dispatcher that new settings restrict to other users (Behaviour X1).
     private func dismissExcludedWorker() {
-        if service.workforces.dismissExcluded(self) { end(without: [MethodGroup.serve.rawValue]) }
+        if server.dismissExcludedWorker(self) { end(without: [MethodGroup.serve.rawValue]) }
     }
 
     /// Closes the session, which has lost rights that it used.
     private func end(without rights: [String]) {
         let rights = rights.sorted().joined(separator: ", ")
-        service.log.tell(.clientDisconnected, ["client": .string(asOwner.name), "rights": .string(rights)])
+        server.log.tell(.clientDisconnected, ["client": .string(asOwner.name), "rights": .string(rights)])
         end(because: .unauthorized)
     }
 
@@ -146,7 +147,7 @@ final class Session {
             connection.resumeReading()
             return machine.readingResumed()
         case .releaseProvider:
-            service.servingClientLeft(self)
+            server.servingClientLeft(self)
             return machine.providerGone()
         case .endWaits:
             endWaits()
@@ -162,7 +163,7 @@ final class Session {
         let before = machine.share.left
         while connection.isOpen, let line = nextLine() { handle(line) }
         framer.keepRest()
-        service.sessions.turns.spend(before - machine.share.left, of: caller.credentials.uid)
+        turns.spend(before - machine.share.left, of: caller.credentials.uid)
         return machine.linesTaken(hasMore: framer.waitingBytes > 0, surroundings)
     }
 
@@ -182,29 +183,29 @@ final class Session {
     private func goOn(after awaited: SessionMachine.Awaited) {
         switch awaited {
         case .room:
-            unreadSince = service.scheduler.now
-            service.sessions.counters.count(.pausedReadings)
+            unreadSince = gate.scheduler.now
+            server.count(.pausedReadings)
         case .group:
-            unreadSince = service.scheduler.now
-            service.gate.events.whenRoom { self.perform(self.machine.groupHasRoom()) }
-        case .turn: service.sessions.turns.wait(caller.credentials.uid) { self.turnCame() }
-        case .endOfTurn: service.scheduler.soon { self.perform(self.machine.turnEnded()) }
+            unreadSince = gate.scheduler.now
+            queue.whenRoom { self.perform(self.machine.groupHasRoom()) }
+        case .turn: turns.wait(caller.credentials.uid) { self.turnCame() }
+        case .endOfTurn: gate.scheduler.soon { self.perform(self.machine.turnEnded()) }
         }
     }
 
     private func turnCame() {
-        machine.userShare = service.sessions.turns.left(of: caller.credentials.uid)
+        machine.userShare = turns.left(of: caller.credentials.uid)
         perform(machine.turnCame())
     }
 
     /// Ends the calls that a disconnected client waits for, and limits the time to read the rest.
     private func endWaits() {
-        grace = service.scheduler.schedule(at: service.scheduler.now + Session.mostGrace) { [weak self] in
+        grace = gate.scheduler.schedule(at: gate.scheduler.now + Session.mostGrace) { [weak self] in
             guard let self else { return }
             perform(machine.graceOver())
         }
         giveUpWaits()
-        service.askingClientLeft(self)
+        server.askingClientLeft(self)
     }
 
     private func giveUpWaits() {
@@ -216,21 +217,15 @@ final class Session {
         for reply in waiting.takeAll() { reply.fail(error) }
     }
 
-    /// The reason why the session does not read, and since how long.
-    struct Stop {
-        let reason: SessionMachine.Stop
-        let duration: Duration
-    }
-
     /// The present pause in reading, or nil while the session reads.
     var stop: Stop? {
         guard let unreadSince, let reason = machine.stop(surroundings) else { return nil }
-        return Stop(reason: reason, duration: service.scheduler.now - unreadSince)
+        return Stop(reason: reason, duration: gate.scheduler.now - unreadSince)
     }
 
     private var surroundings: SessionMachine.Dependencies {
         SessionMachine.Dependencies(
-            outputBytes: connection.outputBytes, isGroupFull: service.gate.events.isGroupFull)
+            outputBytes: connection.outputBytes, isGroupFull: queue.isGroupFull)
     }
 
     // MARK: Messages
@@ -239,7 +234,7 @@ final class Session {
         switch line {
         case .tooLong:
             machine.share.spend()
-            service.sessions.counters.count(.lineTooLong)
+            server.count(.lineTooLong)
             failures += 1
             sendError(RPCError(.lineTooLong))
         case .text(let bytes):
@@ -270,7 +265,7 @@ final class Session {
     private func handle(_ message: IncomingMessage, bytes: Int, batch: BatchReply?) {
         switch message {
         case .request(let request):
-            if let batch, batch.byteCount >= service.settings.limits.maxOutputBytes {
+            if let batch, batch.byteCount >= server.limits.maxOutputBytes {
                 return refuse(request.id, RPCError(.limit, "the answers to this batch are too large"), batch)
             }
             if batch == nil, request.method.equals("track") { return track(request, bytes: bytes) }
@@ -308,8 +303,8 @@ final class Session {
             machine.took(1, bytes: bytes)
             let isFirst = acknowledgements.add(
                 request.id.raw, event: eventID, admission, requestBytes: bytes,
-                group: service.gate.events.gatheringGroup)
-            if isFirst { service.gate.events.whenCommitted { self.acknowledge($0) } }
+                group: queue.gatheringGroup)
+            if isFirst { queue.whenCommitted { self.acknowledge($0) } }
         } catch {
             refuse(request.id, error, nil)
         }
@@ -319,7 +314,7 @@ final class Session {
     /// acknowledgements that wait now and before later ones. So all answers keep the order of their requests.
     func whenCommitted(_ work: @escaping (StoreFault?) -> Void) {
         acknowledgements.seal()
-        service.gate.events.whenCommitted(work)
+        queue.whenCommitted(work)
     }
 
     /// Sends the oldest acknowledgements after their commit, or errors if the commit failed.
@@ -327,7 +322,7 @@ final class Session {
         let answers = acknowledgements.takeOldest()
         if let fault {
             failures += answers.count
-            send(answers.refused(with: service.tracking.refusal(of: answers.count, from: self, fault)))
+            send(answers.refused(with: tracking.refusal(of: answers.count, from: self, fault)))
         } else {
             send(answers.bytes)
         }
@@ -339,7 +334,7 @@ final class Session {
     private func call(_ method: JSONView, _ params: JSONView?, _ reply: Reply) {
         machine.share.spend(method.equals("track") ? TurnShare.event : TurnShare.call)
         do throws(RPCError) {
-            try service.run(method, Call(session: self, params: params, reply: reply))
+            try server.run(method, Call(session: self, params: params, reply: reply))
             hasSpoken = true
         } catch {
             reply.fail(error)
@@ -385,11 +380,11 @@ final class Session {
     /// X2).
     func note(_ error: RPCError) {
         failures += 1
-        if error.reason == .limit { service.sessions.counters.count(.limited) }
+        if error.reason == .limit { server.count(.limited) }
     }
 
     func notificationFailed() {
-        service.sessions.counters.count(.failedNotifications)
+        server.count(.failedNotifications)
     }
 
     // MARK: Sending
@@ -397,18 +392,11 @@ final class Session {
     /// Sends complete lines.
     func send(_ bytes: [UInt8]) {
         connection.write(bytes)
-        service.sessions.watchSlowReaders()
-    }
-
-    func sendError(_ error: RPCError) {
-        var writer = JSONWriter()
-        writer.errorAnswer(id: nil, error: error)
-        writer.endLine()
-        send(writer.bytes)
+        server.outputWritten()
     }
 
     /// True if the client leaves so much output unread that it gets only answers (Behaviour X2).
-    var isOverfull: Bool { connection.outputBytes >= service.settings.limits.maxOutputBytes }
+    var isOverfull: Bool { connection.outputBytes >= server.limits.maxOutputBytes }
 
     // MARK: Requests to the client
 
@@ -424,7 +412,7 @@ final class Session {
         let number = peerRequests.add(then)
         machine.askedClient()
         guard connection.isOpen, machine.mayAnswer else {
-            service.scheduler.soon { self.take(.failure(.gone), of: self.peerRequests.take(number)) }
+            gate.scheduler.soon { self.take(.failure(.gone), of: self.peerRequests.take(number)) }
             return number
         }
         var writer = JSONWriter()
@@ -462,14 +450,6 @@ final class Session {
 
     // MARK: The end
 
-    /// Sends the client the notification that the daemon is about to close the connection.
-    func announceClosing(because reason: ErrorReason) {
-        var writer = JSONWriter()
-        writer.notification(method: ConnectionMethods.closing.name) { $0.object(["reason": .string(reason.rawValue)]) }
-        writer.endLine()
-        send(writer.bytes)
-    }
-
     /// Ends the session in order. The connection closes after all calls of the client and all requests to the client
     /// are answered.
     private func end(because reason: ErrorReason) {
@@ -484,7 +464,7 @@ extension Session {
     /// Handles bytes from the client. Readable memory follows them, as ``ConnectionHandler`` requires.
     func took(_ bytes: UnsafeRawBufferPointer) {
         framer.lend(bytes)
-        machine.userShare = service.sessions.turns.left(of: caller.credentials.uid)
+        machine.userShare = turns.left(of: caller.credentials.uid)
         perform(machine.bytesCame())
         framer.keepRest()
     }
@@ -498,8 +478,7 @@ extension Session {
     /// Handles that all output has been read, or that the client has disconnected.
     func outputDrained() {
         perform(machine.roomChanged(surroundings))
-        service.watches.drained(self)
-        service.workforces.drained(number)
+        server.outputDrained(self)
     }
 
     /// Handles that the client has disconnected. Data that it sent before is still read and counts, even without an
@@ -514,6 +493,6 @@ extension Session {
         grace = nil
         machine.closed()
         giveUpWaits()
-        service.ended(self)
+        server.ended(self)
     }
 }

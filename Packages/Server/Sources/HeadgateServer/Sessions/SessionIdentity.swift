@@ -1,3 +1,4 @@
+import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
@@ -25,5 +26,17 @@ struct SessionIdentity: Equatable {
         writer.member("client", item: client.map { .string($0) } ?? .null)
         writer.member("uid", uid)
         writer.member("pid", pid)
+    }
+}
+
+extension Session {
+    /// The session's name, which `hello` returns.
+    var name: String { "session-\(number)" }
+
+    /// The session as the owner of remote barriers: `shop/2.1 (uid 1000, session-7)`. If the client has no name, its
+    /// process stands there.
+    var asOwner: RemoteBarrierOwner {
+        let client = caller.client ?? "pid \(caller.credentials.pid)"
+        return RemoteBarrierOwner(number: number, name: "\(client) (uid \(caller.credentials.uid), \(name))")
     }
 }

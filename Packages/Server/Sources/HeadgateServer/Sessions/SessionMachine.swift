@@ -41,28 +41,32 @@ struct SessionMachine {
         case endOfTurn
     }
 
-    /// The state of reading.
+    /// The state of reading. A fact that is not named at a state changes nothing in it. ``closed()`` ends every state.
     enum Reading: Equatable {
-        /// The session reads from the connection.
+        /// The session reads from the connection. Next: `taking`, when bytes come or the client's side ends.
         case open
-        /// The session takes lines that it has read. The connection is open or paused.
+        /// The session takes lines that it has read. The connection is open or paused. Next: `over` if all lines of a
+        /// client that sends nothing more are taken, `paused` if no line may be taken now, and otherwise `open`.
         case taking(whilePaused: Bool)
-        /// The connection is paused and lines wait until this event has come.
+        /// The connection is paused and lines wait until this event has come. Next: `taking`. After `room` comes
+        /// `paused(until: .endOfTurn)` before.
         case paused(until: Awaited)
-        /// The client sends nothing more, and all its lines are taken.
+        /// The client sends nothing more, and all its lines are taken. Next: `closed`.
         case over
-        /// The connection is closed.
+        /// The connection is closed. The last state.
         case closed
     }
 
-    /// The state of the client's side.
+    /// The state of the client's side. The end of its data and its disconnection come once each, in any order; a second
+    /// disconnection is ignored.
     enum Peer: Equatable {
+        /// Next: `finished` at the end of its data, `leaving` when it disconnects.
         case present
-        /// The client has closed its sending side and still reads answers (Protocol, Framing).
+        /// The client has closed its sending side and still reads answers (Protocol, Framing). Next: `gone`.
         case finished
-        /// The client has disconnected. The session still reads its remaining data.
+        /// The client has disconnected. The session still reads its remaining data. Next: `gone`.
         case leaving
-        /// The client has disconnected, and all its data is read.
+        /// The client has disconnected, and all its data is read. The last state.
         case gone
 
         /// A Boolean value that says whether all data of the client has arrived.

@@ -57,7 +57,11 @@ final class SessionRegistry {
     /// Applies new settings.
     func settingsChanged(from old: Settings, to new: Settings) {
         limits = new.limits
-        for session in sessions.values { session.settingsChanged(from: old, to: new) }
+        for session in sessions.values {
+            session.settingsChanged(
+                access: new.access != old.access ? new.access : nil, limits: new.limits,
+                hasNewCollectors: new.collectors != old.collectors)
+        }
     }
 
     // MARK: Slow readers
@@ -80,33 +84,5 @@ final class SessionRegistry {
             session.connection.close()
         }
         if !waiting.isEmpty { watchSlowReaders() }
-    }
-}
-
-/// The counters of connections (Behaviour X2). ``EventCounter`` has those of events.
-enum ConnectionCounter: Int, CounterList {
-    /// Connections that were refused because there were too many.
-    case rejectedConnections
-    /// Notifications that failed. Their client gets no answer that says so.
-    case failedNotifications
-    /// Lines longer than `max_line_bytes`.
-    case lineTooLong
-    /// Connections that were closed because the client did not read its answers.
-    case slowReadersClosed
-    /// Messages that were refused because of a limit, for example a limit on depth or on watches.
-    case limited
-    /// Times that a session stopped reading until it had room for more requests or answers.
-    case pausedReadings
-
-    /// The counter's meaning, for documents and metrics.
-    var meaning: String {
-        switch self {
-        case .rejectedConnections: "Connections that were one too many"
-        case .failedNotifications: "Notifications that could not be carried out"
-        case .lineTooLong: "Lines that were longer than max_line_bytes"
-        case .slowReadersClosed: "Connections closed because their client did not take its answers"
-        case .limited: "Messages refused because of a limit"
-        case .pausedReadings: "How often a connection was read no further until there was room"
-        }
     }
 }

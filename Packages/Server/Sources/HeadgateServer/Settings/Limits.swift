@@ -52,7 +52,7 @@ public struct Limits: Equatable, Sendable {
     /// The limits of transformed events, which are those of tracked events.
     var trackedEvents: EventLimits {
         var limits = EventLimits()
-        (limits.mostDepth, limits.mostBytes, limits.longestKey) = (maxDepth, maxLineBytes, EventReader.longestWord)
+        (limits.mostDepth, limits.mostBytes, limits.longestKey) = (maxDepth, maxLineBytes, Limits.longestWord)
         return limits
     }
 
@@ -63,7 +63,7 @@ public struct Limits: Equatable, Sendable {
     // MARK: Limits that no setting changes
 
     // These limits are far above the needs of any client. They keep a client from making the service grow or slow down
-    // (Behaviour X2). Others are `Watches.mostPerSession`, `EventReader.longestWord` and `RemoteBarriers.most`.
+    // (Behaviour X2). Others are `Watches.mostPerSession` and `RemoteBarriers.most`.
 
     /// The most messages of one batch. When the answers to a batch reach `max_output_bytes`, the rest of the batch is
     /// refused, too.
@@ -74,6 +74,8 @@ public struct Limits: Equatable, Sendable {
     static let mostTracesPerUser = 256
     /// The most bytes of a client's name or version, of a flush's ID, and of a namespace.
     static let longestName = 256
+    /// The most bytes of an event's ID or key between its quotes, with escapes.
+    static let longestWord = 1024
     /// The most bytes of a barrier's reason, which is shown wherever the barrier is.
     static let longestReason = 1024
     /// The most scopes of a barrier.

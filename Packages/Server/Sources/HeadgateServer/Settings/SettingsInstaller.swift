@@ -113,7 +113,10 @@ struct SettingsInstaller {
     }
 
     private func putDispatchersInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) {
-        workforces.follow(new.dispatchers)
+        workforces.follow(
+            new.dispatchers.compactMap { dispatcher in
+                (dispatcher.kind.settings as? WorkerSettings).map { (dispatcher.id, $0) }
+            })
         for dispatcher in old.dispatchers where new.dispatcher(dispatcher.id) == nil {
             gate.removeDispatcher(dispatcher.id)
         }

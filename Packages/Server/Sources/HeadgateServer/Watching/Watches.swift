@@ -174,7 +174,7 @@ final class Watch {
     }
 
     private func write(_ news: (inout JSONWriter) -> Void, of topic: WatchTopic, into writer: inout JSONWriter) {
-        writer.notification(method: WatchMethods.changed.name) { params in
+        writer.notification(method: WatchMessages.changed.name) { params in
             params.beginObject()
             params.member("watch", id)
             params.member("topic", topic.rawValue)

@@ -11,7 +11,7 @@ struct LostRightTests {
     enum Serving: CaseIterable { case boards, batches, both, nothing }
 
     @Test(
-        "X1: who serves boards, or works, loses its session with the right to; who does neither stays",
+        "X1: a client that serves boards or works loses its session with the right to serve; other clients stay",
         arguments: Serving.allCases)
     func serving(what: Serving) async throws {
         let settings: DataObject = ["dispatchers": ["jobs": ["kind": "worker"]]]
@@ -29,11 +29,8 @@ struct LostRightTests {
                 var access = AccessSettings()
                 access.serve.uids = [person.uid]
                 session.caller = Caller(person, access: access, daemonUID: 0)
-                var without = service.settings
-                without.access.serve.uids = []
-                var with = without
-                with.access = access
-                session.settingsChanged(from: with, to: without)
+                access.serve.uids = []
+                session.settingsChanged(access: access, limits: service.settings.limits, hasNewCollectors: false)
                 return !session.connection.isWritable
             }
             try #require(ends == (what != .nothing))

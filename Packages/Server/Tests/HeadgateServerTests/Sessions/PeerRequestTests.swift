@@ -137,7 +137,7 @@ extension ServiceStage {
         ]
         try look { service in
             for session in service.sessions.all {
-                let number = session.ask(BoardMethods.run.name, params: { $0.object(run) }, then: answers.take)
+                let number = session.ask(BoardMessages.run.name, params: { $0.object(run) }, then: answers.take)
                 if withdrawing { session.withdraw(number) }
             }
         }

@@ -84,20 +84,3 @@ enum HTTPOutcome: Equatable {
 
     static let longURL = "the URL with the event is longer than any that can be sent"
 }
-
-/// The answer to a request.
-struct HTTPAnswer: Equatable {
-    /// The status, from 200 on. Interim answers are not reported.
-    var status: Int
-    /// The requested headers that the answer has, by their requested names.
-    var headers: [String: String]
-    /// The beginning of the body.
-    var body: [UInt8]
-    /// The reason why the answer is incomplete, or nil.
-    var fault: String?
-
-    /// True for a status 2xx.
-    var isSuccess: Bool {
-        (200..<300).contains(status)
-    }
-}

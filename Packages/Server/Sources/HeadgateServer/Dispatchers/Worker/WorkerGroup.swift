@@ -124,7 +124,7 @@ final class WorkerGroup {
     {
         guard let batch = work[number]?.batch, let session = sessions[subscriber] else { return }
         let write = { (writer: inout JSONWriter) in writer.dispatch(batch, of: self.dispatcher) }
-        session.ask(WorkerMethods.dispatch.name, params: write) { [weak self] answer in
+        session.ask(WorkerMessages.dispatch.name, params: write) { [weak self] answer in
             if case .failure(.gone) = answer { self?.left(subscriber) }
             self?.answered(loan) { WorkerAnswer.result(of: answer, for: $0) }
         }
@@ -224,16 +224,14 @@ final class WorkerGroups {
     }
 
     /// Makes and removes workforces for new settings.
-    func follow(_ dispatchers: [ConfiguredDispatcher]) {
+    func follow(_ dispatchers: [(id: String, settings: WorkerSettings)]) {
         configured = []
-        for dispatcher in dispatchers {
-            guard let settings = dispatcher.kind.settings as? WorkerSettings else { continue }
-            configured.insert(dispatcher.id)
-            let workforce = workforce(of: dispatcher.id, settings)
+        for (id, settings) in dispatchers {
+            configured.insert(id)
+            let workforce = workforce(of: id, settings)
             (workforce.lease, workforce.workers) = (settings.lease, settings.workers)
             gate.registerScopedBarrier(
-                workforce.barrier, id: "\(WorkerBarrier.kind):\(dispatcher.id)",
-                scopes: [.dispatcher(id: dispatcher.id)])
+                workforce.barrier, id: "\(WorkerBarrier.kind):\(id)", scopes: [.dispatcher(id: id)])
         }
         for (id, workforce) in all where !configured.contains(id) {
             gate.unregisterScopedBarrier(workforce.barrier)

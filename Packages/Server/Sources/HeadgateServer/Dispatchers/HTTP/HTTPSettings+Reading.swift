@@ -1,0 +1,87 @@
+import HeadgateData
+
+extension HTTPSettings.TLS {
+    mutating func read(_ reader: SettingsReader) {
+        caFile = reader.readFile("ca_file")
+        certFile = reader.readFile("cert_file")
+        keyFile = reader.readFile("key_file")
+        if keyFile != nil, certFile == nil { reader.fault("key_file", "", "needs a cert_file") }
+    }
+}
+
+extension SettingsReader {
+    func endpoint(_ key: String) -> Endpoint? {
+        guard let text = string(key) else { return nil }
+        do throws(Endpoint.Fault) {
+            return try Endpoint(text)
+        } catch {
+            fault(key, "", error.message)
+            return nil
+        }
+    }
+}
+
+extension SettingsReader {
+    /// Reads an object whose members are HTTP headers, in order.
+    func headers() -> [HTTPSettings.Header] {
+        var seen: Set<String> = []
+        return keys.compactMap { name in
+            guard let value = headerValue(name) else { return nil }
+            if let complaint = HeaderName.complaint(about: name) { fault(name, "", complaint) }
+            if !seen.insert(name.lowercased()).inserted { fault(name, "", "is there twice") }
+            return HTTPSettings.Header(name: name, value: value)
+        }
+    }
+
+    private func headerValue(_ name: String) -> HTTPSettings.HeaderValue? {
+        switch item(name) {
+        case nil: return nil
+        case .string(let text):
+            if text.isHeaderText { return .text(text) }
+            fault(name, "", SettingsReader.mustBeHeaderText)
+        case .object: return referredValue(name)
+        default: fault(name, "", SettingsReader.headerKinds)
+        }
+        return nil
+    }
+
+    private static let headerKinds = #"must be a string, {"file": path}, {"env": name} or {"output": name}"#
+
+    private func referredValue(_ name: String) -> HTTPSettings.HeaderValue? {
+        var values: [HTTPSettings.HeaderValue] = []
+        section(name) { source in
+            let prefix = source.headerPrefix()
+            if let path = source.readFile("file") { values.append(.file(path, prefix: prefix)) }
+            if let variable = source.environmentVariable("env") {
+                values.append(.environment(variable, prefix: prefix))
+            }
+            if let value = source.output(prefix) { values.append(value) }
+            let sources = ["file", "env", "output"].count { source.item($0) != nil }
+            if sources != 1 { source.fault(SettingsReader.headerKinds) }
+        }
+        return values.first
+    }
+
+    /// Reads the text before a value from another source, like `Bearer `.
+    private func headerPrefix() -> String {
+        let prefix = string("prefix") ?? ""
+        if !prefix.isHeaderText { fault("prefix", "", SettingsReader.mustBeHeaderText) }
+        return prefix
+    }
+
+    /// Reads the name of a member of the board's output (Behaviour A9).
+    private func output(_ prefix: String) -> HTTPSettings.HeaderValue? {
+        guard item("output") != nil else { return nil }
+        let name = string("output")
+        if name == "" { fault("output", "", "must be the name of a member of the board's output") }
+        return .output(name ?? "", prefix: prefix)
+    }
+
+    private static let mustBeHeaderText = "must be without line ends and other control characters"
+}
+
+extension String {
+    fileprivate var isHeaderText: Bool {
+        utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+}

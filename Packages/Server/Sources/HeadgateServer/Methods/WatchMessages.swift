@@ -1,0 +1,24 @@
+import HeadgateCore
+import HeadgateWire
+
+/// The notification `changed` to clients that watch (Behaviour B10).
+enum WatchMessages {
+    static let changed = ServerMessage(
+        "changed", "A change for a watch. The topic's member holds the new state.",
+        params: [
+            .required("watch", .name), .required("topic", .words(of: WatchTopic.self)),
+            .optional("dispatchers", .array(DispatcherMethods.dispatcher)),
+            .optional("barriers", .array(BarrierMethods.barrier)),
+            .optional("removed", .array(.name), "the ids of those that are there no more"),
+            .optional("outcomes", .array(outcomes), "since the notification before"),
+            .optional("clients", .array(.object(SessionIdentity.members))),
+            .optional("count", .count, "of the clients"),
+        ])
+
+    private static let outcomes = Schema.object(
+        [.required("dispatcher", .name)] + outcomeCounters + [.required("last_error", .nullable(.text))])
+
+    private static let outcomeCounters: [Schema.Member] = DispatcherCounter.allCases.compactMap { counter in
+        counter.nameAsOutcome.map { .required($0, .count, counter.meaning) }
+    }
+}
