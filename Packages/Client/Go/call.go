@@ -24,7 +24,7 @@ type call struct {
 	err    *Error
 }
 
-// standing has the state of a call that is repeated on each connection, because its effect lasts as long as a connection.
+// The state of a call that is repeated on each connection, because its effect lasts as long as a connection.
 type standing struct {
 	granted    bool // on the present connection
 	wasGranted bool // ever: its caller has been told

@@ -37,20 +37,24 @@ struct ConnectionMachine<Answer> {
         case refuseWaiting(ClientError)
     }
 
+    /// The state of the connection. Facts of a connection that is lost are ignored. ``closed()`` ends every phase.
     enum Phase: Equatable {
-        /// There is no connection, and no call needs one.
+        /// There is no connection, and no call needs one. Next: `connecting`, for a call.
         case idle
-        /// `connect` was ordered.
+        /// `connect` was ordered. Next: `greeting`, or after a failure `waiting`, or `idle` if no call is left or the
+        /// time limit is over.
         case connecting
-        /// There is a connection. The answer to `hello` must come before this moment.
+        /// There is a connection. The answer to `hello` must come before this moment. Next: `open`, or as after a
+        /// failure to connect.
         case greeting(until: Int64)
-        /// Calls are written as they come.
+        /// Calls are written as they come. Next: `draining`, or `waiting` or `idle` after the loss of the connection.
         case open
-        /// The daemon is about to close the connection. The machine writes no more calls and waits for answers.
+        /// The daemon is about to close the connection. The machine writes no more calls and waits for answers. Next:
+        /// `waiting`, or `idle` if no call is left.
         case draining
-        /// The next attempt to connect is at this moment.
+        /// The next attempt to connect is at this moment. Next: `connecting`, or `idle` if no call is left then.
         case waiting(until: Int64)
-        /// The machine is closed for good.
+        /// The machine is closed for good. The last phase.
         case closed
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// What is kept of a barrier, to register it again (Behaviour B29).
+/// Tests the stored state of a barrier, which serves to register it again (Behaviour B29).
 @Suite struct OwnBarrierTests {
     private func barrier(_ state: RegisteredBarrier.State = .open) -> OwnBarrier {
         OwnBarrier(BarrierRegistration("door", state, scopes: ["a", "b"]), call: ClientConnection.Call(number: 1))

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("A2: what stands before it is said when it is served, and again after a restart; news tell of both")
+    @Test("A2: a board's barrier is declared when it is served, and again after a restart")
     func servedAgain() async throws {
         try await withDaemon { scene in
             let client = try scene.client()

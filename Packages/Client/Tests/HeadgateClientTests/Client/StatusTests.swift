@@ -6,7 +6,7 @@ import Testing
 
 /// The announced status of an application, and what the daemon says of itself.
 @Suite(.timeLimit(.minutes(5))) struct StatusTests {
-    @Test("B26: what was announced last is announced again after a restart, and nothing before it")
+    @Test("B26: after a restart only the last status is announced again")
     func again() async throws {
         try await withDaemon { scene in
             let client = try scene.client()

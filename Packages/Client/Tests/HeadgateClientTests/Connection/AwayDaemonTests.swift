@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// What a client does about a daemon that is not there, and about limits that it does not know.
+/// Tests a client whose daemon does not run, or whose limits are unknown.
 @Suite struct AwayDaemonTests {
     private static let denied = ClientError.cannotConnect(path: "s", cause: "permission denied")
 

@@ -81,7 +81,7 @@ import Testing
         #expect(scene.machine.phase == .open)
     }
 
-    @Test("What is abandoned before it is written is never written")
+    @Test("A call that is abandoned before it is written is never written")
     func abandonedEarly() {
         var scene = MachineScene()
         scene.call()

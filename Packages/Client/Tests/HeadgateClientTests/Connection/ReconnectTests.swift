@@ -5,7 +5,7 @@ import Testing
 
 /// The machine, when connections break.
 @Suite struct ReconnectTests {
-    @Test("Q7: what was not acknowledged is written again on the next connection, in order, before what came later")
+    @Test("Q7: unacknowledged events are written again on the next connection, in order, before later ones")
     func writtenAgain() {
         var scene = MachineScene()
         for _ in 1...4 { scene.call() }

@@ -177,7 +177,7 @@ import Testing
         #expect(scene.machine.unanswered == (0, 0))
     }
 
-    @Test("What is postponed goes with the connection, and with its caller")
+    @Test("A postponed request ends with the connection, and with its caller")
     func postponed() {
         var scene = MachineScene()
         for _ in 1...2 { scene.call("register", standing: true) }
@@ -199,7 +199,7 @@ import Testing
         #expect(scene.machine.heldBytes == 0)
     }
 
-    @Test("What has changed is asked for on the next connection, and counted as it is")
+    @Test("A changed request is sent on the next connection in its latest form")
     func changed() {
         var scene = MachineScene()
         scene.call("register", standing: true)

@@ -11,7 +11,7 @@ import Testing
         var scene = MachineScene { $0.backoffCap = .seconds(1) }
         var written: [(number: CallNumber, text: String)] = []
         var granted: [CallNumber: String] = [:]
-        /// What each call asks for by now.
+        /// The present request of each call.
         var wanted: [CallNumber: String] = [:]
 
         /// Does what is ordered, and what is ordered in turn, as a socket would.

@@ -26,7 +26,7 @@ import Testing
         #expect(scene.takeOrders() == ["leave", "interrupt 1: \(ClientError.disconnected)"])
     }
 
-    @Test("What a lost connection asked for is not waited for on the next")
+    @Test("The next connection does not wait for requests of a lost one")
     func forgotten() {
         var scene = scene()
         scene.tell { machine, _ in machine.requestCame() }

@@ -4,7 +4,7 @@ import HeadgateData
 import Testing
 
 @Suite("Metrics as text") struct MetricsTextTests {
-    /// What a daemon might answer, with labels that need care.
+    /// An answer of a daemon, with labels that have to be escaped.
     private static let answer: DataObject = [
         "metrics": [
             [
@@ -91,7 +91,7 @@ import Testing
         #expect(tool.terminationStatus == 0, "\(String(decoding: said, as: UTF8.self))")
     }
 
-    @Test("O1: what makes no sense in an answer is left out, and the rest is read")
+    @Test("O1: invalid parts of an answer are left out, and the rest is read")
     func nonsense() {
         let answer: DataObject = [
             "metrics": [

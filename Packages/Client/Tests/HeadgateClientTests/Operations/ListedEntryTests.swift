@@ -3,7 +3,7 @@ import HeadgateData
 import HeadgateWire
 import Testing
 
-/// What the daemon shows, as values.
+/// Tests the values of entries that the daemon lists.
 @Suite struct ListedEntryTests {
     @Test("A barrier's entry is read whole")
     func barrier() throws {
@@ -50,7 +50,7 @@ import Testing
 }
 
 @Suite struct OutcomeCountsTests {
-    @Test("What is told since is added to what was; the last error is the latest, or none")
+    @Test("Later outcomes are added to earlier ones; the last error is the latest, or none")
     func sum() throws {
         let list = try #require(
             OutcomeCounts.list(in: [

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct MethodTests {
     private typealias Function = @Sendable (HeadgateClient) async throws -> Void
 
-    /// How each method of the daemon is called. `hello` is every connection's.
+    /// The function that calls each method of the daemon. Every connection calls `hello` by itself.
     private static let functions: [String: Function] = [
         "hello": { _ = try await $0.greeting() },
         "track": { try await $0.track("seen", id: "1", key: "k", dispatchers: ["a"], timeToLive: .seconds(1)) },
@@ -62,7 +62,7 @@ import Testing
         // end of what Tools/protocol has written
     ]
 
-    /// What a daemon may answer, where `{}` is not enough.
+    /// Results of the methods for which `{}` is not enough.
     private static let results: [String: DataObject] = [
         "flush": ["flush": "f", "ended": "settled", "dispatchers": [:]], "watch": ["watch": "w"],
         "dispatcher.list": ["dispatchers": []], "barrier.list": ["barriers": []], "queue.peek": ["events": []],
@@ -116,7 +116,7 @@ import Testing
     ) async throws {
         let task = Task { try await serve(client) }
         while await !client.servesAnything { await Task.yield() }
-        // Answered behind it: what is given up before it was sent is not sent at all.
+        // The answer comes after the call: a call that is cancelled before it was sent is never sent.
         try await client.ping()
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

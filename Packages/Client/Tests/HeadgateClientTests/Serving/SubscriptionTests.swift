@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("What is no batch, or of a dispatcher that is not subscribed to, is refused")
+    @Test("An invalid batch, or one of a dispatcher without a subscription, is refused")
     func strange() async throws {
         try await withDaemon { scene in
             let subscriber = try Subscriber(scene.daemon.path)

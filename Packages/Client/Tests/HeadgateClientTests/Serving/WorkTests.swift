@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    /// What happened, in its order.
+    /// The steps of a test, in order.
     private actor Course {
         private(set) var steps: [String] = []
 

@@ -10,7 +10,7 @@ struct MachineScene {
     /// Nanoseconds.
     var now: Int64 = 1_000
     private(set) var orders: [String] = []
-    /// What became of the calls, in the order in which they were told.
+    /// The results of the calls, in the order of their reports.
     private(set) var results: [(call: CallNumber, result: Result<String, ClientError>)] = []
     /// The states that were reported, and the warnings.
     private(set) var states: [ClientState] = []
@@ -44,7 +44,7 @@ struct MachineScene {
         drain()
     }
 
-    /// What has been ordered since the last time.
+    /// Removes and returns the orders since the last call.
     mutating func takeOrders() -> [String] {
         defer { orders = [] }
         return orders

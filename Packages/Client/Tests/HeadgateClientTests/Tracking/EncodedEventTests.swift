@@ -11,7 +11,7 @@ import Testing
         var seats: Int
     }
 
-    /// What cannot be sent.
+    /// Data that cannot be encoded if its number is not finite.
     private struct Share: Encodable {
         var share: Double
     }
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Of what cannot be encoded nothing is sent")
+    @Test("Data that cannot be encoded is not sent in part")
     func refused() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("X2: what is nested as deep as the coder allows, the daemon's scanner takes in every message")
+    @Test("X2: the daemon's scanner accepts data as deep as the coder allows, in every message")
     func depth() throws {
         let levels = DataCoder.usualDepth - 1
         let nested = (1..<levels).reduce(DataItem.array([])) { inner, _ in .array([inner]) }

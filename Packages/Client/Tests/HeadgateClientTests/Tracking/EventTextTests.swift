@@ -19,7 +19,7 @@ import Testing
         #expect(writer.text == sent)
     }
 
-    @Test("What is no JSON object is no event")
+    @Test("An event must be a JSON object")
     func faults() {
         #expect(throws: EventText.Fault.unreadable(.notJSON)) { try EventText(of: "no json") }
         #expect(throws: EventText.Fault.noObject) { try EventText(of: "[]") }

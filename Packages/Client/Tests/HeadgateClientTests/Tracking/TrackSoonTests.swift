@@ -4,7 +4,7 @@ import HeadgateWire
 import Synchronization
 import Testing
 
-/// Events that nobody waits for, and the end of a client.
+/// Tests events whose acknowledgement is not awaited, and the end of a client.
 @Suite(.timeLimit(.minutes(5))) struct TrackSoonTests {
     @Test("Events that are handed over without waiting are stored in order, and drain waits for them")
     func order() async throws {
@@ -144,7 +144,7 @@ import Testing
     }
 }
 
-/// What was dropped, from any thread.
+/// The dropped events, which any thread may report.
 private final class Dropped: Sendable {
     private let texts = Mutex<[String]>([])
 

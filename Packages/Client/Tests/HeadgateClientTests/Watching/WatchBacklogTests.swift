@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// What a slow reader of a watch gets (Protocol, `watch`).
+/// Tests the changes that a slow reader of a watch gets (Protocol, `watch`).
 @Suite struct WatchBacklogTests {
     private func dispatcher(_ id: String, sent: Int = 0) -> ListedDispatcher {
         ListedDispatcher(["id": .string(id), "sent": .number(DataNumber(sent))])
@@ -33,7 +33,7 @@ import Testing
             ])
     }
 
-    @Test("What is gone is gone, and told so, unless it has come back, or nobody was told of it")
+    @Test("A removed entry is reported as removed, unless it has returned or was never reported")
     func removed() {
         var backlog = WatchBacklog()
         backlog.add(.dispatchers(["a", "x", "y"].map { dispatcher($0) }, removed: []))
@@ -62,7 +62,7 @@ import Testing
                 == [.outcomes([outcome("a", delivered: 3), outcome("b", delivered: 5)]), .clients([client])])
     }
 
-    @Test("What was not read when the connection went is dropped, since it counts no more")
+    @Test("Unread changes of a lost connection are dropped, because they no longer apply")
     func interrupted() {
         let news: WatchUpdate = .dispatchers([dispatcher("a")], removed: [])
         #expect(

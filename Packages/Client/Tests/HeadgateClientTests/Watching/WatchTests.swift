@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("What was watched on the connection before is not ended on the next, where its id may be another's")
+    @Test("A watch of an earlier connection is not ended on the next one, where its id may be another watch's")
     func abandonedBetween() async throws {
         try await withDaemon { scene in
             await scene.daemon.answer("watch", with: ["watch": "w1"])

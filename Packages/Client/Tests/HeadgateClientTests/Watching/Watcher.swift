@@ -47,7 +47,7 @@ actor Watcher {
         loop.stop()
     }
 
-    /// What it was told next; waits for it.
+    /// Waits for the next report, and returns it.
     func next() async -> String? {
         var iterator = told.makeAsyncIterator()
         return await iterator.next()

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "What can be listed is listed when nothing else is said",
+        "A command that can list lists by default",
         arguments: [
             ["dead-letters"], ["dead-letters", "list"], ["dead-letters", "--json"],
             ["dead-letters", "--limit", "3", "--json"],
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "What makes no sense is told, with the nearest that does",
+        "An unknown word is reported with the nearest known one",
         arguments: [
             ([], "there is no command"),
             (["dance"], "there is no command dance"),

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "What is neither a time nor a span of time, or too long, is no moment",
+        "A text that is neither a time nor a duration, or is too long, is refused",
         arguments: [
             "", "1", "h", "1x", "-1h", "+1h", "1.5h", "1 h", "1h ", "1h30", "h1", "1H", "yesterday", "20778d",
             "9223372036854775807s", "9223372036854775807w", "9223372036854775808s", "9223372036854775807s1s", "１h",

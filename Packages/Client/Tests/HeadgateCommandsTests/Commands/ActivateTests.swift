@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "What makes no sense is told before anything is asked",
+        "Wrong usage is reported before the daemon is asked",
         arguments: [
             ["--input", "{"], ["--wait", "-1"], ["--wait", "soon"], ["--timeout", "0"], ["--timeout", "1.5"],
         ])

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "What makes no sense is told with how to write it",
+        "Wrong usage is reported with the right form",
         arguments: [
             (
                 "durability=normal",

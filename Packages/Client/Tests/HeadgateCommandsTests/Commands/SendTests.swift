@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(
-        "What is refused for the moment is sent again until it is stored, and is no bad line",
+        "A line that is refused for now is sent again until it is stored, and is no bad line",
         arguments: [ErrorReason.queueFull, .storage, .limit])
     func refusedForTheMoment(reason: ErrorReason) async throws {
         let refusals = Mutex(0)
@@ -248,7 +248,7 @@ import Testing
         #expect(DataItem.object(data).json == #"{"b":3,"a":2}"#)
     }
 
-    @Test("What is no pair is wrong usage", arguments: ["plan", "=x", ""])
+    @Test("An operand without `=` is wrong usage", arguments: ["plan", "=x", ""])
     func noPair(text: String) {
         #expect(throws: UsageError(message: "send: \(text) is not KEY=VALUE", command: "send")) {
             try EventData.parse([text])

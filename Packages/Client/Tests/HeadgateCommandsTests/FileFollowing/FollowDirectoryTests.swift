@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-@Suite("Where a follower keeps its positions")
+@Suite("The directory of a follower's positions")
 struct FollowDirectoryTests {
     private func state(of file: String, _ environment: [String: String], userID: UInt32 = 1000) -> String? {
         FollowDirectory(environment: environment, userID: userID).state(of: file)

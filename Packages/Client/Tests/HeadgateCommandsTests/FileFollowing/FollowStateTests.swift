@@ -35,7 +35,7 @@ import Testing
         #expect(try FollowState(path: stage.path).load() == place)
     }
 
-    @Test("What tells no place is told, and stays")
+    @Test("A state file without a position is reported, and stays")
     func foreign() throws {
         let stage = try Stage()
         try Data("something".utf8).write(to: URL(filePath: stage.path))
@@ -69,7 +69,7 @@ import Testing
         #expect(RPCError(.limit, data: ["max_depth": 64]).lineDecision == .isSkipped)
     }
 
-    @Test("What goes on is told once in ten minutes, each thing for itself")
+    @Test("A lasting fault is reported once in ten minutes, each fault by itself")
     func complaints() {
         var complaints = MessageThrottle()
         let start = ContinuousClock.now

@@ -31,7 +31,7 @@ import Testing
         #expect(!place.isReplaced(by: FileMetadata(size: 10, modified: 6)))
     }
 
-    @Test("How the file looks does not make two places differ in what has to be kept")
+    @Test("The state of the file does not make two positions differ in what has to be stored")
     func same() {
         var (one, other) = (place("abc"), place("abc"))
         one.seen = FileMetadata(size: 3, modified: 1)

@@ -111,7 +111,7 @@ import Testing
         spool.stop()
     }
 
-    @Test("What is to be followed by way of a spool: a pipe, or one that is not there and had a spool")
+    @Test("A pipe is followed with a spool, and so is a missing one that had a spool")
     func needed() throws {
         let stage = try Stage()
         #expect(PipeSpool.isNeeded(for: stage.pipe, spool: stage.spool))

@@ -18,7 +18,7 @@ import Testing
         files(names).since(.init(device: 1, inode: 0), modified: 0).map(\.suffix)
     }
 
-    @Test("Those count that were written to later than the one that was followed, the oldest first")
+    @Test("Files count that were written to later than the followed one, the oldest first")
     func order() {
         #expect(since([(".3", 30), ("", 60), (".1", 50), (".2", 40), (".4", 20)]) == [".2", ".1"])
         #expect(since([(".1", 30), ("", 60), (".3", 50), (".2", 40)]) == [".2", ".3"])
@@ -39,7 +39,7 @@ import Testing
         #expect(since([(".9", 1)] + others.map { ($0, 5) }).isEmpty)
     }
 
-    @Test("What is compressed counts, unless it is being compressed")
+    @Test("A compressed file counts, unless it is being compressed")
     func compressed() {
         #expect(since([(".3", 1), (".2.gz", 2), (".1", 3), (".1.gz", 9), ("", 9)]) == [".2.gz", ".1"])
     }

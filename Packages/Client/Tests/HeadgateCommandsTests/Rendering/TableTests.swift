@@ -39,7 +39,7 @@ import Testing
 
 @Suite struct PlainTextTests {
     @Test(
-        "What could steer a terminal, reverse text, break a line or hide is shown by its number; all else as it is",
+        "Characters that control a terminal, reverse text, break a line or hide are shown by number; all others as they are",
         arguments: [
             ("a\u{1B}[2J", #"a\u{1b}[2J"#), ("a\u{9B}2J", #"a\u{9b}2J"#), ("a\u{202E}b", #"a\u{202e}b"#),
             ("a\u{2066}b", #"a\u{2066}b"#), ("a\u{2028}b\u{2029}", #"a\u{2028}b\u{2029}"#), ("\u{200B}", #"\u{200b}"#),

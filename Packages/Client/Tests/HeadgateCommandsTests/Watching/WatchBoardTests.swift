@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(
-        "What is not understood is left aside",
+        "Unknown parts of a message are ignored",
         arguments: [
             [:], ["topic": "weather"], ["topic": 5], ["topic": "dispatchers"], ["topic": "barriers", "barriers": 7],
             ["topic": "clients", "clients": [1]], ["topic": "outcomes", "outcomes": "many", "removed": 1],

@@ -88,7 +88,7 @@ import Testing
         if rows > 2, columns == 80 { #expect(lines[rows - 2].hasSuffix("more")) }
     }
 
-    @Test("What a client or a server wrote cannot steer the terminal")
+    @Test("Text of clients and servers cannot control the terminal")
     func controls() {
         var board = board
         board.changed([
