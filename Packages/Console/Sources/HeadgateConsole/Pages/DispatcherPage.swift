@@ -88,7 +88,8 @@ struct DispatcherPage {
             }
             table.add([
                 "\(sample.labels["outcome"] ?? "")", Formatting.count(Int(times.count)),
-                "\(times.quantile(0.5).map(Formatting.seconds) ?? "–")", "\(times.quantile(0.99).map(Formatting.seconds) ?? "–")",
+                "\(times.quantile(0.5).map(Formatting.seconds) ?? "–")",
+                "\(times.quantile(0.99).map(Formatting.seconds) ?? "–")",
             ])
         }
         return error + table.html(orElse: "No attempts measured yet.")

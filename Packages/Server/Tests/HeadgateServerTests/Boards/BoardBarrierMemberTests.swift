@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("What board.serve says of a board's barrier, over the socket", .timeLimit(.minutes(5)))
+@Suite("The members of a board's barrier in board.serve, over the socket", .timeLimit(.minutes(5)))
 struct BoardBarrierMemberTests {
     /// Runs a service with two clients. `server` serves both boards, and `client` activates `checkout`, whose barrier
     /// is `auth`.

@@ -93,7 +93,7 @@ struct BoardBarrierTests {
         }
     }
 
-    @Test("A2: those who serve one board have to agree on its barrier")
+    @Test("A2: all processes that serve one board have to agree on its barrier")
     func conflict() async throws {
         try await ServiceStage.run { stage in
             let (first, second) = (try await stage.client(), try await stage.client())

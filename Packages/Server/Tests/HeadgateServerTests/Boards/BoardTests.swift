@@ -23,7 +23,7 @@ struct BoardTests {
         }
     }
 
-    @Test("P6: what goes through a board arrives as it was written")
+    @Test("P6: input and output pass a board with the text as it was written")
     func fidelity() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -38,7 +38,7 @@ struct BoardTests {
         }
     }
 
-    @Test("A1: nobody serves it: not_found, at once or after wait_ms")
+    @Test("A1: activating a board without a server fails with not_found, at once or after wait_ms")
     func notServed() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -80,7 +80,7 @@ struct BoardTests {
         }
     }
 
-    @Test("A1: who half-closes serves nothing any more, also while it still waits for an answer of its own")
+    @Test("A1: a client that half-closes serves no board any more, even while it still waits for an answer of its own")
     func halfClosedServer() async throws {
         try await ServiceStage.run { stage in
             let (gone, heir) = (try await stage.client(), try await stage.client())

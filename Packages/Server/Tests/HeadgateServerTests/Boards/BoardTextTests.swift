@@ -40,7 +40,7 @@ struct BoardTextTests {
     }
 
     @Test(
-        "A1, P6: whoever activates a board gets the error of its process as the process sent it",
+        "A1, P6: the client that activates a board gets the error of its process as the process sent it",
         arguments: ["i\\ud83d", "\\ude00 \\u0041", "plain \\ud83d\\ude00"])
     func error(text: String) async throws {
         try await ServiceStage.run { stage in

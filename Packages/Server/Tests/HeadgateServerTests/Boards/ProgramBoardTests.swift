@@ -72,7 +72,9 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A1, A5: what takes too long is told timeout, the run that nobody waits for, and its late answer is ignored")
+    @Test(
+        "A1, A5: an activation that takes too long ends with timeout, its run is cancelled, and a late answer is ignored"
+    )
     func timeout() async throws {
         let runs = Runs()
         try await ServiceStage.run(adding: starting { try runs.hold("checkout", $0) }) { stage in

@@ -38,7 +38,7 @@ struct AnswerTextTests {
         #expect(told == String(decoding: bytes.prefix(512), as: UTF8.self))
     }
 
-    @Test("D10: what cannot be read as text is told as such, with the coding that the server named")
+    @Test("D10: an answer that is no text is reported as such, with the coding that the server named")
     func notText() {
         #expect(text([0x1F, 0x8B, 0x00], "br") == "(not text; Content-Encoding: br)")
         #expect(text([0x1F, 0x8B, 0x00], "gzip") == "(not text; Content-Encoding: gzip)")

@@ -31,7 +31,7 @@ struct EndpointTests {
     }
 
     @Test(
-        "What is no http URL is refused",
+        "A URL that is not of HTTP is refused",
         arguments: [
             "", " ", "http://", "https:///x", "http://:80", "http://a b", "http://a\n", "ftp://a", "unix://a",
             "http://a:0", "http://a:65536", "http://a:", "http://a:x", "http://a:+1", "http://[::1", "http://[::1]x",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("What HTTP's statuses mean")
+@Suite("The meaning of HTTP statuses")
 struct HTTPAnswerPolicyTests {
     private func refusal(
         _ status: Int, _ change: (inout HTTPAnswerPolicy) -> Void = { _ in }

@@ -47,7 +47,7 @@ struct HTTPAnswerTests {
     }
 
     @Test(
-        "D3: what does not begin as an HTTP answer is none",
+        "D3: bytes that do not begin like an HTTP answer are no answer",
         arguments: [
             "HTTP/x 200 OK", "HTTP/ 200 OK", "HTTP/1.1.1 200 OK", "HTTP/1.1 OK", "HTTP/1.1 +20 OK", "HTTP/nonsense",
             "HTTP/2 4043No\r\u{0}",
@@ -104,7 +104,7 @@ struct HTTPAnswerTests {
     }
 
     @Test(
-        "D9: what is no HTTP is a network error",
+        "D9: an answer that is not HTTP is a network error",
         arguments: ["220 mail.example ESMTP\r\n", "\u{0}\u{1}\u{2}\r\n\r\n"]
     )
     func notHTTP(greeting: String) async throws {
@@ -183,7 +183,7 @@ struct HTTPAnswerTests {
         #expect(try await result(of: .raw(Array(head.utf8) + body)) == .http(400, answer: answer))
     }
 
-    @Test("D9: nobody listens: connection refused")
+    @Test("D9: a port without a listener is a refused connection")
     func connectionRefused() async throws {
         let endpoint = "http://127.0.0.1:\(try TestSocket.unusedPort())/"
         try await SenderStage.http(HTTPSettings(endpoint: endpoint)) { stage in

@@ -11,7 +11,7 @@ struct HTTPEarlyAnswerTests {
     private static let large = "\"" + String(repeating: "x", count: 900_000) + "\""
 
     @Test(
-        "D6, D3: what a server says before it has read the body is heard, though it closes the connection at once",
+        "D6, D3: an answer before the end of the body counts, even if the server closes the connection at once",
         arguments: [413, 400, 401, 302, 500])
     func heard(status: Int) async throws {
         let answer = "HTTP/1.1 \(status) X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"

@@ -79,7 +79,7 @@ struct HTTPFileTests {
     }
 
     @Test(
-        "K1: what is no regular file is not usable, and does not hold up the loop",
+        "K1: a file that is not regular cannot be used, and does not delay the loop",
         arguments: ["ca", "cert", "key", "header"])
     func pipe(which: String) async throws {
         let folder = try ScratchFolder()

@@ -25,7 +25,7 @@ struct HTTPHandleTests {
         #expect(server.requests.allSatisfy { $0.connection == 0 })
     }
 
-    @Test("D11: what has ended is not given up in place of the request that came behind it")
+    @Test("D11: cancelling an ended request does not cancel the request that came after it")
     func endedBefore() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }

@@ -57,7 +57,7 @@ struct HeaderSettingsTests {
         #expect(headers.secrets.contains("hunter2"))
     }
 
-    @Test("X4: what a fault says never repeats a value")
+    @Test("X4: the text of a fault never repeats a value")
     func silence() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""

@@ -13,12 +13,12 @@ struct KafkaAnswerTests {
         return settings
     }
 
-    @Test("D3, K6: what all replicas have is delivered")
+    @Test("D3, K6: a message that all replicas have is delivered")
     func delivered() {
         #expect(KafkaAnswer(RD_KAFKA_RESP_ERR_NO_ERROR).report == .stored)
     }
 
-    @Test("D9, K6: what no other event would fare better with is an outage, whatever the broker calls it")
+    @Test("D9, K6: an error that any event would get is an outage, whatever the broker calls it")
     func outages() {
         for (error, cause) in [
             (RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, "Kafka: the topic does not exist"),
@@ -72,7 +72,7 @@ struct KafkaAnswerTests {
         #expect(settings(.pause).judge(.noAnswer(cause: "timed out")) == .noAnswer(cause: "timed out"))
     }
 
-    @Test("X4, K6: what librdkafka says of connections is told in fixed words")
+    @Test("X4, K6: librdkafka's connection errors are reported in fixed words")
     func connections() {
         for (text, cause) in [
             ("SSL routines::certificate verify failed s3cret", "TLS: certificate not trusted"),

@@ -114,7 +114,7 @@ struct KafkaFlightsTests {
         #expect(over.ended.map(\.result) == [.noAnswer(cause: "gone"), .noAnswer(cause: "gone")])
     }
 
-    @Test("Q2, K6: what waits behind an event that went back does not go before it")
+    @Test("Q2, K6: an event never passes an earlier one of its key that is sent again")
     func behindTimeOut() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1))
@@ -154,7 +154,7 @@ struct KafkaFlightsTests {
         #expect(flights.report(2, .failed(cause: nil)).ended == [.init(number: 2, result: .noAnswer(cause: "no"))])
     }
 
-    @Test("K6: what an abandoned producer had goes again")
+    @Test("K6: the messages of an abandoned producer are sent again")
     func abandoned() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1))
@@ -164,7 +164,7 @@ struct KafkaFlightsTests {
         #expect(flights.report(1, .stored) == .init())
     }
 
-    @Test("Q2, K6: what the dispatcher sends before it hears of a failure goes back as well")
+    @Test("Q2, K6: messages that were sent before a failure was reported are returned as well")
     func sentMeanwhile() {
         let ended = Guarded<[MessageFlights.Ended]>([])
         let link = KafkaLink { over in ended.withLock { $0.append(over) } }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Dispatchers of kind kafka in settings")
 struct KafkaSettingsTests {
-    @Test("K6: all that a dispatcher of kind kafka can be told")
+    @Test("K6: all settings of a dispatcher of kind kafka")
     func all() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""

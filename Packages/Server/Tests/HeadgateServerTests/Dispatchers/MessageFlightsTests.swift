@@ -46,7 +46,7 @@ struct MessageFlightsTests {
         #expect(over == [nil, .init(number: 7, result: .each([later, .delivered]))])
     }
 
-    @Test("What all events failed of without an answer is one failure")
+    @Test("A failure of all events without an answer is one failure")
     func sameFailure() {
         let lost = EventOutcome.retry(cause: "lost", charged: false)
         var flights = flights(2)
@@ -90,7 +90,7 @@ struct MessageFlightsTests {
         #expect(over5 == [.init(number: 8, result: .each([later]))])
     }
 
-    @Test("Nobody waits for what is forgotten")
+    @Test("A forgotten flight has no waiters")
     func forgotten() {
         var flights = flights(1)
         flights.removeAll()
@@ -138,7 +138,7 @@ struct MessageFlightsTests {
         #expect(sendReady(in: &flights) == [4])
     }
 
-    @Test("Q2, K4: what waits behind a refused event of its key goes again with it, uncharged and unsent")
+    @Test("Q2, K4: events behind a refused one of their key are sent again with it, uncharged and unsent")
     func refusedInTheMiddle() {
         var flights = flights(keys: "a", "a", "b", "a", "a")
         _ = sendReady(in: &flights)

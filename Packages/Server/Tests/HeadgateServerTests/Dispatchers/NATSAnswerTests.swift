@@ -10,7 +10,7 @@ struct NATSAnswerTests {
         .retry(cause: cause, charged: charged)
     }
 
-    @Test("D3, K4: what the servers say of the stream goes again and charges nothing: no event is at fault")
+    @Test("D3, K4: an error of the stream charges no event, and all are sent again")
     func configuration() {
         for (code, cause) in [
             (JSStreamNotFoundErr, "NATS: the stream does not exist"),
@@ -47,7 +47,7 @@ struct NATSAnswerTests {
         }
     }
 
-    @Test("D9, K4: what a rule of the stream says of the event is charged")
+    @Test("D9, K4: a refusal by a rule of the stream is charged to the event")
     func rule() {
         let answer = NATSAnswer(refusal: JSStreamRollupFailedErr, text: "s3cret")
         #expect(answer.outcome == again("NATS: a rule of the stream rejects the event", charged: true))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Dispatchers of kind nats in settings")
 struct NATSSettingsTests {
-    @Test("K4: all that a dispatcher of kind nats can be told")
+    @Test("K4: all settings of a dispatcher of kind nats")
     func all() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""
@@ -142,7 +142,7 @@ struct NATSServerTests {
     }
 
     @Test(
-        "What is no such URL is refused",
+        "A URL that is not of NATS is refused",
         arguments: [
             "", " ", "nats://", "nats://:4222", "http://a", "ws://a", "a b", "a\n", "a/b", "a?x", "a:65536", "a%00@b",
         ])
@@ -156,7 +156,7 @@ struct NATSServerTests {
     }
 
     @Test(
-        "K4: what is no such subject",
+        "K4: invalid subjects are refused",
         arguments: ["", ".", "a.", ".a", "a..b", "a b", "a\tb", "a\r\nPUB x", "*", "a.>", "$SYS.x", "a\u{7F}"]
             + [String(repeating: "a", count: 256)])
     func badSubjects(subject: String) {

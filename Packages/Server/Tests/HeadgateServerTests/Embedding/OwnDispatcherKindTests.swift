@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("K5, S2, X4: what a program's kind reads is checked, warned of and blanked as with the service's own")
+    @Test("K5, S2, X4: settings of a program's kind are checked, warned of and blanked like those of built-in kinds")
     func reading() async throws {
         let adding: ServiceStage.Adding = { $0.addDispatcherKind(LedgerKind()) }
         try await ServiceStage.run(Self.ledger, adding: adding) { stage in
@@ -78,7 +78,7 @@ import Testing
         #expect(reading.faults.map(\.path) == ["dispatchers.book.kind"])
     }
 
-    @Test("B20: whether it reaches a network is the program's to say", arguments: [true, false])
+    @Test("B20: a program's kind decides whether it reaches a network", arguments: [true, false])
     func network(reachesNetwork: Bool) async throws {
         let adding: ServiceStage.Adding = {
             $0.addDispatcherKind(LedgerKind(isRemote: reachesNetwork))

@@ -54,7 +54,7 @@ import Testing
         _ = try inquiry.expectNext(.links)
     }
 
-    @Test("B21: what carries another number than the list under way means nothing")
+    @Test("B21: a message with another number than the present list is ignored")
     func foreign() throws {
         var inquiry = NetlinkInquiry()
         inquiry.want(.links)

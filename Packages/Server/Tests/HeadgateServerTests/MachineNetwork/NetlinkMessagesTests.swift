@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("B21: how an attribute is written does not change what it is", arguments: [0x8000, 0x4000, 0xC000])
+    @Test("B21: flags of an attribute's type do not change its meaning", arguments: [0x8000, 0x4000, 0xC000])
     func markedAttributes(mark: Int) {
         let hop = NetlinkBytes.attribute(Int(RTA_OIF.rawValue) | mark, 4)
         let metric = NetlinkBytes.attribute(Int(RTA_PRIORITY.rawValue) | mark, 600)

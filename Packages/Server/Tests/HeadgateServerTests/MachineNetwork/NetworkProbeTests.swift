@@ -48,7 +48,7 @@ struct NetworkProbeTests {
     }
 
     @Test(
-        "B21: what is no HTTP, or takes too long, is no answer",
+        "B21: an answer that is not HTTP, or takes too long, counts as none",
         arguments: [.last("SSH-2.0-x\r\n"), .silence] as [ScriptedReply])
     func noAnswer(reply: ScriptedReply) async throws {
         let server = try ScriptedServer { _ in reply }

@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(
-        "B21: what cannot have cost a route raises no doubt",
+        "B21: a change that cannot have removed a route raises no doubt",
         arguments: [
             .ethernet(2, hasCarrier: false), .ethernet(2), .ethernet(9), .address(2, host: 7), .route(2, metric: 7),
             .addressGone(index: 2, NetworkAddress(family: UInt8(AF_INET6), bytes: [1], prefixLength: 64)),
@@ -174,7 +174,7 @@ import Testing
         #expect(!table.doubtsRoutes)
     }
 
-    @Test("B21: where no default route is known, none can have gone")
+    @Test("B21: without a known default route, none can have gone")
     func nothingToDoubt() {
         var table = NetworkTable([.ethernet(2), .address(2)])
         table.take(.linkGone(index: 2))

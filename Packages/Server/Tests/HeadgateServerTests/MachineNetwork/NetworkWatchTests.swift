@@ -19,7 +19,7 @@ struct NetworkWatchTests {
         await stage.end()
     }
 
-    @Test("B20: what has a default route is connected without asking for one, too")
+    @Test("B20: a machine with a default route is connected, also without an inquiry")
     func routedIsConnected() async throws {
         let stage = try WatchStage()
         let routed = await stage.watch(requiresDefaultRoute: true, kinds: InterfaceKinds(overrides: ["*": .wifi]))
@@ -36,7 +36,7 @@ struct NetworkWatchTests {
         await stage.end()
     }
 
-    @Test("B21: where the kernel does not tell people know, until it does: the network counts as connected meanwhile")
+    @Test("B21: while the kernel does not report, a warning says so and the network counts as connected")
     func cannotBeWatched() async throws {
         let stage = try WatchStage()
         let socket = try ScriptedNetlink()

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("What a parameter is when it is left out has the parameter's own schema")
+    @Test("The default of a parameter has the parameter's own schema")
     func usual() async throws {
         try await calling { method, call in
             for place in method.places {

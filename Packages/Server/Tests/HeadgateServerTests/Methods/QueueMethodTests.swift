@@ -5,7 +5,7 @@ import Testing
 
 @Suite("queue.peek and queue.purge", .timeLimit(.minutes(5)))
 struct QueueMethodTests {
-    @Test("What waits is shown, and dropped")
+    @Test("Pending events are shown and purged")
     func peekAndPurge() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

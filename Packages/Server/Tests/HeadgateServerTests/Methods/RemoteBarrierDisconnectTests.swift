@@ -92,7 +92,7 @@ struct RemoteBarrierDisconnectTests {
         }
     }
 
-    @Test("B29: what waited goes when the barrier that held it goes")
+    @Test("B29: pending events are sent when the barrier that held them is removed")
     func released() async throws {
         try await ServiceStage.run { stage in
             let owner = try await stage.client()

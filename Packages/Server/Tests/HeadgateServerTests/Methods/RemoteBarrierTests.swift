@@ -53,7 +53,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B29: nobody but its owner changes a barrier")
+    @Test("B29: only its owner changes a barrier")
     func strangers() async throws {
         try await ServiceStage.run { stage in
             let owner = try await stage.client("shop/2.1")
@@ -242,7 +242,7 @@ struct RemoteBarrierStateTests {
         }
     }
 
-    @Test("D13: what such a barrier held says so by the barrier's id")
+    @Test("D13: events that such a barrier held carry the barrier's id")
     func queueReason() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

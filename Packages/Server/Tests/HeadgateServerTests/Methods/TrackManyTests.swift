@@ -23,7 +23,7 @@ struct TrackManyTests {
         for id in ["collect", "archive"] { try await client.call("dispatcher.pause", ["id": .string(id)]) }
     }
 
-    @Test("Q4: what a program's collectors add counts: a list that does not fit with it is refused, and none is stored")
+    @Test("Q4: context that a program's collectors add counts: a list that does not fit with it is refused as a whole")
     func collected() async throws {
         let settings: DataObject = ["store": ["max_bytes": 5_000]]
         try await ServiceStage.run(settings, adding: Self.padding(1_000)) { stage in
@@ -41,7 +41,7 @@ struct TrackManyTests {
         }
     }
 
-    @Test("Q4: what a transformation takes away counts as well: a list that fits without it is stored")
+    @Test("Q4: data that a transformation removes does not count: a list that fits without it is stored")
     func transformed() async throws {
         let settings: DataObject = [
             "store": ["max_bytes": 4_096],
@@ -106,7 +106,7 @@ struct TrackManyTests {
         }
     }
 
-    @Test("P6: what is made for each event of a list is that event's: ids, contexts, and what transformations wrote")
+    @Test("P6: each event of a list has its own id, context and transformed data")
     func apart() async throws {
         let settings: DataObject = [
             "transformations": [["id": "t", "scopes": "afterCollectors", "rename": ["data.from": "data.to"]]]

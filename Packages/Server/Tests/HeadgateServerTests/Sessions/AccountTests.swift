@@ -7,7 +7,7 @@ import Testing
 
 /// X2: one account counts what a connection makes the daemon keep. When it is full, the daemon stops reading until
 /// there is room.
-@Suite("What a connection makes the daemon keep", .timeLimit(.minutes(5)))
+@Suite("The account of a connection", .timeLimit(.minutes(5)))
 struct AccountTests {
     /// Runs `body` with a blocked archive, so that flushes of it wait.
     private func held(
@@ -114,7 +114,7 @@ struct AccountTests {
         }
     }
 
-    @Test("X2, S3: where other limits give room, what waits is read on at once")
+    @Test("X2, S3: if new limits make room, reading continues at once")
     func otherLimits() async throws {
         try await held(["max_unanswered": 2]) { stage, client, other in
             for number in 1...2 { client.send(Self.waitingFlush("f\(number)", id: number) + "\n") }
@@ -180,7 +180,7 @@ struct AccountTests {
 
     // MARK: Clients that go
 
-    @Test("X2: who goes while its session is paused is closed whatever it waits for, and what it had sent is stored")
+    @Test("X2: a client that disconnects while its session is paused is closed, and the events that it sent are stored")
     func goneWhilePaused() async throws {
         try await held(["max_unanswered": 20]) { stage, client, other in
             for number in 1...20 { client.send(Self.waitingFlush("f\(number)", id: number) + "\n") }
@@ -199,7 +199,7 @@ struct AccountTests {
         }
     }
 
-    @Test("X2: who goes with its side closed before is not kept by what it waits for either")
+    @Test("X2: a client that half-closes and then disconnects is closed, whatever it waits for")
     func goneAfterFinishing() async throws {
         try await held([:]) { stage, client, other in
             client.send(Self.waitingFlush("f", id: 1) + "\n")
@@ -215,7 +215,7 @@ struct AccountTests {
         }
     }
 
-    @Test("X2: who goes while the store takes nothing more is closed all the same")
+    @Test("X2: a client that disconnects while the store is full is closed all the same")
     func goneWhileTheStoreHangs() async throws {
         let adding: ServiceStage.Adding = { configuration in
             configuration.makeStore = { scheduler in

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("O3: what a failed commit refuses counts as failed with its client, tracked alone or together")
+    @Test("O3: events of a failed commit count as failed with their client, tracked alone or together")
     func failuresOfAClient() async throws {
         try await withHeldStore { stage, client in
             try await stage.setStoreFault(.noRoom("full"))
@@ -105,7 +105,7 @@ extension ServiceStage {
     }
 }
 
-@Suite("What counts as received", .timeLimit(.minutes(5)))
+@Suite("The counts of received events", .timeLimit(.minutes(5)))
 struct ReceivedCounterTests {
     @Test("P1: every valid event counts as received, and one for which there is no room as rejected as well")
     func fullStore() async throws {

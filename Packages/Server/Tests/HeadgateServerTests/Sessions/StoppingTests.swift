@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("What a service that stops says", .timeLimit(.minutes(5))) struct StoppingTests {
+@Suite("The messages of a service that stops", .timeLimit(.minutes(5))) struct StoppingTests {
     private static let settings: DataObject = [
         "shutdown_timeout_ms": 600_000, "dispatchers": ["archive": nil, "collect": ["kind": "worker", "path": nil]],
     ]

@@ -27,7 +27,7 @@ struct TurnShareTests {
         #expect(count == TurnShare.whole / 16)
     }
 
-    @Test("X3: what was overspent in one turn is paid for in those that follow")
+    @Test("X3: overspent units of one turn count in those that follow")
     func debt() {
         var share = TurnShare()
         share.spend(3 * TurnShare.whole + 1)

@@ -218,7 +218,7 @@ struct BarrierSettingsTests {
     }
 
     @Test(
-        "S2: what a barrier cannot be without is required, unless it is switched off",
+        "S2: required settings of a barrier are required, unless it is switched off",
         arguments: [
             ("RateBarrier", "per_second"), ("IntervalBarrier", "interval_ms"),
         ])

@@ -105,7 +105,7 @@ import Testing
         #expect(isUsual)
     }
 
-    @Test("What is said to be refused is refused, and nothing else", arguments: rows)
+    @Test("Documented refused values are refused, and no others", arguments: rows)
     func refused(row: Row) throws {
         let value = try SettingsText.parse(Array(#"{"value": \#(row.refused)}"#.utf8))["value"] ?? .null
         let faults = Settings.read(try Self.base().patched(with: row.patch(value))).faults

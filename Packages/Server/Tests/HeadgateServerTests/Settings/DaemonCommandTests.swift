@@ -5,7 +5,7 @@ import Testing
 @Suite("The daemon's command line")
 struct DaemonCommandTests {
     @Test(
-        "What it asks for",
+        "The commands of headgated",
         arguments: [
             ([], .run(DaemonOptions())),
             (
@@ -23,7 +23,7 @@ struct DaemonCommandTests {
     }
 
     @Test(
-        "What means nothing is told",
+        "Unknown words and options are reported",
         arguments: [
             (["--config"], "--config needs a value"),
             (["--socket="], "--socket needs a value"),

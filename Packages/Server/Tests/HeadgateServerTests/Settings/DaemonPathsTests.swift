@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Where the daemon's things are")
+@Suite("The paths of the daemon")
 struct PlacesTests {
     private func find(
         _ environment: [String: String], options: DaemonOptions = DaemonOptions(), settings: DataObject = [:],

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Dispatchers in settings")
 struct DispatcherSettingsTests {
-    @Test("D1, D4, D9: what all kinds can be told")
+    @Test("D1, D4, D9: the settings that all kinds have")
     func common() throws {
         let settings = try SettingsReading.ofDispatcher(
             #"""
@@ -61,7 +61,7 @@ struct DispatcherSettingsTests {
         }
     }
 
-    @Test("K1: all that a dispatcher of kind http can be told")
+    @Test("K1: all settings of a dispatcher of kind http")
     func http() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""
@@ -90,7 +90,7 @@ struct DispatcherSettingsTests {
         #expect(dispatcher.kind == KindSettings(HTTPKind(), http))
     }
 
-    @Test("K2: all that a dispatcher of kind file can be told")
+    @Test("K2: all settings of a dispatcher of kind file")
     func file() throws {
         let reading = try SettingsReading.ofDispatcher(
             #""kind": "file", "path": "a/b", "rotate_bytes": 1, "rotate_s": 2, "keep": 0"#)

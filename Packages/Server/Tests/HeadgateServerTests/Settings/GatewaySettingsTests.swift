@@ -9,7 +9,7 @@ struct GatewaySettingsTests {
         try SettingsReading.of(#"{"dispatchers": {"f": {"kind": "file", "path": "f"}}, "gateway": \#(gateway)}"#)
     }
 
-    @Test("A7: all that a gateway can be told")
+    @Test("A7: all settings of a gateway")
     func all() throws {
         let reading = try read(
             #"""

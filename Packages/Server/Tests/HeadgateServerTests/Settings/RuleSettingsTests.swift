@@ -43,7 +43,7 @@ struct RuleSettingsTests {
     }
 
     @Test(
-        "S5: what is wrong with a rule is told with its path",
+        "S5: a fault in a rule is reported with its path",
         arguments: [
             (
                 #""a": {"and": ["b", {"operator": "like", "path": "event", "value": 1}]}, "b": {"or": []}"#,

@@ -117,7 +117,7 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("What only a start can change is told as a warning")
+    @Test("A setting that only a start can change causes a warning")
     func startOnly() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -256,10 +256,10 @@ struct SettingsChangeTests {
     }
 }
 
-@Suite("How much programs may set", .timeLimit(.minutes(5)))
+@Suite("The size of the programmatic layer", .timeLimit(.minutes(5)))
 struct ProgrammaticLimitTests {
     @Test(
-        "X2: what config.set has added up to is bounded; what is refused changes nothing, and what is taken out makes room"
+        "X2: the sum of all config.set is bounded; a refused patch changes nothing, and a removal makes room"
     )
     func bounded() async throws {
         try await ServiceStage.run(["lenient": true]) { stage in

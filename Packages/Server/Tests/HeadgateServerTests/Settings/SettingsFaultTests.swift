@@ -148,7 +148,7 @@ struct SettingsFaultTests {
     }
 
     @Test(
-        "X2: what settings may hold many of is bounded, so that no change of them keeps others waiting",
+        "X2: lists in the settings are bounded, so that no change of them delays other clients",
         arguments: [
             ("load_rules", 1024), ("gateway.rules", 1024), ("network.interface_kinds", 1024), ("transformations", 1024),
             ("dispatchers.h.headers", 256), ("barriers.b.scopes", 256),

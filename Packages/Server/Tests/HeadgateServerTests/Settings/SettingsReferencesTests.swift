@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("What settings refer to")
+@Suite("Files and variables that settings refer to")
 struct SettingsReferencesTests {
     private func settings() throws -> Settings {
         let reading = try SettingsReading.ofDispatcher(
@@ -27,7 +27,7 @@ struct SettingsReferencesTests {
             ])
     }
 
-    @Test("What is there is not")
+    @Test("Present files and variables cause no warning")
     func present() throws {
         #expect(try settings().references.allSatisfy { $0.warning(environment: ["C": ""]) { _ in true } == nil })
         #expect(SettingsReference.isReadable("/dev/null"))

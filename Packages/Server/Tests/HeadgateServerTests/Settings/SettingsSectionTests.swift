@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Sections of settings")
 struct SettingsSectionTests {
-    @Test("Q4: what is in force where the configuration is silent")
+    @Test("Q4: the defaults of an empty configuration")
     func defaults() throws {
         let settings = try #require(try SettingsReading.of("{}").settings)
         #expect(settings == Settings())

@@ -83,7 +83,7 @@ struct SettingsFileTests {
         }
     }
 
-    @Test("What cannot be read is told with its name and cause")
+    @Test("A file that cannot be read is reported with its name and the cause")
     func unreadable() throws {
         try withPath { path in
             #expect(

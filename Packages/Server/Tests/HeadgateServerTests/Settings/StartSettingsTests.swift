@@ -76,7 +76,7 @@ struct StartSettingsTests {
         #expect(outcome.reading.faults.map(\.path) == ["dispatchers.a.kind"])
     }
 
-    @Test("S1: what is left out comes back as soon as it fits; what is removed meanwhile does not")
+    @Test("S1: settings that were left out return as soon as they fit, unless they are removed meanwhile")
     func comesBack() throws {
         let check = SettingsCheck(vocabulary: .builtIn, environment: [:])
         let late: DataObject = ["dispatchers": ["late": ["kind": "file", "path": "l", "load_rule": "sales"]]]

@@ -46,7 +46,7 @@ struct TransformationSettingsTests {
     }
 
     @Test(
-        "S2: what is wrong with a transformation is told with its path",
+        "S2: a fault in a transformation is reported with its path",
         arguments: [
             (#"{}"#, ["transformations: must be a list"]),
             (#"["x"]"#, ["transformations[0]: must be an object"]),

@@ -57,7 +57,7 @@ struct WholeChangeTests {
         }
     }
 
-    @Test("S2: where one sender cannot be made, those made before it are closed, and nothing else is changed")
+    @Test("S2: if one sender cannot be made, those made before it are closed, and nothing else changes")
     func senders() async throws {
         let tally = SenderTally()
         let patch: DataObject = [

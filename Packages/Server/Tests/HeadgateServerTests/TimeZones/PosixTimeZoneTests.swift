@@ -51,7 +51,7 @@ struct PosixTimeZoneTests {
     }
 
     @Test(
-        "B24: what is no time zone is refused",
+        "B24: an invalid time zone is refused",
         arguments: [
             "", "CET", "CE-1", "-1", "CET-25", "CET-1:60", "CET-1CEST,", "CET-1CEST,M3.5.0", "CET-1CEST,M0.5.0,M10.5.0",
             "CET-1CEST,M3.6.0,M10.5.0", "CET-1CEST,M3.5.7,M10.5.0", "CET-1CEST,J0,J365", "CET-1CEST,0,366",

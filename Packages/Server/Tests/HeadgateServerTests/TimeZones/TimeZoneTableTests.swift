@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Time zones")
 struct TimeZoneTableTests {
-    @Test("B24: what a file writes down counts until its last transition, and then its footer")
+    @Test("B24: a file's transitions count until the last one, and then its footer")
     func transitionsAndFooter() throws {
         let rules = try TimeZoneTable(
             tzif: TZifBytes.slim(first: 3208, [(-1000, 3600), (1000, 7200)], footer: "CET-1CEST,M3.5.0,M10.5.0/3"))

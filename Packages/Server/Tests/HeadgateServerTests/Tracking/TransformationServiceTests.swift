@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Transformations in a service", .timeLimit(.minutes(5)))
 struct TransformationServiceTests {
-    @Test("P4: what is done before the store reaches all dispatchers, what is done after it only its own")
+    @Test("P4: a transformation before the store reaches all dispatchers, one after it only its own")
     func scopes() async throws {
         let settings: DataObject = [
             "transformations": [
@@ -37,7 +37,7 @@ struct TransformationServiceTests {
         }
     }
 
-    @Test("P6: what a transformation does not touch arrives as it was sent")
+    @Test("P6: members that a transformation does not touch arrive as they were sent")
     func fidelity() async throws {
         let settings: DataObject = [
             "transformations": [

@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-@Suite("What is new of outcomes")
+@Suite("The difference of two reports of outcomes")
 struct OutcomeNewsTests {
     private let told: DispatcherOutcomes = {
         var counters = Counters<DispatcherCounter>()
@@ -22,7 +22,7 @@ struct OutcomeNewsTests {
         #expect(present.news(to: told)?.lastError == "HTTP 503")
     }
 
-    @Test("B10: what became of events is counted from what was told")
+    @Test("B10: outcomes are counted from the last report")
     func counted() {
         var present = told
         present.counters.count(.retried, 2)

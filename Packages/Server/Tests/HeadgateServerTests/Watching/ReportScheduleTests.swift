@@ -56,7 +56,7 @@ struct PaceTests {
     }
 }
 
-@Suite("What a watch was told last")
+@Suite("The last report of a watch")
 struct ToldEntriesTests {
     private struct Entry: Equatable {
         var id: String

@@ -6,7 +6,7 @@ import Testing
 /// B10: a watcher that has not read its output gets the present state once it has read it.
 @Suite("Slow watchers", .timeLimit(.minutes(5)))
 struct SlowWatcherTests {
-    @Test("B10: what a slow watcher missed it is told as soon as it has taken what it was sent, without further news")
+    @Test("B10: a slow watcher gets the missed changes as soon as it has read its output, without further news")
     func toldOnDrain() async throws {
         try await ServiceStage.run { stage in
             let isTold = try await stage.slowWatcherIsTold()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("What watching costs", .timeLimit(.minutes(5)))
+@Suite("The cost of watching", .timeLimit(.minutes(5)))
 struct WatchCostTests {
     /// Scopes so long that a few notifications fill the buffers of the sockets.
     private static let scopes: [DataItem] =
@@ -38,7 +38,7 @@ struct WatchCostTests {
         }
     }
 
-    @Test("B10: what waits for a slow reader does not grow")
+    @Test("B10: the output for a slow reader does not grow")
     func bounded() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()

@@ -78,7 +78,7 @@ struct WatchTests {
         }
     }
 
-    @Test("A9, B10: what a dispatcher's board waits for is news: somebody serves it, nobody any more")
+    @Test("A9, B10: watchers are notified when a dispatcher's board begins or ceases to be served")
     func activationGate() async throws {
         let settings: DataObject = ["dispatchers": ["collect": ["activation_barrier": ["board": "login"]]]]
         try await ServiceStage.run(settings) { stage in
@@ -127,7 +127,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: what becomes of events is counted from one notification to the next")
+    @Test("B10: outcomes are counted from one notification to the next")
     func outcomes() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests workers that disconnect or do not answer, over real sockets, and the fate of their batches.
 @Suite(.timeLimit(.minutes(5))) struct WorkerLossTests {
-    @Test("K3: who goes away loses its batch to another at once, closed or half-closed", arguments: [true, false])
+    @Test("K3: a worker that disconnects or half-closes loses its batch to another at once", arguments: [true, false])
     func handOver(byHalf: Bool) async throws {
         try await ServiceStage.runWithWorkers { stage in
             let first = try await stage.worker()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("K3: who half-closes gets nothing any more, also while it still waits for an answer of its own")
+    @Test("K3: a worker that half-closes gets no more batches, even while it still waits for an answer of its own")
     func halfClosed() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let other = try await stage.client()
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("Q4, K3: what has become too old meanwhile is not handed over, and expires; the rest goes, in order")
+    @Test("Q4, K3: events of a lost worker that have become too old expire, and the others are sent in order")
     func expired() async throws {
         try await withExpired(["a", "old", "b"]) { stage, holder, heir in
             await holder.close()

@@ -60,7 +60,7 @@ import Testing
         #expect(scene.orders() == [.give(4, to: 2, as: 4)])
     }
 
-    @Test("K3: nobody gets more than its credit; without credit nothing is taken")
+    @Test("K3: no worker gets more than its credit, and without credit no batch is taken")
     func credit() {
         var scene = Scene()
         #expect(scene.pool.capacity.batches == 0)
@@ -74,7 +74,7 @@ import Testing
         #expect(scene.pool.isAttended)
     }
 
-    @Test("X2, K3: who leaves too much unread gets nothing more until it has read all, and is only busy meanwhile")
+    @Test("X2, K3: a worker that leaves too much unread gets no batch until it has read all, and counts as busy")
     func overfull() {
         var scene = Scene()
         scene.subscribe(1, credit: 5)
@@ -178,7 +178,7 @@ import Testing
         #expect(scene.orders() == [late(1, 1)])
     }
 
-    @Test("Who unsubscribes is released once what it has is settled, and gets nothing more")
+    @Test("A worker that unsubscribes gets no more batches, and is released once its batches are settled")
     func unsubscribe() {
         var scene = Scene()
         scene.subscribe(1, credit: 3)
@@ -219,7 +219,7 @@ import Testing
         #expect(scene.pool.capacity.batches == 2)
     }
 
-    @Test("D11: all that is lent can be given up, once")
+    @Test("D11: all batches in flight can be cancelled, once")
     func interrupted() {
         var scene = Scene()
         scene.subscribe(1)

@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    @Test("What is no dispatcher of kind worker cannot be subscribed to, and numbers have bounds")
+    @Test("Only dispatchers of kind worker can be subscribed to, and numbers have bounds")
     func refused() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let client = try await stage.client()
