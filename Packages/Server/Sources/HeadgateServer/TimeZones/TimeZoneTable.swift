@@ -1,5 +1,5 @@
-import HeadgateData
 import HeadgateCore
+import HeadgateData
 
 /// A time zone of the time zone database: its offset from UTC at every time (Behaviour B24).
 ///
