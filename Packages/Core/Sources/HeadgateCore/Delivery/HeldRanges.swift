@@ -1,3 +1,4 @@
+import Glibc
 import HeadgateData
 
 /// Records which dispatches barriers have held, and for which reasons (Behaviour D13). A barrier that holds a
@@ -137,17 +138,15 @@ struct QueuedAnnotation {
     }
 
     /// Returns false if an object certainly has no member with one of the names: its bytes contain neither the end of a
-    /// name nor an escape. This quick check avoids parsing the object.
+    /// name nor an escape. This quick check avoids parsing the object. It uses `memchr`, because every held event needs it.
     func mayReplace(membersOf object: UnsafeRawBufferPointer) -> Bool {
+        guard let start = object.baseAddress else { return false }
+        if memchr(start, Int32(UInt8(ascii: "\\")), object.count) != nil { return true }
         var place = 0
-        while place < object.count {
-            switch object[place] {
-            case UInt8(ascii: "\\"): return true
-            case UInt8(ascii: "_"):
-                let rest = object[place...]
-                if QueuedAnnotation.tails.contains(where: { rest.starts(with: $0) }) { return true }
-            default: break
-            }
+        while let found = memchr(start + place, Int32(UInt8(ascii: "_")), object.count - place) {
+            place = start.distance(to: UnsafeRawPointer(found))
+            let rest = object[place...]
+            if QueuedAnnotation.tails.contains(where: { rest.starts(with: $0) }) { return true }
             place += 1
         }
         return false

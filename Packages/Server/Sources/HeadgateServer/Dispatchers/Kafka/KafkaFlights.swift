@@ -60,6 +60,54 @@ struct KafkaFlights {
         let isSuspect: Bool
     }
 
+    /// The messages that the producer has, by number. Numbers are given in order, and reports come nearly in order, so a
+    /// list from the oldest message on is enough.
+    private struct SentMessages {
+        private var entries: [Sent?] = []
+        /// The index of the oldest message in `entries`.
+        private var start = 0
+        /// The number of the message at index 0.
+        private var first: Message = 0
+        private(set) var count = 0
+
+        var isEmpty: Bool { count == 0 }
+
+        /// The numbers of all messages, in order.
+        var numbers: [Message] {
+            entries.indices.dropFirst(start).compactMap { entries[$0] == nil ? nil : first + Message($0) }
+        }
+
+        subscript(message: Message) -> Sent? {
+            get { index(of: message).flatMap { entries[$0] } }
+            set { if let index = index(of: message) { entries[index] = newValue } }
+        }
+
+        /// Adds the message that follows the newest one.
+        mutating func append(_ entry: Sent, as message: Message) {
+            if isEmpty { (entries, start, first) = ([], 0, message) }
+            entries.append(entry)
+            count += 1
+        }
+
+        mutating func remove(_ message: Message) -> Sent? {
+            guard let index = index(of: message), let entry = entries[index] else { return nil }
+            entries[index] = nil
+            count -= 1
+            while start < entries.count, entries[start] == nil { start += 1 }
+            if start > 1024, start > entries.count / 2 {
+                entries.removeFirst(start)
+                first += Message(start)
+                start = 0
+            }
+            return entry
+        }
+
+        private func index(of message: Message) -> Int? {
+            guard message >= first, message - first < Message(entries.count) else { return nil }
+            return Int(message - first)
+        }
+    }
+
     /// A message that the producer has returned without storing it.
     private struct Returned {
         let message: Message
@@ -71,9 +119,9 @@ struct KafkaFlights {
     private var waiting: [Waiting] = []
     /// The index of the next event in `waiting`.
     private var nextWaiting = 0
-    private var sent: [Message: Sent] = [:]
-    /// The producer's messages, by their events' sequence numbers.
-    private var messages: [SequenceNumber: Message] = [:]
+    private var sent = SentMessages()
+    /// The producer's messages whose flights have ended, by their events' sequence numbers.
+    private var orphans: [SequenceNumber: Message] = [:]
     /// The events that were stored after their flight had ended, and that were not sent again so far.
     private var stored: Set<SequenceNumber> = []
     /// The messages that were returned since the producer last had none.
@@ -95,12 +143,12 @@ struct KafkaFlights {
     mutating func begin(_ number: Int, _ batch: Batch) -> Outcome {
         let count = batch.events.count
         var flight = Flight(batch: batch, outcomes: Array(repeating: nil, count: count), open: count)
-        if let first = batch.events.first?.sequenceNumber { stored = stored.filter { $0 >= first } }
+        if !stored.isEmpty, let first = batch.events.first?.sequenceNumber { stored = stored.filter { $0 >= first } }
         for (index, event) in batch.events.enumerated() {
             let place = Place(flight: number, index: index)
-            if let message = messages[event.sequenceNumber] {
+            if !orphans.isEmpty, let message = orphans.removeValue(forKey: event.sequenceNumber) {
                 sent[message]?.place = place
-            } else if stored.remove(event.sequenceNumber) != nil {
+            } else if !stored.isEmpty, stored.remove(event.sequenceNumber) != nil {
                 flight.outcomes[index] = .delivered
                 flight.open -= 1
             } else {
@@ -130,7 +178,11 @@ struct KafkaFlights {
     /// Ends a flight with the outcomes of its events so far. The producer keeps its messages.
     private mutating func giveUp(_ number: Int, _ cause: String) -> MessageFlights.Ended? {
         guard let flight = flights.removeValue(forKey: number) else { return nil }
-        for message in sent.keys where sent[message]?.place?.flight == number { sent[message]?.place = nil }
+        for message in sent.numbers {
+            guard let entry = sent[message], entry.place?.flight == number else { continue }
+            sent[message]?.place = nil
+            orphans[entry.sequenceNumber] = message
+        }
         returned = returned.map { entry in
             guard entry.sent.place?.flight == number else { return entry }
             var sent = entry.sent
@@ -213,9 +265,9 @@ struct KafkaFlights {
         if nextWaiting == waiting.count { (waiting, nextWaiting) = ([], 0) }
         lastMessage += 1
         let isAlone = limit == 1 && sent.isEmpty
-        sent[lastMessage] = Sent(
-            sequenceNumber: number, place: entry.place, isAlone: isAlone, isSuspect: entry.isSuspect)
-        messages[number] = lastMessage
+        sent.append(
+            Sent(sequenceNumber: number, place: entry.place, isAlone: isAlone, isSuspect: entry.isSuspect),
+            as: lastMessage)
         if let limit, sent.count >= limit { isRoundFull = true }
     }
 
@@ -223,8 +275,8 @@ struct KafkaFlights {
 
     /// Handles the report of a message.
     mutating func report(_ message: Message, _ report: Report) -> Outcome {
-        guard let entry = sent.removeValue(forKey: message) else { return Outcome() }
-        messages[entry.sequenceNumber] = nil
+        guard let entry = sent.remove(message) else { return Outcome() }
+        if entry.place == nil { orphans[entry.sequenceNumber] = nil }
         let could = mayProduce
         var outcome = Outcome()
         switch report {
@@ -250,7 +302,7 @@ struct KafkaFlights {
     mutating func abandon(_ cause: String?) -> Outcome {
         hasProducerEnded = true
         var outcome = Outcome()
-        for message in sent.keys.sorted() { outcome.ended += report(message, .failed(cause: cause)).ended }
+        for message in sent.numbers { outcome.ended += report(message, .failed(cause: cause)).ended }
         outcome.mayProduce = mayProduce
         return outcome
     }
@@ -290,10 +342,14 @@ struct KafkaFlights {
     }
 
     private mutating func settle(_ place: Place, _ outcome: EventOutcome) -> [MessageFlights.Ended] {
-        guard let flight = flights[place.flight], flight.outcomes[place.index] == nil else { return [] }
-        flights[place.flight]?.outcomes[place.index] = outcome
-        flights[place.flight]?.open -= 1
-        return over(place.flight)
+        // In place, because a copy of a flight costs more than all else here.
+        guard let flight = flights.index(forKey: place.flight), flights.values[flight].outcomes[place.index] == nil
+        else {
+            return []
+        }
+        flights.values[flight].outcomes[place.index] = outcome
+        flights.values[flight].open -= 1
+        return flights.values[flight].open == 0 ? over(place.flight) : []
     }
 
     /// Ends a flight if all its events have outcomes.

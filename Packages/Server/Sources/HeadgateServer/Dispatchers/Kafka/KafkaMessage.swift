@@ -5,26 +5,27 @@ import HeadgateWire
 /// bytes are borrowed.
 struct KafkaMessage {
     /// The event's key, which selects the partition, or nil if it has none.
-    var key: UnsafeRawBufferPointer?
-    let id: UnsafeRawBufferPointer
-    var name: UnsafeRawBufferPointer?
-    var time: UnsafeRawBufferPointer?
+    let key: UnsafeRawBufferPointer?
+    let id: UnsafeRawBufferPointer?
+    let name: UnsafeRawBufferPointer?
+    let time: UnsafeRawBufferPointer?
+
+    private static let members = JSONNames("key", "id", "event", "time")
 
     /// Calls a closure with an event as a message, whose bytes are valid during the call.
-    /// - Parameters:
-    ///   - id: the event's ID.
-    ///   - json: the event as it is sent, with the key and name that transformations may have changed.
+    /// - Parameter json: the event as it is sent, with the key and name that transformations may have changed.
     static func with<Result>(
-        id: UnsafeRawBufferPointer, json: UnsafeRawBufferPointer, _ scanner: JSONScanner,
-        _ body: (KafkaMessage) -> Result
+        json: UnsafeRawBufferPointer, _ scanner: JSONScanner, _ body: (KafkaMessage) -> Result
     ) -> Result {
-        var message = KafkaMessage(id: id)
-        guard let event = try? scanner.scan(json) else { return body(message) }
-        return lend(event.member("key")) { key in
-            lend(event.member("event")) { name in
-                lend(event.member("time")) { time in
-                    (message.key, message.name, message.time) = (key, name, time)
-                    return body(message)
+        guard let found = try? scanner.scan(json).find(members) else {
+            return body(KafkaMessage(key: nil, id: nil, name: nil, time: nil))
+        }
+        return lend(found[0]) { key in
+            lend(found[1]) { id in
+                lend(found[2]) { name in
+                    lend(found[3]) { time in
+                        body(KafkaMessage(key: key, id: id, name: name, time: time))
+                    }
                 }
             }
         }

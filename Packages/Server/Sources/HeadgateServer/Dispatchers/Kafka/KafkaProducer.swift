@@ -102,15 +102,9 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
     private func produce(_ portion: KafkaFlights.Portion, to topic: OpaquePointer) {
         portion.batch.body.withUnsafeBytes { body in
             for (offset, index) in portion.indices.enumerated() {
-                let event = portion.batch.events[index]
-                let json = UnsafeRawBufferPointer(rebasing: body[event.range])
+                let json = UnsafeRawBufferPointer(rebasing: body[portion.batch.events[index].range])
                 let message = portion.firstMessage + UInt(offset)
-                var id = event.plainId
-                let error = id.withUTF8 { id in
-                    KafkaMessage.with(id: UnsafeRawBufferPointer(id), json: json, scanner) {
-                        produce($0, json, as: message, to: topic)
-                    }
-                }
+                let error = KafkaMessage.with(json: json, scanner) { produce($0, json, as: message, to: topic) }
                 guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { continue }
                 if let producer { reports?.noteEnd(of: producer) }
                 link.report([(message, KafkaAnswer(error).report)])
@@ -123,7 +117,7 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
         to topic: OpaquePointer
     ) -> rd_kafka_resp_err_t {
         let headers = rd_kafka_headers_new(3)
-        message.id.add("id", to: headers)
+        message.id?.add("id", to: headers)
         message.name?.add("event", to: headers)
         message.time?.add("time", to: headers)
         // The number of the message takes the place of a pointer, which is never followed.
