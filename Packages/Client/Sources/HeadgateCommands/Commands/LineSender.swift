@@ -10,6 +10,7 @@ final class LineSender {
     private let loop: EventLoop
     private let connection: ClientConnection
     private let reader: InputReader
+    private let format: LineFormat
     private let scanner = JSONScanner()
     private var lines = InputLines()
     private var report = SendReport()
@@ -33,7 +34,8 @@ final class LineSender {
     /// The longest time until refused events are sent again, in seconds.
     private static let longestDelay = 5
 
-    init(_ invocation: Invocation) throws {
+    init(_ format: LineFormat, _ invocation: Invocation) throws {
+        self.format = format
         terminal = invocation.terminal
         printsAnswers = invocation.arguments.has(.json)
         loop = try EventLoop()
@@ -106,9 +108,9 @@ final class LineSender {
     }
 
     private func send(_ line: InputLines.Line) {
-        do throws(EventText.Fault) {
-            guard let bytes = line.bytes else { throw .unreadable(.tooLarge) }
-            let event = try EventText(bytes, scanner: scanner)
+        do throws(LineFormat.Fault) {
+            guard let bytes = line.bytes else { throw .event(.unreadable(.tooLarge)) }
+            let event = try format.read(bytes, scanner: scanner)
             report.noteSent(line.number)
             send(event, of: line.number)
         } catch {

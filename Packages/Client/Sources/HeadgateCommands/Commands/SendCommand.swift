@@ -9,13 +9,17 @@ extension Command {
         "--state", value: "FILE",
         "where --follow keeps how far it came (a file in $STATE_DIRECTORY, or $XDG_STATE_HOME/headgate/follow)")
 
+    private static let logfmt = Option("--logfmt", "each line has pairs like level=info msg=\"signed up\"")
+    private static let line = Option("--line", "each line is any text, which becomes the event's message")
+    private static let event = Option("--event", value: "NAME", "the events' name, with --logfmt or --line (log)")
+
     private static let follows: @Sendable (Arguments) -> Bool = { $0.has(follow) }
 
     /// The command `headgate send`.
     static let send = Command(
         name: "send", summary: "Track an event, or many from standard input.",
         operands: [Operand("EVENT", .optional), Operand("KEY=VALUE", .any)],
-        options: EventOptions.all + [stdin, follow, state, .json],
+        options: EventOptions.all + [stdin, follow, state, logfmt, line, event, .json],
         notes: """
             A value that is JSON (1.50, true, null, {…}, […], "text in quotes") is sent as that, any other as a string.
             The event's id is printed once the daemon has stored it. If no dispatcher wants the event, it is not stored: no id
@@ -25,6 +29,9 @@ extension Command {
             you like: id, key, time, dispatchers, ttl_ms. A bad line is told with its number; the rest goes on. Events that a
             full store, or another temporary limit, refuses are sent again until they are stored.
             When the daemon restarts meanwhile, nothing is lost and nothing is tracked twice.
+
+            With --logfmt or --line the lines need not be JSON: each becomes an event named log, or as --event says, with
+            the line's pairs, or the line as its message, as data. A pair time, ts or timestamp in RFC 3339 is the event's time.
 
             With --follow it goes on until SIGTERM, and after a kill where it was: each line is stored once. A file that is
             renamed is read to its end, then those that were renamed since, then the new one of its name; one that is
@@ -40,9 +47,29 @@ extension Command {
             throw UsageError(
                 message: "send: \(option.name) is for one EVENT; a line has its own members", command: "send")
         }
-        if arguments.has(follow) { return try followFile(invocation) }
-        if arguments.has(stdin) { return try sendLines(invocation) }
+        let format = try lineFormat(arguments)
+        if arguments.has(follow) { return try followFile(invocation, format) }
+        if arguments.has(stdin) { return try sendLines(invocation, format) }
         return try sendOne(invocation)
+    }
+
+    private static func lineFormat(_ arguments: Arguments) throws -> LineFormat {
+        var format = LineFormat()
+        let given = [logfmt, line, event].filter(arguments.has)
+        if let option = given.first, !arguments.has(stdin), !arguments.has(follow) {
+            throw UsageError(message: "send: \(option.name) is for lines, with --stdin or --follow", command: "send")
+        }
+        if arguments.has(logfmt), arguments.has(line) {
+            throw UsageError(message: "send: either --logfmt or --line", command: "send")
+        }
+        if arguments.has(logfmt) { format.syntax = .logfmt }
+        if arguments.has(line) { format.syntax = .text }
+        guard let name = arguments.value(event) else { return format }
+        guard format.syntax != .json else {
+            throw UsageError(message: "send: --event needs --logfmt or --line: a JSON line has a name", command: "send")
+        }
+        format.event = name
+        return format
     }
 
     private static func sendOne(_ invocation: Invocation) throws -> ExitCode {
@@ -56,18 +83,18 @@ extension Command {
         return .failure
     }
 
-    private static func followFile(_ invocation: Invocation) throws -> ExitCode {
+    private static func followFile(_ invocation: Invocation, _ format: LineFormat) throws -> ExitCode {
         guard invocation.arguments.operands.isEmpty, !invocation.arguments.has(stdin),
             let path = invocation.arguments.value(follow)
         else { throw UsageError(message: "send: either EVENT, --stdin or --follow", command: "send") }
-        return try Follower(path, state: invocation.arguments.value(state), invocation).run()
+        return try Follower(path, format, state: invocation.arguments.value(state), invocation).run()
     }
 
-    private static func sendLines(_ invocation: Invocation) throws -> ExitCode {
+    private static func sendLines(_ invocation: Invocation, _ format: LineFormat) throws -> ExitCode {
         guard invocation.arguments.operands.isEmpty else {
             throw UsageError(message: "send: either EVENT or --stdin", command: "send")
         }
-        return try LineSender(invocation).run()
+        return try LineSender(format, invocation).run()
     }
 }
 

@@ -19,14 +19,16 @@ struct FollowFault: Error, CustomStringConvertible {
     }
 
     /// Makes the fault of a file that contains no events (Behaviour L5).
-    /// - Parameter line: one of the file's lines, to show.
-    init(foreign name: String, like line: [UInt8]) {
+    /// - Parameters:
+    ///   - line: one of the file's lines, to show.
+    ///   - expected: a line of the expected format, to show.
+    init(foreign name: String, like line: [UInt8], expected: String) {
         self.init(
             """
             \(name) has another format: none of its first \(FileFormat.patience) lines is an event
-            expected on each line: a JSON object such as {"event": "signup", "data": {"plan": "pro"}}
+            expected on each line: \(expected)
             found: \(FollowFault.beginning(of: line))
-            nothing of these lines was sent, and the position stays where it was
+            nothing of these lines was sent, and the position stays where it was; --logfmt and --line read other formats
             """)
     }
 

@@ -19,6 +19,7 @@ final class Follower {
     private let state: FollowState
     private let loop: EventLoop
     private let connection: ClientConnection
+    private let format: LineFormat
     private let scanner = JSONScanner()
     /// The timer that checks the file at intervals.
     private var timer: LoopTimer?
@@ -58,8 +59,8 @@ final class Follower {
     /// The time to wait for outstanding answers at the end.
     private static let endPatience = Duration.seconds(5)
 
-    init(_ path: String, state: String?, _ invocation: Invocation) throws {
-        (name, self.path) = (path, path)
+    init(_ path: String, _ format: LineFormat, state: String?, _ invocation: Invocation) throws {
+        (name, self.path, self.format) = (path, path, format)
         self.state = FollowState(path: try state ?? Follower.usualState(of: path))
         terminal = invocation.terminal
         loop = try EventLoop()
@@ -196,8 +197,8 @@ final class Follower {
         spool?.read()
         let bytes = try bytes(of: file, at: place)
         let isOver = isOver(file)
-        let read = FollowedRead(bytes, at: place, isLast: isOver, longest: Self.longestLine) { [scanner] line in
-            (try? EventText(line, scanner: scanner))?.hasName ?? false
+        let read = FollowedRead(bytes, at: place, isLast: isOver, longest: Self.longestLine) { [format, scanner] in
+            format.canRead($0, scanner: scanner)
         }
         guard let next = read.next else { return isOver ? try leave() : wait() }
         try spool?.sync()
@@ -299,7 +300,9 @@ final class Follower {
 
     private func take(_ next: FollowedRead.Next) {
         guard let place else { return }
-        if next.format.isForeign { return end(FollowFault(foreign: name, like: next.lines.last?.bytes ?? [])) }
+        if next.format.isForeign {
+            return end(FollowFault(foreign: name, like: next.lines.last?.bytes ?? [], expected: format.example))
+        }
         piece = LineBatch(
             next.lines, of: next.bytes, at: place, format: next.format, endsInLongLine: next.endsInLongLine)
         if next.hasLongLine { tell("the line is too long", place.offset, next.bytes) }
@@ -316,8 +319,8 @@ final class Follower {
     private func send(_ index: Int) {
         guard let piece else { return }
         let (line, offset) = (piece.lines[index].line, piece.offset(of: index))
-        do throws(EventText.Fault) {
-            let event = try EventText(line.bytes, id: "\(piece.prefix)-\(offset)", scanner: scanner)
+        do throws(LineFormat.Fault) {
+            let event = try format.read(line.bytes, id: "\(piece.prefix)-\(offset)", scanner: scanner)
             connection.track(event) { [self] in take($0, of: index) }
         } catch {
             tell(error.text, offset, line.bytes)

@@ -65,11 +65,29 @@ import Testing
         arguments: [
             ["send", "x", "--time", "noon"], ["send", "x", "--ttl", "5"], ["send", "--id", "a"],
             ["send", "--stdin", "--id", "a"], ["send", "--follow", "/nowhere", "--dispatcher", "a"],
+            ["send", "x", "--line"], ["send", "--stdin", "--line", "--logfmt"], ["send", "--stdin", "--event", "x"],
         ])
     func badOptions(words: [String]) async throws {
         try await withDaemon { daemon in
             let run = try await ToolRun.run(words, on: daemon)
             #expect(run.exitCode == .usage)
+        }
+    }
+
+    @Test("send --stdin takes logfmt and plain lines as events of a name")
+    func otherFormats() async throws {
+        try await withDaemon { daemon in
+            let logfmt = try await ToolRun.run(
+                ["send", "--stdin", "--logfmt"], on: daemon,
+                input: "time=2026-03-01T10:00:00Z level=warn msg=\"disk full\"\nnothing\n")
+            #expect(logfmt.exitCode == .failure && logfmt.errors.contains("line 2: no pair like level=info"))
+            let lines = try await ToolRun.run(
+                ["send", "--stdin", "--line", "--event", "syslog"], on: daemon, input: "any \"text\"\r\n")
+            #expect(lines.exitCode == .success, "\(lines.errors)")
+            let params = await daemon.record.requests.filter { $0.method == "track" }.map(\.params)
+            #expect(params[0]["event"] == "log" && params[0]["time"] == "2026-03-01T10:00:00.000Z")
+            #expect(params[0]["data"]?.json == #"{"level":"WARNING","message":"disk full"}"#)
+            #expect(params[1]["event"] == "syslog" && params[1]["data"]?.json == #"{"message":"any \"text\""}"#)
         }
     }
 
