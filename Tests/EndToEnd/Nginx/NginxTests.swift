@@ -152,6 +152,22 @@ import Testing
         }
     }
 
+    @Test(
+        "D3: a whole 2xx that comes before a large body is sent is a delivery, over HTTP/1.1 and HTTP/2",
+        arguments: ["/taken", "/silent"], [false, true])
+    func earlySuccess(place: String, isHTTP2: Bool) async throws {
+        try await withNginx { scene, nginx, collector in
+            let endpoint = isHTTP2 ? nginx.http2Endpoint(place) : nginx.endpoint(place)
+            let settings = collector.dispatcher([
+                "endpoint": endpoint, "tls": nginx.clientTLS, "byte_limit": 10_000_000, "dispatch_limit": 1,
+            ])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            let text = JSON.string(String(repeating: "x", count: 600_000))
+            for number in 1...3 { try await daemon.track(number...number, data: ["text": text]) }
+            try await daemon.dispatcher(until: "all is delivered") { $0["sent"].int == 3 && $0["dead"].int == 0 }
+        }
+    }
+
     @Test("D3: 502 of a proxy without its server is retried until the server is back")
     func deadUpstream() async throws {
         try await withNginx { scene, nginx, collector in

@@ -5,8 +5,8 @@ import Foundation
 ///
 /// Every listener has the same paths: `/events` accepts everything, through a proxy to a Unix socket; `/small` accepts
 /// bodies up to 900 bytes; `/busy` asks for a wait of ten minutes; `/maintained` asks for a wait of a second while the
-/// file `down` exists; `/moved` redirects to `/events`; `/refused` answers 400 and `/locked` 401; `/behind` is a proxy
-/// to a collector; `/kept` stores bodies in files.
+/// file `down` exists; `/moved` redirects to `/events`; `/refused` answers 400, `/locked` 401, `/taken` 200 and
+/// `/silent` 204, all without reading the body; `/behind` is a proxy to a collector; `/kept` stores bodies in files.
 final class Nginx {
     let certificates: Certificates
     private let folder: String

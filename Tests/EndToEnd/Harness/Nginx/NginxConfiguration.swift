@@ -57,6 +57,8 @@ struct NginxConfiguration {
             location /moved { return 301 /events; }
             location /refused { return 400; }
             location /locked { return 401; }
+            location /taken { return 200; }
+            location /silent { return 204; }
             location /behind { proxy_pass http://127.0.0.1:\(behind); }
             location /kept { client_body_in_file_only on; proxy_pass http://unix:\(folder)/back.sock; }
         }

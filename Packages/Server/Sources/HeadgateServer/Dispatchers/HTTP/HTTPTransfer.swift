@@ -61,7 +61,16 @@ final class HTTPTransfer {
         let fault = code == CURLE_OK ? head.fault : code.cause(connectError: ccurl_connect_error(easy))
         guard status >= 200, head.isSound else { return failure(code, fault ?? "not an HTTP answer") }
         let headers = answerHeaders(CURLH_HEADER)
-        return .answered(HTTPAnswer(status: status, headers: headers, body: kept, fault: fault))
+        let isWhole = head.fault == nil && isBodyWhole(status)
+        return .answered(HTTPAnswer(status: status, headers: headers, body: kept, fault: isWhole ? nil : fault))
+    }
+
+    /// True if the answer's body has arrived to its end. A server may send its whole answer before it has read the
+    /// request, and then end the HTTP/2 stream (RFC 9113, 8.1). libcurl calls that a failure.
+    private func isBodyWhole(_ status: Int) -> Bool {
+        guard received <= request.longestSuccess ?? .max else { return false }
+        if status == 204 { return received == 0 }
+        return answerHeader("Content-Length", CURLH_HEADER).flatMap { Int($0) } == received
     }
 
     private func failure(_ code: CURLcode, _ cause: String) -> HTTPOutcome {
