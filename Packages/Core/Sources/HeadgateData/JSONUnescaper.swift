@@ -15,13 +15,13 @@ public struct JSONUnescaper {
         while place < source.count {
             let rest = UnsafeRawBufferPointer(rebasing: source[place...])
             let plain = rest.firstIndex(of: UInt8(ascii: "\\")) ?? rest.count
-            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<plain]))
+            if plain > 0 { bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<plain])) }
             place += plain
             guard place < source.count else { return }
             switch nextCharacter() {
-            case .scalar(let scalar): bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            case .scalar(let scalar): JSONUnescaper.append(scalar, to: &bytes)
             case .half(let unit) where keepingHalves: JSONUnescaper.append(unit, to: &bytes)
-            case .half: bytes.append(contentsOf: UTF8.encodedReplacementCharacter)
+            case .half: JSONUnescaper.append("\u{FFFD}", to: &bytes)
             }
         }
     }
@@ -31,6 +31,20 @@ public struct JSONUnescaper {
         case scalar(Unicode.Scalar)
         /// A lone surrogate: half of a surrogate pair.
         case half(UInt16)
+    }
+
+    /// Appends a character byte by byte, because a client may send half a million escapes in a line (Behaviour X3).
+    private static func append(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+        let value = scalar.value
+        guard value >= 0x80 else { return bytes.append(UInt8(value)) }
+        if value >= 0x1_0000 {
+            bytes.append(0xF0 | UInt8(value >> 18))
+            bytes.append(0x80 | UInt8(value >> 12 & 0x3F))
+        } else if value >= 0x800 {
+            bytes.append(0xE0 | UInt8(value >> 12))
+        }
+        bytes.append(value >= 0x800 ? 0x80 | UInt8(value >> 6 & 0x3F) : 0xC0 | UInt8(value >> 6))
+        bytes.append(0x80 | UInt8(value & 0x3F))
     }
 
     /// Appends a lone surrogate as three bytes with four, six and six bits. Valid UTF-8 never contains these bytes, so
@@ -76,7 +90,12 @@ public struct JSONUnescaper {
     }
 
     private func codeUnit(at place: Int) -> UInt16 {
-        source[place + 2..<place + 6].reduce(0) { $0 << 4 | JSONUnescaper.value(ofHexDigit: $1) }
+        let (first, second) = (digit(at: place + 2), digit(at: place + 3))
+        return first << 12 | second << 8 | digit(at: place + 4) << 4 | digit(at: place + 5)
+    }
+
+    private func digit(at place: Int) -> UInt16 {
+        JSONUnescaper.value(ofHexDigit: source[place])
     }
 
     private static func value(ofHexDigit digit: UInt8) -> UInt16 {

@@ -159,6 +159,11 @@ struct JSONViewTests {
         #expect(try !GuardedText(#""tracK""#).scan { $0.equals("track") })
         #expect(try !GuardedText(#""tr\u0061cks""#).scan { $0.equals("track") })
         #expect(try GuardedText(#""é""#).scan { $0.equals("é") })
+        #expect(try GuardedText(#""\u0074\u0072\u0061\u0063\u006b""#).scan { $0.equals("track") })
+        #expect(try GuardedText(#""\u00e9""#).scan { $0.equals("é") })
+        #expect(try GuardedText(#""\ud83d\ude00""#).scan { $0.equals("😀") })
+        let long = String(repeating: #"\""#, count: 100_000)
+        #expect(try !GuardedText("\"\(long)\"").scan { $0.equals("track") })
         #expect(try !GuardedText("1").scan { $0.equals("1") })
     }
 

@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateSeeds
 import HeadgateWire
 import Testing
 
@@ -40,24 +41,24 @@ import Testing
         #expect(throws: fault) { try LogfmtLine(Array(line.utf8)) }
     }
 
-    @Test("Any bytes are a line of text; those that are not UTF-8 are replaced")
-    func text() throws {
+    @Test("Any bytes are a line of text; those that are not UTF-8 are replaced", arguments: Seeds.first(2))
+    func text(seed: UInt64) throws {
         let scanner = JSONScanner()
         let format = LineFormat(syntax: .text, event: "line")
         #expect(format.canRead([0xFF, 0x00, 0x22], scanner: scanner))
-        var random = SystemRandomNumberGenerator()
+        var random = SeededRandom(seed: seed)
         for length in 0..<200 {
             let bytes = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &random) }
             #expect(format.canRead(bytes, scanner: scanner), "\(bytes)")
         }
     }
 
-    @Test("Random bytes are an event of logfmt or refused, and never end the program")
-    func anyBytes() {
-        var random = SystemRandomNumberGenerator()
+    @Test("Random bytes are an event of logfmt or refused, and never end the program", arguments: Seeds.first(2))
+    func anyBytes(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
         let alphabet = Array("ab=\"\\ \t0-.é".utf8) + [0xFF]
         let scanner = JSONScanner()
-        for length in 0..<2_000 {
+        for length in 0..<1_000 {
             let line = (0..<length % 40).map { _ in alphabet.randomElement(using: &random) ?? 0 }
             let isLogfmt = (try? LogfmtLine(line)) != nil
             #expect(LineFormat(syntax: .logfmt).canRead(line, scanner: scanner) == isLogfmt, "\(line)")

@@ -40,6 +40,8 @@ struct ConfigMethods: MethodFamily {
         "config.reload", .control, "Reads the configuration file again.",
         result: .object([.required("changed", .array(.name), "the places that differ")]), reasons: [.invalidSettings]
     ) { parts, call throws(RPCError) in
+        // A reload is more work than other calls: the session's share of this turn pays for it (Behaviour X3).
+        call.session.spend(answer: TurnShare.reload * TurnShare.answerBytes)
         switch parts.control.reload() {
         case .changed(let paths): call.reply.answer(["changed": .array(paths.map { .string($0) })])
         case .refused(let faults): throw .invalidSettings(faults)

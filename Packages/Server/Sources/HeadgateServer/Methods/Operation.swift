@@ -32,15 +32,25 @@ struct Operation {
     init?(_ method: Method, _ params: JSONView?) {
         guard method.group == .control || method.group == .configure else { return nil }
         self.method = method.name.description
-        reason = params?.member("reason")?.string
+        reason = Operation.text(params?.member("reason"))
         object = Operation.object(of: params)
     }
 
     private static func object(of params: JSONView?) -> String {
         if let patch = params?.member("patch") { return settings(in: patch) }
-        let names = keys.compactMap { key in params?.member(key)?.string }
+        let names = keys.compactMap { key in text(params?.member(key)) }
         return names.isEmpty ? "all" : names.joined(separator: " ")
     }
+
+    /// Returns the text of a param, or nil if it is longer than any that a method accepts. The call is not validated yet,
+    /// and a client may send a megabyte (Behaviour X3).
+    private static func text(_ view: JSONView?) -> String? {
+        guard let view, view.raw.count <= longest else { return nil }
+        return view.string
+    }
+
+    /// The most bytes of a text, with quotes and escapes.
+    private static let longest = 6 * Limits.longestReason + 2
 
     /// The params that name the object of an operation.
     private static let keys: [StaticString] = ["id", "dispatcher", "flush"]

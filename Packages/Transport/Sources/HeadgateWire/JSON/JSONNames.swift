@@ -6,6 +6,8 @@ internal import CSimdjson
 /// The names are allocated once and never freed.
 public struct JSONNames: @unchecked Sendable {
     private let count: Int
+    /// The length of the longest name, in bytes.
+    private let longest: Int
     /// The names are never changed.
     private let names = UnsafeMutablePointer<Name>.allocate(capacity: JSONNames.most)
 
@@ -26,6 +28,7 @@ public struct JSONNames: @unchecked Sendable {
     public init(_ names: StaticString...) {
         precondition(names.count <= JSONNames.most && names.allSatisfy { $0.utf8CodeUnitCount > 0 })
         count = names.count
+        longest = names.map(\.utf8CodeUnitCount).max() ?? 0
         for (place, name) in names.enumerated() {
             let text = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
             (self.names + place).initialize(to: Name(text))
@@ -52,6 +55,7 @@ public struct JSONNames: @unchecked Sendable {
     /// Returns the index of a name of any length, with or without escapes.
     @inline(never)
     private func place(ofAny key: JSONView) -> Int? {
+        guard key.spelling.count <= JSONView.longestEscape * longest else { return nil }
         var name: [UInt8] = []
         key.appendUnescaped(to: &name)
         let head = name.withUnsafeBytes(JSONNames.head)

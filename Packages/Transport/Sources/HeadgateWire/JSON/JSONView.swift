@@ -204,10 +204,15 @@ extension JSONView {
 
     @usableFromInline
     func equalsUnescaped(_ text: StaticString) -> Bool {
+        guard spelling.count <= JSONView.longestEscape * text.utf8CodeUnitCount else { return false }
         var bytes: [UInt8] = []
         appendUnescaped(to: &bytes)
         return bytes.elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
+
+    /// The most bytes that an escape has for a byte of its character. A longer spelling cannot be a text, and a client
+    /// may send one of a megabyte (Behaviour X3).
+    static let longestEscape = 6
 
     /// The bytes between the quotes of a string.
     @inlinable var spelling: UnsafeRawBufferPointer {
