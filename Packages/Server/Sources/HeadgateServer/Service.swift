@@ -286,6 +286,7 @@ extension Service: SessionServer {
             refused($0, to: call.session)
         }
         if let operation = Operation(method, call.params) {
+            call.session.spend(answer: TurnShare.operation * TurnShare.answerBytes)
             call.reply.onEnd = { [self, session = call.session] in ended(operation, of: session, $0) }
         }
         try methods.run(method, call)

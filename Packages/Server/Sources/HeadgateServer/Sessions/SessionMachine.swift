@@ -384,6 +384,8 @@ struct TurnShare: Equatable {
     static let event = 1
     /// The extra units of any other method call.
     static let call = 15
+    /// The extra units of a call that changes something: barriers are evaluated again, and the change is logged.
+    static let operation = 64
     /// The extra units of a reload of the settings, which reads and validates all of them.
     static let reload = 256
     /// The bytes of a call's answer that count as one unit.
