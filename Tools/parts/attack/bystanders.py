@@ -1,6 +1,5 @@
 """The good client and the operator, who work beside the neighbours, each in a process of its own."""
 
-import contextlib
 import itertools
 import json
 import multiprocessing.synchronize
@@ -46,10 +45,6 @@ class Caller:
         self.call("hello", client={"name": self.name, "version": "1"})
 
     def close(self) -> None:
-        """Disconnects, and waits until the daemon has noticed: only a user without a connection may use the reserved ones."""
-        with contextlib.suppress(OSError):
-            self.socket.shutdown(socket.SHUT_WR)
-            self.answers.read()
         self.answers.close()
         self.socket.close()
 

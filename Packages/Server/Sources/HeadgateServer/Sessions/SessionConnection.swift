@@ -10,6 +10,8 @@ protocol SessionConnection: AnyObject {
     var isOpen: Bool { get }
     /// A Boolean value that says whether output may still reach the client.
     var isWritable: Bool { get }
+    /// True if the client has closed the connection, also before the connection reports it.
+    var hasHungUp: Bool { get }
     /// The size of the output that the client has not read, in bytes.
     var outputBytes: Int { get }
     /// The time at which output last moved, in nanoseconds of the scheduler's monotonic clock.
@@ -27,6 +29,11 @@ protocol SessionConnection: AnyObject {
     func close()
     /// Stops reading, and closes the connection when the client has read all output.
     func closeAfterFlush()
+}
+
+extension SessionConnection {
+    /// A connection without a socket reports the loss of its client at once.
+    var hasHungUp: Bool { !isWritable }
 }
 
 extension Connection: SessionConnection {

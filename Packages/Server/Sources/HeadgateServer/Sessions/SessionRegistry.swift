@@ -29,9 +29,23 @@ final class SessionRegistry {
     /// and for users who have none (Behaviour X2).
     func hasRoom(for caller: Caller) -> Bool {
         let own = perUser[caller.credentials.uid] ?? 0
+        if isWithinLimits(caller, own: own, all: sessions.count) { return true }
+        let ended = endedUnnoticed(of: caller.credentials.uid, own)
+        return ended > 0 && isWithinLimits(caller, own: own - ended, all: sessions.count - ended)
+    }
+
+    private func isWithinLimits(_ caller: Caller, own: Int, all: Int) -> Bool {
         let isPreferred = caller.isTrusted || own == 0
         let most = limits.maxConnections - (isPreferred ? 0 : limits.reservedConnections)
-        return sessions.count < most && own < limits.maxConnectionsPerUID
+        return all < most && own < limits.maxConnectionsPerUID
+    }
+
+    /// Returns the number of a user's connections that the client has closed and the loop has not noticed yet. A program
+    /// that connects again for each event would be refused because of its last connection.
+    /// - Parameter own: the user's connections. A user with more than a few is not asked for: that would take long.
+    private func endedUnnoticed(of uid: UInt32, _ own: Int) -> Int {
+        guard own <= limits.reservedConnections else { return 0 }
+        return sessions.values.count(where: { $0.caller.credentials.uid == uid && $0.connection.hasHungUp })
     }
 
     /// Returns the next session's number. Numbers count from the start of the daemon.

@@ -123,14 +123,18 @@ public final class Connection {
 
     private func noticeHangUp() {
         guard isOpen, !isPeerGone else { return }
-        var state = pollfd(fd: number, events: 0, revents: 0)
-        poll(&state, 1, 0)
-        guard Int32(state.revents) & (Int32(POLLHUP) | Int32(POLLERR)) != 0 else {
-            return dropUrgent()
-        }
+        guard hasHungUp else { return dropUrgent() }
         // Both sides may have finished in an orderly way.
         let isOrderly = ending == .shutdown && output.isEmpty
         losePeer(isOrderly ? nil : .system(operation: "poll", code: UV_EPIPE.rawValue))
+    }
+
+    /// True if the peer has closed the connection. The kernel knows it before the loop reports it.
+    public var hasHungUp: Bool {
+        guard isOpen else { return true }
+        var state = pollfd(fd: number, events: 0, revents: 0)
+        poll(&state, 1, 0)
+        return Int32(state.revents) & (Int32(POLLHUP) | Int32(POLLERR)) != 0
     }
 
     /// Removes an urgent (out-of-band) byte, which would otherwise wake the loop repeatedly. If it cannot be removed, a
