@@ -147,6 +147,35 @@ struct LogRoomTests {
         #expect(try scene.numbers() == Array(1...last + 100))
     }
 
+    @Test("Q8: on a full disk a start fails and changes nothing if the newest segment needs the one before it (case K)")
+    func refusesWhenFull() throws {
+        let (disk, last, segment) = try killedWhenFull()
+        let newest = try #require(try files().first { $0.number == segment })
+        var damaged = newest.bytes
+        damaged[LogHeader.size + LogFrame.headerSize + 3] ^= 0x40
+        try damaged.write(to: URL(fileURLWithPath: newest.path))
+        let before = try files().map(\.bytes)
+        for _ in 0..<2 {
+            let fault = #expect(throws: StoreFault.self) { _ = try scene.options.open() }
+            guard case .noRoom = fault else { return #expect(Bool(false), "\(String(describing: fault))") }
+            #expect(try files().map(\.bytes) == before)
+        }
+        disk.room = .max
+        try scene.open()
+        #expect(try scene.numbers() == Array(1...last))
+    }
+
+    /// The segments' files, by their segment numbers.
+    private func files() throws -> [(number: UInt64, path: String, bytes: Data)] {
+        let folder = scene.directory + "/log/"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).sorted().compactMap { name in
+            guard name.hasSuffix(".log"), let bytes = FileManager.default.contents(atPath: folder + name),
+                case .header(let header) = Array(bytes.prefix(LogHeader.size)).withUnsafeBytes(LogHeader.read)
+            else { return nil }
+            return (header.number, folder + name, bytes)
+        }
+    }
+
     @Test("Q8: where a start goes on in a segment, nothing that lies behind it is ever taken for what comes")
     func nothingBehind() throws {
         let (_, last, _) = try killedWhenFull()
