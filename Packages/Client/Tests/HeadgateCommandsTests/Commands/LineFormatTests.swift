@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test("Any bytes are a line of text; those that are not UTF-8 are replaced", arguments: Seeds.first(2))
-    func text(seed: UInt64) throws {
+    func text(seed: Seed) throws {
         let scanner = JSONScanner()
         let format = LineFormat(syntax: .text, event: "line")
         #expect(format.canRead([0xFF, 0x00, 0x22], scanner: scanner))
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test("Random bytes are an event of logfmt or refused, and never end the program", arguments: Seeds.first(2))
-    func anyBytes(seed: UInt64) {
+    func anyBytes(seed: Seed) {
         var random = SeededRandom(seed: seed)
         let alphabet = Array("ab=\"\\ \t0-.é".utf8) + [0xFF]
         let scanner = JSONScanner()
