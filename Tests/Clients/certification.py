@@ -259,7 +259,7 @@ def sets_its_barrier_again(command, daemon):
             expect("for one dispatcher", opened, guard(caller))
             kill_and_start(daemon, caller, Caller(operator))
             until("it is open again", opened, lambda: guard(Caller(operator)))
-        left = [({"collect": "closed"}, False, "left behind by", False)]
+        left = [({"collect": "closed"}, False, "its owner", False)]
         until("it stays closed", left, lambda: [(*one[:2], one[2][:14], one[3]) for one in guard(Caller(operator))])
         Caller(operator).result("barrier.unregister", id="guard", force=True)
         expect("what is left", [], guard(Caller(operator)))

@@ -121,7 +121,7 @@ def swift_watch(daemon, example):
         Caller(program).result("dispatcher.pause", id="collect")
         watch.read_until("collect held by ManualBarrier:collect")
         daemon.kill()
-        watch.read_until("the daemon is gone: the connection broke before the answer came")
+        watch.read_until("the daemon is gone: the connection was lost before the answer came")
         daemon.start()
         watch.read_until("watching")
 

@@ -1139,7 +1139,7 @@ static void granted(headgate *client, call *some, headgate_json result) {
     if (whose->kind == WATCH) {
         free(whose->watch);
         if (!(whose->watch = headgate_json_text(headgate_json_member(result, "watch"), NULL))) {
-            headgate_error error = local_error("bad_answer", "a result of watch without its id");
+            headgate_error error = local_error("bad_answer", "the result of watch has no id");
             finish_failed(client, some, &error);
             return;
         }
@@ -1245,7 +1245,7 @@ static void attempt(headgate *client) {
     if (descriptor < 0 || connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
         char text[128];
         int fault = errno;
-        const char *cause = fault == ENOENT ? "there is no such socket" : strerror_r(fault, text, sizeof text);
+        const char *cause = fault == ENOENT ? "no such socket" : strerror_r(fault, text, sizeof text);
         headgate_error error = cannot_connect(client, cause);
         if (descriptor >= 0) close(descriptor);
         if (is_permanent(fault)) met_fault(client, error);
@@ -1296,11 +1296,11 @@ static void lose(headgate *client, headgate_error error) {
 }
 
 static headgate_error broken(void) {
-    return local_error("disconnected", "the connection broke before the answer came");
+    return local_error("disconnected", "the connection was lost before the answer came");
 }
 
 static void got_nonsense(headgate *client, const char *text) {
-    headgate_error error = joined_error("bad_answer", (const char *[]){"not an answer of the protocol: ", text, NULL});
+    headgate_error error = joined_error("bad_answer", (const char *[]){"malformed answer from the daemon: ", text, NULL});
     if (client->phase == GREETING) {
         could_not_connect(client, error);
         return;
@@ -1373,11 +1373,11 @@ static bool write_call(headgate *client, call *some) {
     headgate_error fault = {SERVICE_ERROR, "", "", ""};
     if (some->line.length - 1 > client->limit_bytes) {
         cut(fault.reason, sizeof fault.reason, "line_too_long");
-        snprintf(fault.message, sizeof fault.message, "the message is longer than the %zu bytes that the daemon takes",
+        snprintf(fault.message, sizeof fault.message, "the message is longer than the %zu bytes that the daemon accepts",
                  client->limit_bytes);
     } else if (some->depth > client->limit_depth) {
         cut(fault.reason, sizeof fault.reason, "limit");
-        snprintf(fault.message, sizeof fault.message, "nested deeper than the %d levels that the daemon takes",
+        snprintf(fault.message, sizeof fault.message, "nested deeper than the %d levels that the daemon accepts",
                  client->limit_depth);
     }
     if (*fault.reason) return finish_failed(client, some, &fault), true;
@@ -1535,7 +1535,7 @@ static void answered(headgate *client, int64_t number, headgate_json result, con
     }
     note_progress(client);
     if (!is_kind(result, HEADGATE_OBJECT)) {
-        headgate_error bad = local_error("bad_answer", "a result that is no object");
+        headgate_error bad = local_error("bad_answer", "the result is not an object");
         finish_failed(client, some, &bad);
         return;
     }
@@ -1575,7 +1575,7 @@ static void take_response(headgate *client, headgate_json message) {
         return;
     }
     if (!is_numbered) {
-        got_nonsense(client, "an answer to nothing that was asked");
+        got_nonsense(client, "an answer without a request");
         return;
     }
     if (number != 0) {
@@ -1619,7 +1619,7 @@ static void fit_answer(headgate *client, const char *id, bytes *line) {
     int depth = 0;
     bool is_read = !line->fault && check(line->at, line->length, GREATEST_DEPTH, NULL, &depth);
     if (is_read && line->length - 1 <= client->limit_bytes && depth <= client->limit_depth) return;
-    static const char fault[] = "the answer is longer or deeper than the daemon takes";
+    static const char fault[] = "the answer is longer or deeper than the daemon accepts";
     log_line(client, (const char *[]){fault, NULL});
     discard(line);
     put_error(line, (headgate_json){id, strlen(id)}, INTERNAL_ERROR, fault, NULL, NULL);
@@ -1742,7 +1742,7 @@ static void read_input(headgate *client) {
 static void tell_receipt(call *done, char **id) {
     headgate_receipt receipt = {0};
     headgate_json result = done->answer.result;
-    headgate_error bad = local_error("bad_answer", "a result of track without an id");
+    headgate_error bad = local_error("bad_answer", "the result of track has no id");
     if (!done->is_ok) {
         done->tracked(done->context, NULL, &done->error);
         return;
@@ -2448,7 +2448,7 @@ bool headgate_track(headgate *client, const headgate_event *event, long deadline
     leave(client, cancelling);
     headgate_receipt read = {.seq = -1};
     if (is_ok && !(read.id = headgate_json_text(headgate_json_member(answer.result, "id"), NULL)))
-        is_ok = fail(error, "bad_answer", "a result of track without an id");
+        is_ok = fail(error, "bad_answer", "the result of track has no id");
     if (is_ok && receipt) {
         headgate_json_int(headgate_json_member(answer.result, "seq"), &read.seq);
         read.duplicate = headgate_json_bool(headgate_json_member(answer.result, "duplicate"), false);
@@ -2513,7 +2513,7 @@ bool headgate_try_track(headgate *client, const headgate_event *event, headgate_
 static bool has_member(headgate_answer *answer, const char *name, headgate_json_kind kind, headgate_error *error) {
     if (is_kind(headgate_json_member(answer->result, name), kind)) return true;
     headgate_answer_free(answer);
-    set_error(error, 0, "bad_answer", "a result without what it must have", name);
+    set_error(error, 0, "bad_answer", "the result lacks a member", name);
     if (error) error->path[0] = 0;
     return false;
 }
@@ -2578,7 +2578,7 @@ bool headgate_flush(headgate *client, const headgate_flush_options *options, lon
     if (options->wait && !headgate_json_equals(ended, "settled") && !headgate_json_equals(ended, "timeout")
         && !headgate_json_equals(ended, "cancelled")) {
         headgate_answer_free(&got);
-        return fail(error, "bad_answer", "a flush that did not end in a known way");
+        return fail(error, "bad_answer", "the result of flush has an unknown end");
     }
     if (answer) *answer = got;
     else headgate_answer_free(&got);
@@ -2759,7 +2759,7 @@ static bool withdraw(headgate *client, service *gone) {
     }
     gone->call = NULL;
     if (gone->is_awaited) {
-        headgate_error error = local_error("closed", "it was taken back meanwhile");
+        headgate_error error = local_error("closed", "the service was ended meanwhile");
         deny(client, gone, &error);
     }
     return was_granted;
@@ -2805,7 +2805,7 @@ static bool serve(headgate *client, service *added, const char *method, bytes *p
     } else {
         discard(params);
         free_service(added);
-        fail(error, "misuse", "it is served by this client already");
+        fail(error, "misuse", "it is already served by this client");
     }
     leave(client, cancelling);
     return is_ok;

@@ -152,7 +152,7 @@ typedef struct headgate_event {
     const char *event;              /* its name, not empty */
     const char *data;               /* a JSON object */
     const char *id;                 /* NULL has the client make one */
-    const char *key;                /* events of one key are delivered in their order */
+    const char *key;                /* the event's key; events with the same key are delivered in order */
     const char *time;               /* RFC 3339 */
     const char *const *dispatchers; /* ids; NULL is all that want it */
     size_t dispatcher_count;
@@ -226,36 +226,37 @@ bool headgate_application_status(headgate *client, const char *status, long dead
 /* ---- Calls that are nothing but their params and their result ---- */
 
 /* written by Tools/protocol: declarations */
-/* Answers, and does nothing else. */
+/* Returns an empty answer, to check the connection. */
 bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error);
-/* The rights of the caller: the groups of methods that it may call, and its namespace. */
+/* Returns the rights of the caller: the groups of methods that it may call, and its namespace. */
 bool headgate_rights(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* The protocol as the daemon describes it: an OpenRPC document. */
+/* Returns the OpenRPC document of the protocol. */
 bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* Ends a flush. Unsent events wait again. */
+/* Cancels a flush. Events that were not sent stay pending. */
 bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error);
-/* All running flushes, also of disconnected clients. */
+/* Returns every flush in progress, also flushes of clients that have disconnected. */
 bool headgate_flushes(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* The daemon's status, for a first look. */
+/* Returns the status of the daemon, its store, dispatchers and barriers. */
 bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* Ends a dispatcher's backoff: its next attempt begins now. */
 bool headgate_retry(headgate *client, const char *id, long deadline_ms, headgate_error *error);
-/* Sends a dispatcher's events again, from a place on that the store still keeps. `to` is JSON. */
+/* Rewinds a dispatcher: delivered events that the store retains are sent again, from a given sequence number or time
+ * on. `to` is JSON. */
 bool headgate_rewind(headgate *client, const char *id, const char *to, long deadline_ms, headgate_answer *answer,
                      headgate_error *error);
-/* The settings in force, or those of one layer; secrets are blanked. */
+/* Returns the settings in force, or those of one layer, with secrets replaced by ***. */
 bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
                      headgate_error *error);
 /* Merges a patch into the programmatic layer; null removes. `patch` is JSON. */
 bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error);
 /* Reads the configuration file again. */
 bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* All metrics, in the form that monitoring systems read. */
+/* Returns all metrics, for monitoring systems. */
 bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* The state or outcome of the event of an id, for each of its dispatchers. */
+/* Returns the state or outcome of an event for each of its dispatchers. */
 bool headgate_event_trace(headgate *client, const char *id, const char *id_namespace, long deadline_ms,
                           headgate_answer *answer, headgate_error *error);
-/* All connected clients: their counts, and why one is not read now. */
+/* Returns every connected client, its counters, and why the daemon does not read from it, if so. */
 bool headgate_clients(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* end of what Tools/protocol has written */
 

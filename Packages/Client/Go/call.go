@@ -129,12 +129,12 @@ func readLimits(greeting json.RawMessage) limits {
 // fault says why a line cannot be sent; nil if it can.
 func (l limits) fault(line []byte) *Error {
 	if len(line)-1 > l.lineBytes {
-		err := local(LineTooLong, "the message is longer than the %d bytes that the daemon takes", l.lineBytes)
+		err := local(LineTooLong, "the message is longer than the %d bytes that the daemon accepts", l.lineBytes)
 		err.Code = -32000
 		return err
 	}
 	if depth(line) > l.depth {
-		err := local(Limit, "nested deeper than the %d levels that the daemon takes", l.depth)
+		err := local(Limit, "nested deeper than the %d levels that the daemon accepts", l.depth)
 		err.Code = -32000
 		return err
 	}

@@ -129,7 +129,7 @@ func (c *Client) TrackMany(ctx context.Context, events []Event) (ManyReceipt, er
 	}
 	var receipt ManyReceipt
 	if json.Unmarshal(result, &receipt) != nil || receipt.IDs == nil {
-		return ManyReceipt{}, local(BadAnswer, "a result of track_many that is no receipt")
+		return ManyReceipt{}, local(BadAnswer, "the result of track_many is malformed")
 	}
 	return receipt, nil
 }
@@ -148,7 +148,7 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 		return err
 	}
 	if err := json.Unmarshal(raw, result); err != nil {
-		return local(BadAnswer, "a result of %s that is not as it is wanted: %s", method, err)
+		return local(BadAnswer, "the result of %s is malformed: %s", method, err)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (c *Client) Flush(ctx context.Context, options FlushOptions) (Flush, error)
 	}
 	isKnown := flush.Ended == "settled" || flush.Ended == "timeout" || flush.Ended == "cancelled"
 	if options.Wait && !isKnown {
-		return Flush{}, local(BadAnswer, "a flush that did not end in a known way")
+		return Flush{}, local(BadAnswer, "the result of flush has an unknown end")
 	}
 	return flush, nil
 }

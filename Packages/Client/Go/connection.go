@@ -168,7 +168,7 @@ func (c *connection) withdraw(made *call) (isAsked, isGranted bool) {
 	c.remove(made)
 	made.standing.granted = false
 	if !made.isDone() {
-		made.err = local(Closed, "it was taken back meanwhile")
+		made.err = local(Closed, "the service was ended meanwhile")
 		close(made.done)
 	}
 	c.proceed()
@@ -458,7 +458,7 @@ func (c *connection) cannotConnect(cause string) *Error {
 func saying(err error) string {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "there is no such socket"
+		return "no such socket"
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return "connected, but the daemon does not answer"
 	case errors.Is(err, syscall.EINVAL):
@@ -491,12 +491,12 @@ func (c *connection) serve(present *link, reader *bufio.Reader) *Error {
 	c.mutex.Lock()
 	c.proceed()
 	c.mutex.Unlock()
-	broken := local(Disconnected, "the connection broke before the answer came")
+	broken := local(Disconnected, "the connection was lost before the answer came")
 	for {
 		line, err := readLine(reader)
 		var failure *Error
 		if errors.Is(err, errTooLong) {
-			failure = nonsense("a line of more than %d bytes", longestAnswer)
+			failure = nonsense("a line has more than %d bytes", longestAnswer)
 		} else if err != nil {
 			return c.lose(present, broken, false)
 		}
@@ -670,7 +670,7 @@ func (c *connection) answered(present *link, one message) {
 	}
 	c.succeed(present)
 	if !isObject(one.result) {
-		c.finish(made, nil, local(BadAnswer, "a result of %s that is no object", made.method))
+		c.finish(made, nil, local(BadAnswer, "the result of %s is not an object", made.method))
 		return
 	}
 	if made.standing == nil {
@@ -798,7 +798,7 @@ func readLine(reader *bufio.Reader) ([]byte, error) {
 }
 
 func nonsense(format string, arguments ...any) *Error {
-	return local(BadAnswer, "not an answer of the protocol: "+format, arguments...)
+	return local(BadAnswer, "malformed answer from the daemon: "+format, arguments...)
 }
 
 // readMessages reads a line, which is a message, an array of some, or blank.
@@ -855,7 +855,7 @@ func readMessage(raw json.RawMessage) (message, *Error) {
 	if id, hasID := members["id"]; hasID && string(id) != "null" || found.failure == nil {
 		found.number = new(uint64)
 		if !hasID || string(id) == "null" || json.Unmarshal(id, found.number) != nil {
-			return message{}, nonsense("an answer to nothing that was asked")
+			return message{}, nonsense("an answer without a request")
 		}
 	}
 	return found, nil

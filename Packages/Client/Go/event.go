@@ -91,7 +91,7 @@ func readReceipt(result json.RawMessage) (Receipt, error) {
 		Unrouted  bool
 	}{}
 	if json.Unmarshal(result, &said) != nil || said.ID == nil {
-		return Receipt{}, local(BadAnswer, "a result of track that is no receipt")
+		return Receipt{}, local(BadAnswer, "the result of track is malformed")
 	}
 	return Receipt{*said.ID, said.Seq, said.Duplicate, said.Unrouted}, nil
 }

@@ -103,7 +103,7 @@ func (c *Client) Subscribe(
 		leave: subscription.leaving,
 	}
 	if !c.workers.add(subscription) {
-		return nil, local(Misuse, "%s is served by this client already", dispatcher)
+		return nil, local(Misuse, "%s is already served by this client", dispatcher)
 	}
 	if _, err := c.call(ctx, subscription.call); err != nil {
 		c.workers.remove(subscription)

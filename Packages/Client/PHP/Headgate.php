@@ -462,7 +462,7 @@ final class Client
         }
         $result = $this->connection->wait(new Call('track_many', $params, true), $this->end($timeout));
         if (!is_array($result->ids ?? null)) {
-            throw HeadgateException::local('bad_answer', 'a result of track_many without ids');
+            throw HeadgateException::local('bad_answer', 'the result of track_many has no ids');
         }
         return new ManyReceipt(
             $result->ids,
@@ -485,7 +485,7 @@ final class Client
         $result = $this->call('flush', $params, $timeout === false ? $this->flushTimeout($params) : $timeout);
         $isKnown = in_array($result->ended ?? null, ['settled', 'timeout', 'cancelled'], true);
         if (($params['wait'] ?? false) && !$isKnown) {
-            throw HeadgateException::local('bad_answer', 'a flush that did not end in a known way');
+            throw HeadgateException::local('bad_answer', 'the result of flush has an unknown end');
         }
         return $result;
     }
@@ -604,7 +604,7 @@ final class Client
     private static function receipt(\stdClass $result): Receipt
     {
         if (!is_string($result->id ?? null)) {
-            throw HeadgateException::local('bad_answer', 'a result of track without id');
+            throw HeadgateException::local('bad_answer', 'the result of track has no id');
         }
         $isTrue = fn (string $name): bool => ($result->$name ?? null) === true;
         return new Receipt($result->id, $result->seq ?? null, $isTrue('duplicate'), $isTrue('unrouted'));
@@ -929,7 +929,7 @@ final class Link
         });
         if ($stream === false) {
             $isPermanent = in_array($errno, self::PERMANENT, true);
-            $cause = $errno === 2 ? 'there is no such socket' : $text;
+            $cause = $errno === 2 ? 'no such socket' : $text;
             throw HeadgateException::local('cannot_connect', "cannot connect to $path: $cause");
         }
         stream_set_blocking($stream, false);
@@ -1200,7 +1200,7 @@ final class Connection
     {
         if ($this->phase === 'draining' && $this->unanswered === 0) {
             $this->write();
-            $this->lose(HeadgateException::local('disconnected', 'the connection broke before the answer came'));
+            $this->lose(HeadgateException::local('disconnected', 'the connection was lost before the answer came'));
         }
         if ($this->phase === 'open') {
             foreach ($this->waiting as $number) {
@@ -1230,11 +1230,11 @@ final class Connection
     private function fault(Call $call): ?HeadgateException
     {
         if (strlen($call->line) - 1 > $this->lineBytes) {
-            $text = "the message is longer than the $this->lineBytes bytes that the daemon takes";
+            $text = "the message is longer than the $this->lineBytes bytes that the daemon accepts";
             return new HeadgateException(-32000, $text, 'line_too_long');
         }
         if (Json::depth($call->line) > $this->depth) {
-            return new HeadgateException(-32000, "nested deeper than the $this->depth levels that the daemon takes", 'limit');
+            return new HeadgateException(-32000, "nested deeper than the $this->depth levels that the daemon accepts", 'limit');
         }
         return null;
     }
@@ -1441,7 +1441,7 @@ final class Connection
         if ($this->phase === 'greeting') {
             $this->couldNotConnect($this->cannotConnect('the daemon closed the connection'));
         } else {
-            $this->lose(HeadgateException::local('disconnected', 'the connection broke before the answer came'));
+            $this->lose(HeadgateException::local('disconnected', 'the connection was lost before the answer came'));
         }
     }
 
@@ -1527,7 +1527,7 @@ final class Connection
         if ($number === null && $error !== null) {
             $this->gotAnonymousError($error);
         } elseif (!is_int($number)) {
-            $this->gotNonsense('an answer to nothing that was asked');
+            $this->gotNonsense('an answer without a request');
         } elseif ($number === 0) {
             $error === null ? $this->greeted($message->result) : $this->greetingRefused($error);
         } else {
@@ -1558,7 +1558,7 @@ final class Connection
         }
         [$this->failures, $this->patience, $this->relearned] = [0, null, 0];
         if ($error === null && !$result instanceof \stdClass) {
-            $error = HeadgateException::local('bad_answer', "a result of $call->method that is no object");
+            $error = HeadgateException::local('bad_answer', "the result of $call->method is not an object");
         }
         $this->end($call, $result instanceof \stdClass ? $result : null, $error);
     }
@@ -1569,7 +1569,7 @@ final class Connection
      */
     private function gotNonsense(string $text): void
     {
-        $error = HeadgateException::local('bad_answer', "not an answer of the protocol: $text");
+        $error = HeadgateException::local('bad_answer', "malformed answer from the daemon: $text");
         if ($this->phase === 'greeting') {
             $this->couldNotConnect($error);
         } elseif ($this->phase === 'open' || $this->phase === 'draining') {

@@ -27,7 +27,7 @@ import Testing
             let (daemon, server) = try await stage(scene, collector)
             try await daemon.track(1...3)
             let gate = try await daemon.barrier("ActivationGate:collect", until: "it waits") {
-                $0["reason"] == "nobody serves board login"
+                $0["reason"] == "no client serves board login"
             }
             #expect(gate.contains(["word": "activation", "flushable": false, "states": ["collect": "closed"]]))
             #expect(try await daemon.dispatcher()["blocked_by"] == ["ActivationGate:collect"])
@@ -127,7 +127,7 @@ import Testing
             try await daemon.start()
             try await daemon.track(2...2)
             try await daemon.barrier("ActivationGate:collect", until: "it waits") {
-                $0["reason"] == "nobody serves board login"
+                $0["reason"] == "no client serves board login"
             }
             let second = try LoginExample(scene, serving: daemon, loggingInAt: server)
             // The first event is sent again if the kill came before its delivery was written.
@@ -173,7 +173,7 @@ import Testing
             let collector = try scene.collector()
             let (daemon, server) = try await stage(scene, collector)
             let none = try await CommandLineTool.run("activate", "login", on: daemon)
-            #expect(none.exitCode == 1 && none.errorOutput == "headgate: nobody serves board login\n")
+            #expect(none.exitCode == 1 && none.errorOutput == "headgate: no client serves board login\n")
             let login = try LoginExample(scene, serving: daemon, loggingInAt: server)
             let run = try await CommandLineTool.run("activate", "login", "--wait", "60000", on: daemon)
             #expect(run.exitCode == 0, "\(run.errorOutput)")

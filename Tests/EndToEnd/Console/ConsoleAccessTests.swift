@@ -95,7 +95,7 @@ import Testing
             // A file without a token leaves the previous token valid.
             try "".write(toFile: console.tokenPath, atomically: false, encoding: .utf8)
             console.process?.signal(SIGHUP)
-            try await eventually("a complaint") { console.log.contains("holds no token") }
+            try await eventually("a complaint") { console.log.contains("has no valid token") }
             #expect(try await console.get("/", ["Authorization": "Bearer another"]).status == 200)
         }
     }

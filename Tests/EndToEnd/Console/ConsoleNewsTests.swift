@@ -14,13 +14,13 @@ import Testing
             let console = scene.console(showing: daemon)
             try await console.start()
             let page = try await console.news(of: "/dispatchers/collect")
-            try await page.until("an open way") { $0.contains("No barrier blocks it") }
+            try await page.until("an open way") { $0.contains("No barrier blocks this dispatcher") }
             page.forget()
             try await daemon.pause("collect", ["reason": "<the disk>"])
             try await page.until("why it is closed") { $0.contains("paused: &lt;the disk&gt;") }
             page.forget()
             try await daemon.resume()
-            try await page.until("an open way again") { $0.contains("No barrier blocks it") }
+            try await page.until("an open way again") { $0.contains("No barrier blocks this dispatcher") }
         }
     }
 
@@ -34,7 +34,7 @@ import Testing
             try await page.until("a daemon that is there") { $0.contains("No problems.") }
             page.forget()
             try await daemon.killNow()
-            try await page.until("its absence") { $0.contains("The daemon cannot be reached since") }
+            try await page.until("its absence") { $0.contains("The daemon has been unreachable since") }
             page.forget()
             try await daemon.start()
             try await page.until("its return") { $0.contains("No problems.") }

@@ -27,7 +27,7 @@ import Testing
             let console = scene.console(showing: daemon)
             try await console.start()
             #expect(try await console.ask("GET", "/healthz").status == 503)
-            #expect(try await console.get("/").body.contains("The daemon cannot be reached since"))
+            #expect(try await console.get("/").body.contains("The daemon has been unreachable since"))
 
             try daemon.configure(["dispatchers": ["collect": ["kind": "file", "path": "e"]]])
             try await daemon.start()

@@ -148,7 +148,7 @@ import Testing
             let json = try await CommandLineTool.run("dead-letters", "list", "--limit", "2", "--json", on: daemon).json
             #expect(json["dead_letters"].elements.count == 2 && json["next"] == 2)
             let requeue = try await CommandLineTool.run("dead-letters", "requeue", "2", on: daemon)
-            #expect(requeue.output == "1 dead letter is in the queue again.\n")
+            #expect(requeue.output == "1 dead letter is requeued.\n")
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e2"])
             let purge = try await CommandLineTool.run("dead-letters", "purge", "--dispatcher", "collect", on: daemon)
             #expect(purge.output == "2 dead letters are deleted.\n")

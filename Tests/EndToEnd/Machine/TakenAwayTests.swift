@@ -19,7 +19,7 @@ import Testing
                 if try await client.answer(to: question)["result"] != .null { acknowledged.append("e\(number)") }
             }
             try await eventually("the loss in the log") {
-                daemon.log.contains("were taken away, and 20 events with them")
+                daemon.log.contains("were removed, and 20 events with them")
             }
             try await daemon.killNow()
             try await daemon.start()
@@ -38,7 +38,7 @@ import Testing
             try FileManager.default.removeItem(atPath: (daemon.socketPath as NSString).deletingLastPathComponent)
             try await daemon.answers()
             #expect(try await early.result("ping") == [:])
-            #expect(daemon.log.contains("the socket \(daemon.socketPath) was taken away, and is made again"))
+            #expect(daemon.log.contains("the socket \(daemon.socketPath) was removed; the daemon recreated it"))
             #expect(try await daemon.stop() == 0)
             #expect(!FileManager.default.fileExists(atPath: daemon.socketPath))
         }

@@ -110,7 +110,7 @@ import Testing
             #expect(found["dispatchers"]["collect"].contains(["state": "pending", "ahead": 2]))
             for id in ["e2", "nowhere"] {
                 let run = try await CommandLineTool.run("trace", id, on: daemon)
-                #expect(run.exitCode == 1 && run.errorOutput.contains("there is no event \(id)"))
+                #expect(run.exitCode == 1 && run.errorOutput.contains("no event \(id) is known"))
             }
         }
     }

@@ -65,7 +65,7 @@ import Testing
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             try await daemon.track(1...1)
             let waiting = try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
-            #expect(waiting["last_error"] == "NATS: no stream takes the subject")
+            #expect(waiting["last_error"] == "NATS: no stream has this subject")
         }
     }
 

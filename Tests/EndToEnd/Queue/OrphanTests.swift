@@ -20,7 +20,7 @@ import Testing
                 #expect(try await daemon.ask("dispatcher.list")["orphans"].elements.count == 1)
                 #expect(
                     status["warnings"].strings.contains {
-                        $0.hasPrefix("dispatcher old is not configured any more: its 6 pending events")
+                        $0.hasPrefix("dispatcher old is no longer configured: its 6 pending events")
                     })
                 let _: Int = try await eventually("the oldest event's age is known") {
                     try await daemon.ask("status")["orphans"].elements.first?["oldest_ms"].int

@@ -34,7 +34,7 @@ import Testing
             #expect(retried.exitCode == 0 && retried.output.contains("collect"))
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
             #expect(
-                daemon.log.contains("dispatcher collect sends again now: an operator ended its wait after HTTP 503"))
+                daemon.log.contains("dispatcher collect retries now: an operator ended the backoff after HTTP 503"))
             #expect(try await CommandLineTool.run("retry", "collect", on: daemon).exitCode == 0)
             #expect(try await CommandLineTool.run("retry", "nowhere", on: daemon).exitCode == 1)
         }

@@ -93,7 +93,7 @@ import Testing
                 ),
                 (#"{"a": \#(file("log/000001.log"))}"#, "dispatchers.a.path: is a name that the daemon itself uses"),
                 (#"{"a": \#(file("/tmp"))}"#, "dispatchers.a.path: must be a file, not a directory"),
-                (#"{"a": \#(file("x")), "a": \#(file("y"))}"#, "dispatchers.a: is there twice"),
+                (#"{"a": \#(file("x")), "a": \#(file("y"))}"#, "dispatchers.a: appears twice"),
             ] {
                 #expect(try await check(daemon, #"{"dispatchers": \#(dispatchers)}"#) == 1)
                 #expect(daemon.log.contains(complaint), "\(daemon.log)")

@@ -51,7 +51,7 @@ import Testing
             try daemon.configure([:])
             try await daemon.start()
             daemon.process?.signal(SIGHUP)
-            try await eventually("a reload") { daemon.log.contains("settings read again") }
+            try await eventually("a reload") { daemon.log.contains("settings were read again") }
             #expect(try await daemon.stop() == 0)
         }
     }

@@ -98,7 +98,7 @@ import Testing
             try FileManager.default.removeItem(atPath: path)
             daemon.socketPath = path
             try await daemon.answers()
-            #expect(daemon.log.contains("the socket \(path) was taken away, and is made again"))
+            #expect(daemon.log.contains("the socket \(path) was removed; the daemon recreated it"))
         }
     }
 

@@ -24,8 +24,10 @@ import Testing
             try pipe.write(contentsOf: Data(#"{"limits": {"max_depth": 32}}"#.utf8))
             try pipe.close()
             try await daemon.answers()
-            try await eventually("the reload") { daemon.log.contains("settings are refused, and stay as they were") }
-            #expect(daemon.log.contains("is a pipe or a socket: it can be read at the start only"))
+            try await eventually("the reload") {
+                daemon.log.contains("settings are refused; the previous ones stay in force")
+            }
+            #expect(daemon.log.contains("is a pipe or a socket, which can be read only at the start"))
             #expect(try await daemon.ask("config.get")["limits"]["max_depth"] == 32)
             process.signal(SIGTERM)
             #expect(try await process.exitCode() == 0)

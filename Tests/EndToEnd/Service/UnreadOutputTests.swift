@@ -42,9 +42,9 @@ import Testing
                 process.signal(SIGHUP)
                 return try await daemon.droppedLines() > 0
             }
-            let text = try await pipe.text(until: "lines of the log were dropped")
+            let text = try await pipe.text(until: "standard error was not read")
             #expect(text.contains("headgated ready"))
-            #expect(text.contains("warning: \(try await daemon.droppedLines()) lines of the log were dropped"))
+            #expect(text.contains("warning: the log lost \(try await daemon.droppedLines()) lines"))
         }
     }
 

@@ -87,9 +87,13 @@ import Testing
             #expect(status["store"]["durability"] == "normal")
             let warnings = status["warnings"].strings
             #expect(
-                warnings.contains { $0.hasPrefix("dispatchers.collect: what config.set persisted here is left out") })
+                warnings.contains {
+                    $0.hasPrefix("dispatchers.collect: this part of the settings persisted with config.set is ignored")
+                })
             #expect(!warnings.contains { $0.contains("next start") })
-            #expect(daemon.log.contains("dispatchers.collect: what config.set persisted here is left out"))
+            #expect(
+                daemon.log.contains(
+                    "dispatchers.collect: this part of the settings persisted with config.set is ignored"))
             #expect(status["orphans"].elements.map { $0["id"].string } == ["collect", "late"])
             #expect(status["orphans"].elements.map { $0["events"].int } == [5, 5])
             // The persisted settings apply again as soon as they are valid.

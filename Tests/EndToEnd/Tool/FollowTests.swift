@@ -258,7 +258,7 @@ import Testing
             try trail.append(10...11)
             try trail.follow()
             #expect(try await trail.stored(atLeast: 9) == Array(1...5) + Array(8...11))
-            #expect(trail.complaints("the file that was followed is gone") == 1)
+            #expect(trail.complaints("the followed file was deleted or compressed") == 1)
         }
     }
 
@@ -542,7 +542,7 @@ import Testing
             let first = try #require(trail.follower)
             try trail.follow()
             #expect(try await trail.follower?.exitCode() == 1)
-            #expect(trail.complaints("another process follows with \(trail.usualState)") == 1)
+            #expect(trail.complaints("another process uses \(trail.usualState)") == 1)
             #expect(first.isRunning)
             first.signal(SIGTERM)
             #expect(try await first.exitCode() == 0)

@@ -35,7 +35,7 @@ import Testing
             let daemon = try await scene.daemon(JSON(parsing: settings))
             let run = try await CommandLineTool.run("send", "signup", on: daemon)
             #expect(run.exitCode == 1 && run.output.isEmpty)
-            #expect(run.errorOutput.contains("no dispatcher wants this event"))
+            #expect(run.errorOutput.contains("no dispatcher accepts this event"))
         }
     }
 

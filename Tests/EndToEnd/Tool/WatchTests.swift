@@ -33,7 +33,7 @@ import Testing
             let watch = try watch("dispatchers", on: daemon)
             _ = try await line(of: watch) { $0["topic"] == "dispatchers" }
             try await daemon.killNow()
-            try await eventually("the complaint") { watch.errorOutput.contains("waiting for the daemon") }
+            try await eventually("the complaint") { watch.errorOutput.contains("reconnecting") }
             let told = try lines(of: watch).count
             try await daemon.start()
             try await eventually("a new beginning") { try lines(of: watch).count > told }
@@ -52,7 +52,7 @@ import Testing
                 BuiltProducts.path(of: "headgate"), ["watch", "--socket", daemon.socketPath],
                 environment: ["TERM": "xterm", "HOME": daemon.folder], outputPath: terminal.path,
                 errorPath: daemon.folder + "/watch.err")
-            try await eventually("the screen") { terminal.text.contains("q or Ctrl-C ends") }
+            try await eventually("the screen") { terminal.text.contains("q or Ctrl-C: quit") }
             try await eventually("the barrier in words") { terminal.text.contains("stock-taking") }
             #expect(terminal.text.hasPrefix("\u{1B}[?1049h"))
             process.signal(SIGINT)

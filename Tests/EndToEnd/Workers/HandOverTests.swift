@@ -20,7 +20,7 @@ import Testing
             let jobs = try await daemon.dispatcher("jobs", until: "all are settled") { $0["sent"].int == 2 }
             #expect(jobs["failed"].int == 1)
             #expect(
-                daemon.log.contains("dispatcher jobs lost headgate/") && daemon.log.contains("the worker went away"))
+                daemon.log.contains("dispatcher jobs lost headgate/") && daemon.log.contains("the worker disconnected"))
             #expect(try daemon.ids(in: "got") == ["e2", "e1"])
             #expect(try await heir.stop() == 0)
         }
@@ -44,7 +44,7 @@ import Testing
                 $0["pending"].int == 0 && $0["in_flight"].int == 0
             }
             for worker in workers { #expect(try await worker.stop() == 0) }
-            #expect(workers[0].process.errorOutput.contains("waiting for the daemon"))
+            #expect(workers[0].process.errorOutput.contains("reconnecting"))
         }
     }
 

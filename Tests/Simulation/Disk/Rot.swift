@@ -7,7 +7,7 @@ import HeadgateData
 /// Bytes that rot where they lie, synced or not (Behaviour Q8), and the account of what may be lost by that.
 ///
 /// Where a byte of a frame of events rots, these events are lost where they were still needed, and nothing else is. Where any bit
-/// anywhere rots, all that is promised is that the daemon starts, goes on, and gives nobody an event that is not what was tracked.
+/// anywhere rots, all that is promised is that the daemon starts, continues, and delivers no event that differs from the tracked one.
 final class Rot {
     enum Kind: CaseIterable {
         /// Only frames of events rot.
@@ -158,7 +158,7 @@ final class Rot {
     /// - Parameter warnings: what the daemon says of its store.
     func found(_ warnings: [String]) {
         missing = 0
-        let isTold = warnings.allSatisfy { $0.contains(" are damaged and left out") }
+        let isTold = warnings.allSatisfy { $0.contains(" are damaged and are ignored") }
         record.expect(isTold && (warnings.isEmpty || strikes > 0), "the store is not what it was: \(warnings)")
         if !warnings.isEmpty { record.count(.frameLeftOut) }
     }

@@ -1,6 +1,6 @@
 @testable import HeadgateServer
 
-/// What may happen to the disk between two lives of the daemon: it rots.
+/// Rots the disk between two lives of the daemon.
 struct BetweenLives {
     private let world: World
     private let platter: SimulatedMedium

@@ -101,7 +101,7 @@ final class Ledger {
     /// - Parameters:
     ///   - found: every group that it can read.
     ///   - table: every dead letter.
-    ///   - lost: by dispatcher, how many events were let go of in the life before.
+    ///   - lost: by dispatcher, the number of events lost in the previous life.
     ///   - isLax: whether less is promised: the newest may be gone.
     func reopened(
         _ state: StoredState, _ found: [Chunk], _ table: [StoredLetter],

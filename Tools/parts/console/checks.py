@@ -69,11 +69,11 @@ def a_client_is_not_read(scene, browser):
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.connect(scene.socket)
         deaf.sendall(b'{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"e"}}\n' + 1_000 * line)
-        eventually("a client that is not read", lambda: shows(browser, "#clients", "it does not read its answers"))
+        eventually("a client that is not read", lambda: shows(browser, "#clients", "the client does not read its answers"))
         row = next(one for one in scene.ask("client.list")["clients"] if one["stopped"])
         assert row["received"] == 1 and row["stopped"]["reason"] == "unread_answers", row
         assert shows(browser, "#clients", str(row["pid"]))
-    eventually("that it is gone", lambda: not shows(browser, "#clients", "it does not read its answers"))
+    eventually("that it is gone", lambda: not shows(browser, "#clients", "the client does not read its answers"))
 
 
 def prepare(scene):
@@ -273,7 +273,7 @@ def forms(scene, browser):
     browser.click("form[action$='/web/dead-letters/purge'] button")
     eventually("the letters gone", lambda: shows(browser, ".done", "dead letters purged."))
     browser.click("form[action$='/flush'] button")
-    eventually("the flush", lambda: shows(browser, ".done", "The flush has begun."))
+    eventually("the flush", lambda: shows(browser, ".done", "The flush has started."))
 
 
 def what_was_opened_stays(scene, browser):
@@ -296,11 +296,11 @@ def daemon_killed(scene, browser):
     browser.run("window.marker = 2")
     eventually("a daemon", lambda: shows(browser, "#presence", "ready"))
     scene.daemon.end(signal.SIGKILL)
-    eventually("its absence", lambda: shows(browser, "#summary", "The daemon cannot be reached since"))
+    eventually("its absence", lambda: shows(browser, "#summary", "The daemon has been unreachable since"))
     assert shows(browser, "#way", "archive"), "how it was last is gone"
     scene.start_daemon()
     eventually("its return", lambda: shows(browser, "#presence", "ready"))
-    eventually("no word of its absence", lambda: not shows(browser, "#summary", "cannot be reached"))
+    eventually("no word of its absence", lambda: not shows(browser, "#summary", "unreachable"))
     scene.ask("dispatcher.resume", id="archive")
     eventually("what happens then", lambda: "manual open" in browser.run(
         "return document.querySelector('#way .lane .channel').getAttribute('aria-label')"))
@@ -323,6 +323,6 @@ def stolen_link(scene, browser):
     pathlib.Path(scene.folder, "token").write_text("another")
     old = scene.url
     scene.console.process.send_signal(signal.SIGHUP)
-    eventually("a word about it", lambda: shows(browser, "#stream", "lets this page in no more"))
+    eventually("a word about it", lambda: shows(browser, "#stream", "no longer accepts"))
     browser.open(old)
     assert "401" in browser.text("h1")

@@ -65,7 +65,7 @@ class Unattended extends Call {
     }
 
     resolve(result) {
-        if (typeof result.id !== "string") this.reject(HeadgateError.local("bad_answer", "a result of track without id"));
+        if (typeof result.id !== "string") this.reject(HeadgateError.local("bad_answer", "the result of track has no id"));
     }
 
     reject(error) {

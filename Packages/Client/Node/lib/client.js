@@ -74,7 +74,7 @@ class Client {
     async trackMany(events, patience) {
         const params = {events: [...events].map(withId)};
         const result = await this.#connection.begin(new Call("track_many", params, true), patience);
-        if (!Array.isArray(result.ids)) throw HeadgateError.local("bad_answer", "a result of track_many without ids");
+        if (!Array.isArray(result.ids)) throw HeadgateError.local("bad_answer", "the result of track_many has no ids");
         const {ids, first_seq = null, last_seq = null, duplicates = 0, unrouted = 0} = result;
         return {ids, first_seq, last_seq, duplicates, unrouted};
     }
@@ -82,7 +82,7 @@ class Client {
     async #track(event, patience) {
         const result = await this.#connection.begin(new Call("track", withId(event), true), patience);
         const {id, seq = null, duplicate, unrouted} = result;
-        if (typeof id !== "string") throw HeadgateError.local("bad_answer", "a result of track without id");
+        if (typeof id !== "string") throw HeadgateError.local("bad_answer", "the result of track has no id");
         return {id, seq, duplicate: duplicate === true, unrouted: unrouted === true};
     }
 
@@ -91,7 +91,7 @@ class Client {
         const result = await this.call("flush", params, {timeout, signal});
         if (!params.wait) return {flush: result.flush};
         if (!["settled", "timeout", "cancelled"].includes(result.ended)) {
-            throw HeadgateError.local("bad_answer", "a flush that did not end in a known way");
+            throw HeadgateError.local("bad_answer", "the result of flush has an unknown end");
         }
         return {flush: result.flush, ended: result.ended, dispatchers: result.dispatchers ?? {}};
     }

@@ -177,7 +177,7 @@ class Connection {
         const held = standing.granted ? "granted" : standing.written ? "asked" : "nothing";
         this.#remove(standing);
         standing.granted = false;
-        if (!standing.wasGranted) standing.reject(HeadgateError.local("closed", "it was taken back meanwhile"));
+        if (!standing.wasGranted) standing.reject(HeadgateError.local("closed", "the service was ended meanwhile"));
         return held;
     }
 
@@ -629,7 +629,7 @@ class Connection {
      * for ever.
      */
     #gotNonsense(text) {
-        const error = HeadgateError.local("bad_answer", `not an answer of the protocol: ${text}`);
+        const error = HeadgateError.local("bad_answer", `malformed answer from the daemon: ${text}`);
         if (this.#phase === "greeting") return this.#couldNotConnect(error);
         if (!this.#isConnected) return;
         for (const call of [...this.#calls.values()]) if (call.written) this.#finish(call, error);

@@ -16,11 +16,11 @@ class Limits {
     /** Why a call cannot be sent; null if it can. */
     fault(call) {
         if (call.bytes - 1 > this.lineBytes) {
-            const text = `the message is longer than the ${this.lineBytes} bytes that the daemon takes`;
+            const text = `the message is longer than the ${this.lineBytes} bytes that the daemon accepts`;
             return new HeadgateError(-32000, text, "line_too_long");
         }
         if (depth(call.line) > this.depth) {
-            const text = `nested deeper than the ${this.depth} levels that the daemon takes`;
+            const text = `nested deeper than the ${this.depth} levels that the daemon accepts`;
             return new HeadgateError(-32000, text, "limit");
         }
         return null;

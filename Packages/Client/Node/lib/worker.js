@@ -20,7 +20,7 @@ class Workers {
             if (typeof one !== "function") throw new TypeError("a worker, onEnd and onRefused are functions");
         }
         if (this.#table.has(dispatcher)) {
-            throw HeadgateError.local("misuse", `${dispatcher} is served by this client already`);
+            throw HeadgateError.local("misuse", `${dispatcher} is already served by this client`);
         }
         const refused = (error) => {
             const text = `the daemon refuses the worker of ${dispatcher}, and is asked again: ${error.message}`;

@@ -202,7 +202,7 @@ $tests = [
         $client->trackSoon('a');
         $client->trackSoon('b');
         $client->sendAtEnd();
-        $why = 'cannot connect to /nowhere/d.sock: there is no such socket';
+        $why = 'cannot connect to /nowhere/d.sock: no such socket';
         expect(["headgate: 2 events are not known to be stored: $why"], $said);
         $client->sendAtEnd();
         expect(1, count($said));

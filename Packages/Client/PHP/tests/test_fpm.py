@@ -67,7 +67,7 @@ class PageTests(unittest.TestCase):
         self.assertEqual(self.visit(script, end=3600), "the page")
         # One process: when the next page comes, this request is over. It did not wait for its hour.
         self.visit(self.manager.script("none.php", "<?php"))
-        why = f"headgate: 3 events are not known to be stored: cannot connect to {self.daemon.path}: there is no such socket"
+        why = f"headgate: 3 events are not known to be stored: cannot connect to {self.daemon.path}: no such socket"
         self.assertEqual(self.log().count(why), 1)
 
     def test_request_that_fails_leaves_no_connection(self):

@@ -542,10 +542,10 @@ class _Limits:
     def fault(self, line: bytes) -> Optional[HeadgateError]:
         """Why the daemon would not take a line. Looks at the text alone: the program may have changed since what it gave."""
         if len(line) - 1 > self.line_bytes:
-            text = f"the message is longer than the {self.line_bytes} bytes that the daemon takes"
+            text = f"the message is longer than the {self.line_bytes} bytes that the daemon accepts"
             return HeadgateError(-32000, text, "line_too_long")
         if _is_deeper(line, self.depth):
-            return HeadgateError(-32000, f"nested deeper than the {self.depth} levels that the daemon takes", "limit")
+            return HeadgateError(-32000, f"nested deeper than the {self.depth} levels that the daemon accepts", "limit")
         return None
 
 
@@ -813,7 +813,7 @@ class _Connection:
             held = "granted" if call.granted else "asked" if call.written else "nothing"
             self._note_late(call)
             if self._remove(call) and not call.was_granted:
-                error = HeadgateError.local("closed", "it was taken back meanwhile")
+                error = HeadgateError.local("closed", "the service was ended meanwhile")
                 self._told.append(lambda: call.future.set_exception(error))
             self._wake()
             return held
@@ -1038,7 +1038,7 @@ class _Connection:
         end = self._input.rfind(b"\n", start)
         if end < 0:
             if len(self._input) > self.LONGEST_ANSWER:
-                self._got_nonsense(f"a line of more than {self.LONGEST_ANSWER} bytes")
+                self._got_nonsense(f"a line has more than {self.LONGEST_ANSWER} bytes")
             return
         lines = bytes(self._input[:end]).split(b"\n")
         del self._input[: end + 1]
@@ -1083,7 +1083,7 @@ class _Connection:
         if number is None and error:
             return self._got_anonymous_error(error)
         if type(number) is not int:
-            return self._got_nonsense("an answer to nothing that was asked")
+            return self._got_nonsense("an answer without a request")
         if number == 0:
             return self._greeting_refused(error) if error else self._greeted(message["result"])
         self._answered(number, message.get("result"), error)
@@ -1110,7 +1110,7 @@ class _Connection:
             return self._refused(call, error)
         self._note_progress()
         if not isinstance(result, dict):
-            return self._finish(call, HeadgateError.local("bad_answer", f"a result of {call.method} that is no object"))
+            return self._finish(call, HeadgateError.local("bad_answer", f"the result of {call.method} is not an object"))
         if not isinstance(call, _Standing):
             call.on_grant(result)
             return self._finish(call, result)
@@ -1133,7 +1133,7 @@ class _Connection:
             self._postponed.append((time.monotonic() + self.options.backoff_cap, call.number))
             if not call.is_refused and error.reason != "conflict":
                 call.is_refused = True
-                text = f"{call.about} was refused on the new connection, and is asked for again: {error.message}"
+                text = f"{call.about} was refused on the new connection, and is requested again: {error.message}"
                 self._told.append(lambda: _log.warning("%s", text))
             return
         self._finish(call, error)
@@ -1228,12 +1228,12 @@ class _Connection:
     def _disconnected(self) -> None:
         if self._phase == "greeting":
             return self._could_not_connect(self._cannot_connect("the daemon closed the connection"))
-        self._lose(HeadgateError.local("disconnected", "the connection broke before the answer came"))
+        self._lose(HeadgateError.local("disconnected", "the connection was lost before the answer came"))
 
     def _got_nonsense(self, text: str) -> None:
         """It cannot be told which call it is about, so all that are written end with it: to repeat them might bring the
         same for ever."""
-        error = HeadgateError.local("bad_answer", f"not an answer of the protocol: {text}")
+        error = HeadgateError.local("bad_answer", f"malformed answer from the daemon: {text}")
         if self._phase == "greeting":
             return self._could_not_connect(error)
         if self._phase in ("open", "draining"):
@@ -1329,7 +1329,7 @@ class _Connection:
             self._write()
             if self._output:
                 return
-            self._lose(HeadgateError.local("disconnected", "the connection broke before the answer came"))
+            self._lose(HeadgateError.local("disconnected", "the connection was lost before the answer came"))
         while self._phase == "open" and self._waiting and self._may_write:
             call = self._calls.get(self._waiting.popleft())
             if call is not None and not call.written and not call.granted:
@@ -1515,7 +1515,7 @@ def _is_permanent(error: Exception) -> bool:
 def _cause(error: Exception) -> str:
     number = getattr(error, "errno", None)
     if number == errno.ENOENT:
-        return "there is no such socket"
+        return "no such socket"
     return os.strerror(number) if number else str(error)
 
 
@@ -1737,7 +1737,7 @@ class Watch:
     def _granted(self, result: JSONObject) -> None:
         if not isinstance(result.get("watch"), str):
             self._client._connection.abandon(self._standing)
-            return self._end(HeadgateError.local("bad_answer", "a result of watch without its id"))
+            return self._end(HeadgateError.local("bad_answer", "the result of watch has no id"))
         id: str = result["watch"]
         self._id = id
         self._client._watches[id] = self
@@ -1961,28 +1961,28 @@ class Client:
 
     # written by Tools/protocol: calls
     def ping(self, deadline: Optional[float] = None) -> None:
-        """Answers, and does nothing else."""
+        """Returns an empty answer, to check the connection."""
         self.call("ping", None, deadline)
 
     def rights(self, deadline: Optional[float] = None) -> JSONObject:
-        """The rights of the caller: the groups of methods that it may call, and its namespace."""
+        """Returns the rights of the caller: the groups of methods that it may call, and its namespace."""
         return self.call("rights", None, deadline)
 
     def discover(self, deadline: Optional[float] = None) -> JSONObject:
-        """The protocol as the daemon describes it: an OpenRPC document."""
+        """Returns the OpenRPC document of the protocol."""
         return self.call("rpc.discover", None, deadline)
 
     def cancel_flush(self, flush: str, deadline: Optional[float] = None) -> None:
-        """Ends a flush. Unsent events wait again. (`flush`: its id)"""
+        """Cancels a flush. Events that were not sent stay pending. (`flush`: the flush's id)"""
         self.call("flush.cancel", {"flush": flush}, deadline)
 
     def flushes(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """All running flushes, also of disconnected clients."""
+        """Returns every flush in progress, also flushes of clients that have disconnected."""
         found: List[Mapping[str, Any]] = _member(self.call("flush.list", None, deadline), "flushes", list)
         return found
 
     def status(self, deadline: Optional[float] = None) -> JSONObject:
-        """The daemon's status, for a first look."""
+        """Returns the status of the daemon, its store, dispatchers and barriers."""
         return self.call("status", None, deadline)
 
     def retry(self, id: str, deadline: Optional[float] = None) -> None:
@@ -1990,40 +1990,41 @@ class Client:
         self.call("dispatcher.retry", {"id": id}, deadline)
 
     def rewind(self, id: str, to: Any, deadline: Optional[float] = None) -> JSONObject:
-        """Sends a dispatcher's events again, from a place on that the store still keeps. (`id`: the dispatcher's id;
-        `to`: a sequence number, a time, or a duration back like "-2h")"""
+        """Rewinds a dispatcher: delivered events that the store retains are sent again, from a given sequence number or
+        time on. (`id`: the dispatcher's id; `to`: a sequence number, a time, or a duration back like "-2h")"""
         return self.call("dispatcher.rewind", {"id": id, "to": to}, deadline)
 
     def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
-        """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
+        """Returns the settings in force, or those of one layer, with secrets replaced by ***. (`layer`: the layer to
+        return)"""
         return self.call("config.get", _given(layer=layer), deadline)
 
     def set_config(self, patch: Mapping[str, Any], persist: bool = False, deadline: Optional[float] = None) -> None:
-        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: whether it
-        outlives a restart)"""
+        """Merges a patch into the programmatic layer; null removes. (`patch`: the patch, in the form of the settings;
+        `persist`: true: the change survives a restart)"""
         self.call("config.set", _given(patch=patch, persist=persist or None), deadline)
 
     def reload_config(self, deadline: Optional[float] = None) -> List[str]:
-        """Reads the configuration file again. Gives the places that differ."""
+        """Reads the configuration file again. Gives the key paths of the changed settings."""
         found: List[str] = _member(self.call("config.reload", None, deadline), "changed", list)
         return found
 
     def metrics(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """All metrics, in the form that monitoring systems read."""
+        """Returns all metrics, for monitoring systems."""
         found: List[Mapping[str, Any]] = _member(self.call("metrics", None, deadline), "metrics", list)
         return found
 
     def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """The state or outcome of the event of an id, for each of its dispatchers. Gives the oldest first. (`id`: the
-        id that was tracked; `namespace`: in which the id was given, as it is stored, or a name that the caller chose;
-        the caller's when it is left out, any for `*`)"""
+        """Returns the state or outcome of an event for each of its dispatchers. Gives the oldest first. (`id`: the
+        event's id; `namespace`: the namespace of the id, as it is stored or as the caller chose it; by default the
+        caller's; `*` is any)"""
         found: List[Mapping[str, Any]] = _member(self.call("event.trace", _given(id=id, namespace=namespace), deadline), "events", list)
         return found
 
     def clients(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """All connected clients: their counts, and why one is not read now."""
+        """Returns every connected client, its counters, and why the daemon does not read from it, if so."""
         found: List[Mapping[str, Any]] = _member(self.call("client.list", None, deadline), "clients", list)
         return found
     # end of what Tools/protocol has written
@@ -2245,7 +2246,7 @@ class Client:
             earlier = table.get(name)
             if earlier is not None:
                 served.dismiss()
-                raise HeadgateError.local("misuse", f"{name} is served by this client already")
+                raise HeadgateError.local("misuse", f"{name} is already served by this client")
             table[name] = served
 
         def leave() -> None:
@@ -2397,7 +2398,7 @@ def _weakly(method: Callable[..., None]) -> Any:
 def _member(result: JSONObject, name: str, kind: type) -> Any:
     value = result.get(name)
     if type(value) is not kind:
-        raise HeadgateError.local("bad_answer", f"a result without {name}")
+        raise HeadgateError.local("bad_answer", f"the result has no {name}")
     return value
 
 
@@ -2415,7 +2416,7 @@ def _many_receipt(result: JSONObject) -> ManyReceipt:
 
 def _flush(result: JSONObject, wait: bool) -> Flush:
     if wait and result.get("ended") not in ("settled", "timeout", "cancelled"):
-        raise HeadgateError.local("bad_answer", "a flush that did not end in a known way")
+        raise HeadgateError.local("bad_answer", "the result of flush has an unknown end")
     answer: Flush = {"flush": result.get("flush", "")}
     if wait:
         answer["ended"], answer["dispatchers"] = result["ended"], result.get("dispatchers", {})

@@ -228,28 +228,28 @@ class Client:
 
     # written by Tools/protocol: async_calls
     async def ping(self, deadline: Optional[float] = None) -> None:
-        """Answers, and does nothing else."""
+        """Returns an empty answer, to check the connection."""
         await self.call("ping", None, deadline)
 
     async def rights(self, deadline: Optional[float] = None) -> JSONObject:
-        """The rights of the caller: the groups of methods that it may call, and its namespace."""
+        """Returns the rights of the caller: the groups of methods that it may call, and its namespace."""
         return await self.call("rights", None, deadline)
 
     async def discover(self, deadline: Optional[float] = None) -> JSONObject:
-        """The protocol as the daemon describes it: an OpenRPC document."""
+        """Returns the OpenRPC document of the protocol."""
         return await self.call("rpc.discover", None, deadline)
 
     async def cancel_flush(self, flush: str, deadline: Optional[float] = None) -> None:
-        """Ends a flush. Unsent events wait again. (`flush`: its id)"""
+        """Cancels a flush. Events that were not sent stay pending. (`flush`: the flush's id)"""
         await self.call("flush.cancel", {"flush": flush}, deadline)
 
     async def flushes(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """All running flushes, also of disconnected clients."""
+        """Returns every flush in progress, also flushes of clients that have disconnected."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("flush.list", None, deadline), "flushes", list)
         return found
 
     async def status(self, deadline: Optional[float] = None) -> JSONObject:
-        """The daemon's status, for a first look."""
+        """Returns the status of the daemon, its store, dispatchers and barriers."""
         return await self.call("status", None, deadline)
 
     async def retry(self, id: str, deadline: Optional[float] = None) -> None:
@@ -257,42 +257,43 @@ class Client:
         await self.call("dispatcher.retry", {"id": id}, deadline)
 
     async def rewind(self, id: str, to: Any, deadline: Optional[float] = None) -> JSONObject:
-        """Sends a dispatcher's events again, from a place on that the store still keeps. (`id`: the dispatcher's id;
-        `to`: a sequence number, a time, or a duration back like "-2h")"""
+        """Rewinds a dispatcher: delivered events that the store retains are sent again, from a given sequence number or
+        time on. (`id`: the dispatcher's id; `to`: a sequence number, a time, or a duration back like "-2h")"""
         return await self.call("dispatcher.rewind", {"id": id, "to": to}, deadline)
 
     async def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
-        """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
+        """Returns the settings in force, or those of one layer, with secrets replaced by ***. (`layer`: the layer to
+        return)"""
         return await self.call("config.get", headgate._given(layer=layer), deadline)
 
     async def set_config(
         self, patch: Mapping[str, Any], persist: bool = False, deadline: Optional[float] = None
     ) -> None:
-        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: whether it
-        outlives a restart)"""
+        """Merges a patch into the programmatic layer; null removes. (`patch`: the patch, in the form of the settings;
+        `persist`: true: the change survives a restart)"""
         await self.call("config.set", headgate._given(patch=patch, persist=persist or None), deadline)
 
     async def reload_config(self, deadline: Optional[float] = None) -> List[str]:
-        """Reads the configuration file again. Gives the places that differ."""
+        """Reads the configuration file again. Gives the key paths of the changed settings."""
         found: List[str] = headgate._member(await self.call("config.reload", None, deadline), "changed", list)
         return found
 
     async def metrics(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """All metrics, in the form that monitoring systems read."""
+        """Returns all metrics, for monitoring systems."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("metrics", None, deadline), "metrics", list)
         return found
 
     async def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """The state or outcome of the event of an id, for each of its dispatchers. Gives the oldest first. (`id`: the
-        id that was tracked; `namespace`: in which the id was given, as it is stored, or a name that the caller chose;
-        the caller's when it is left out, any for `*`)"""
+        """Returns the state or outcome of an event for each of its dispatchers. Gives the oldest first. (`id`: the
+        event's id; `namespace`: the namespace of the id, as it is stored or as the caller chose it; by default the
+        caller's; `*` is any)"""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("event.trace", headgate._given(id=id, namespace=namespace), deadline), "events", list)
         return found
 
     async def clients(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
-        """All connected clients: their counts, and why one is not read now."""
+        """Returns every connected client, its counters, and why the daemon does not read from it, if so."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("client.list", None, deadline), "clients", list)
         return found
     # end of what Tools/protocol has written

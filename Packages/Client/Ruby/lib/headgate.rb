@@ -55,7 +55,7 @@ module Headgate
     def self.read(result)
       id, seq = result.values_at("id", "seq")
       is_sound = id.is_a?(String) && (seq.nil? || seq.is_a?(Integer))
-      raise Error.local("bad_answer", "a result of track that is no receipt") unless is_sound
+      raise Error.local("bad_answer", "the result of track is malformed") unless is_sound
 
       new(id: id, seq: seq, duplicate: result["duplicate"] == true, unrouted: result["unrouted"] == true)
     end
@@ -66,7 +66,7 @@ module Headgate
     # Reads the result of `track_many`.
     def self.read(result)
       ids = result["ids"]
-      raise Error.local("bad_answer", "a result of track_many that is no receipt") unless ids.is_a?(Array)
+      raise Error.local("bad_answer", "the result of track_many is malformed") unless ids.is_a?(Array)
 
       first, last, duplicates, unrouted = result.values_at("first_seq", "last_seq", "duplicates", "unrouted")
       new(ids: ids, first_seq: first, last_seq: last, duplicates: duplicates || 0, unrouted: unrouted || 0)
@@ -619,7 +619,7 @@ module Headgate
     # Returns the text for an error of the socket.
     def saying(error)
       case error
-      when Errno::ENOENT then "there is no such socket"
+      when Errno::ENOENT then "no such socket"
       when ArgumentError then error.message.include?("NUL") ? error.message : "the path is too long for a socket"
       when Errno::EAGAIN then "too many programs are waiting to connect"
       else error.message.sub(/ - connect\(2\).*/m, "")
@@ -705,9 +705,9 @@ module Headgate
     # Returns the error of a call that is beyond the daemon's limits: the daemon would answer it without its number.
     def fault_of(call)
       if call.line.bytesize - 1 > @longest_line
-        Error.new(-32_000, "the message is longer than the #{@longest_line} bytes that the daemon takes", reason: "line_too_long")
+        Error.new(-32_000, "the message is longer than the #{@longest_line} bytes that the daemon accepts", reason: "line_too_long")
       elsif call.depth > @deepest
-        Error.new(-32_000, "nested deeper than the #{@deepest} levels that the daemon takes", reason: "limit")
+        Error.new(-32_000, "nested deeper than the #{@deepest} levels that the daemon accepts", reason: "limit")
       end
     end
 
@@ -728,7 +728,7 @@ module Headgate
       return disconnected if chunk.nil?
 
       @input << chunk
-      return got_nonsense("a line of more than #{LONGEST_ANSWER} bytes") if @input.bytesize > LONGEST_ANSWER
+      return got_nonsense("a line has more than #{LONGEST_ANSWER} bytes") if @input.bytesize > LONGEST_ANSWER
       return unless chunk.include?("\n")
 
       lines = @input.split("\n", -1)
@@ -753,7 +753,7 @@ module Headgate
         @output = "".b
         forget_link
       else
-        lose(Error.local("disconnected", "the connection broke before the answer came"), false)
+        lose(Error.local("disconnected", "the connection was lost before the answer came"), false)
       end
     end
 
@@ -796,7 +796,7 @@ module Headgate
 
     def take_answer(number, result, error)
       if number.nil? && error then got_anonymous_error(error)
-      elsif !number.is_a?(Integer) then got_nonsense("an answer to nothing that was asked")
+      elsif !number.is_a?(Integer) then got_nonsense("an answer without a request")
       elsif @phase != :greeting then answered(@calls[number], result, error)
       elsif number.zero? then error ? greeting_refused(error) : greeted(result)
       end
@@ -841,7 +841,7 @@ module Headgate
         return
       end
       succeed
-      error ||= Error.local("bad_answer", "a result of #{call.method} that is no object") unless result.is_a?(Hash)
+      error ||= Error.local("bad_answer", "the result of #{call.method} is not an object") unless result.is_a?(Hash)
       finish(call, result, error)
     end
 
@@ -853,7 +853,7 @@ module Headgate
     end
 
     def got_nonsense(text)
-      error = Error.local("bad_answer", "not an answer of the protocol: #{text}")
+      error = Error.local("bad_answer", "malformed answer from the daemon: #{text}")
       @phase == :greeting ? could_not_connect(error) : lose(error, true) unless @phase == :closed
     end
 
@@ -978,7 +978,7 @@ module Headgate
       params = {dispatchers: dispatchers, wait: wait, timeout_ms: timeout_ms, flush: flush}.compact
       result = call("flush", params, timeout: timeout)
       is_known = !wait || %w[settled timeout cancelled].include?(result["ended"])
-      raise Error.local("bad_answer", "a flush that did not end in a known way") unless is_known
+      raise Error.local("bad_answer", "the result of flush has an unknown end") unless is_known
 
       result
     end

@@ -572,7 +572,7 @@ impl Connection {
 
     /// Reads until the link ends. Returns why it did.
     fn serve(&self, link: &Arc<Link>, mut input: Input) -> Error {
-        let broken = Error::local("disconnected", "the connection broke before the answer came");
+        let broken = Error::local("disconnected", "the connection was lost before the answer came");
         let writer = Arc::clone(link);
         let thread = std::thread::Builder::new().name("headgate writer".into()).spawn(move || writer.write_out());
         if thread.is_err() {
@@ -583,7 +583,7 @@ impl Connection {
             let line = match input.line(&link.stream) {
                 Ok(Some(line)) => line,
                 Err(error) if error.kind() == ErrorKind::OutOfMemory => {
-                    return self.lose(link, nonsense(&format!("a line of more than {LONGEST_ANSWER} bytes")), true);
+                    return self.lose(link, nonsense(&format!("a line has more than {LONGEST_ANSWER} bytes")), true);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 _ => return self.lose(link, broken, false),
@@ -640,9 +640,9 @@ impl Connection {
                 _ => continue,
             };
             let fault = if call.line.len() - 1 > longest {
-                Some(Error::limit("line_too_long", format!("the message is longer than the {longest} bytes that the daemon takes")))
+                Some(Error::limit("line_too_long", format!("the message is longer than the {longest} bytes that the daemon accepts")))
             } else if call.depth > deepest {
-                Some(Error::limit("limit", format!("nested deeper than the {deepest} levels that the daemon takes")))
+                Some(Error::limit("limit", format!("nested deeper than the {deepest} levels that the daemon accepts")))
             } else {
                 None
             };
@@ -697,7 +697,7 @@ impl Connection {
         core.has_warned = false;
         core.has_relearned &= core.is_relearning;
         let outcome = outcome.and_then(|result| {
-            let bad = || Error::local("bad_answer", format!("a result of {method} that is no object"));
+            let bad = || Error::local("bad_answer", format!("the result of {method} is not an object"));
             if result.is_object() { Ok(result) } else { Err(bad()) }
         });
         self.finish(core, number, outcome);
@@ -788,7 +788,7 @@ impl Core {
 /// Returns the text for an error of the socket.
 fn saying(error: &std::io::Error) -> String {
     match error.kind() {
-        ErrorKind::NotFound => "there is no such socket".to_string(),
+        ErrorKind::NotFound => "no such socket".to_string(),
         ErrorKind::InvalidInput if error.to_string().contains("null") => "the path has a NUL in it".to_string(),
         ErrorKind::InvalidInput => "the path is too long for a socket".to_string(),
         _ => error.to_string().split(" (os error").next().unwrap_or_default().to_string(),
@@ -840,7 +840,7 @@ enum Message {
 }
 
 fn nonsense(text: &str) -> Error {
-    Error::local("bad_answer", format!("not an answer of the protocol: {text}"))
+    Error::local("bad_answer", format!("malformed answer from the daemon: {text}"))
 }
 
 /// Reads a line, which is a message, an array of some, or blank.
@@ -876,6 +876,6 @@ fn read_message(value: Value) -> Result<Message, Error> {
             // No call has a number below 0, or of more digits.
             Ok(Message::Answer(id.as_i64().and_then(|number| number.try_into().ok()).unwrap_or(u64::MAX), outcome))
         }
-        _ => Err(nonsense("an answer to nothing that was asked")),
+        _ => Err(nonsense("an answer without a request")),
     }
 }

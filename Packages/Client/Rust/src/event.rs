@@ -97,7 +97,7 @@ impl Receipt {
     pub(crate) fn read(result: &Value) -> Result<Receipt, Error> {
         let seq = result.get("seq").filter(|seq| **seq != Value::Null);
         match (result.get("id").and_then(Value::as_str), seq.map(Value::as_i64)) {
-            (None, _) | (_, Some(None)) => Err(Error::local("bad_answer", "a result of track that is no receipt")),
+            (None, _) | (_, Some(None)) => Err(Error::local("bad_answer", "the result of track is malformed")),
             (Some(id), seq) => Ok(Receipt {
                 id: id.to_string(),
                 seq: seq.flatten(),
@@ -126,7 +126,7 @@ pub struct ManyReceipt {
 impl ManyReceipt {
     pub(crate) fn read(result: &Value) -> Result<ManyReceipt, Error> {
         let ids = result.get("ids").and_then(Value::as_array);
-        let ids = ids.ok_or_else(|| Error::local("bad_answer", "a result of track_many that is no receipt"))?;
+        let ids = ids.ok_or_else(|| Error::local("bad_answer", "the result of track_many is malformed"))?;
         let number = |name| result.get(name).and_then(Value::as_i64);
         Ok(ManyReceipt {
             ids: ids.iter().filter_map(Value::as_str).map(String::from).collect(),

@@ -223,7 +223,7 @@ impl Within<'_> {
         let result = self.call("flush", params)?;
         let is_known = matches!(result.get("ended").and_then(Value::as_str), Some("settled" | "timeout" | "cancelled"));
         if waits && !is_known {
-            return Err(Error::local("bad_answer", "a flush that did not end in a known way"));
+            return Err(Error::local("bad_answer", "the result of flush has an unknown end"));
         }
         Ok(result)
     }

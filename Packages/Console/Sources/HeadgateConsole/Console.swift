@@ -83,7 +83,8 @@ final class Console {
         case .change(let change): pages.perform(change, request) { exchange.answer(.response($0)) }
         case .live(let page):
             guard let reader = live.reader(of: page, wake: { [weak exchange] in exchange?.resume() }) else {
-                let answer = HTTPResponse.words(503, "Too many pages are open.").with("Retry-After", "10")
+                let answer = HTTPResponse.words(503, "Too many pages are open. Close some, then reload.").with(
+                    "Retry-After", "10")
                 return exchange.answer(.response(answer))
             }
             exchange.answer(.events(reader))
@@ -113,8 +114,8 @@ final class Console {
                 let text = format.text(ListedMetric.list(in: metrics) ?? [])
                 exchange.answer(.response(HTTPResponse(200, type: format.contentType, Array(text.utf8))))
             case .failure(ClientError.refused(let error)):
-                exchange.answer(.response(.words(503, "The daemon does not tell: \(error.message)")))
-            case .failure(let error): exchange.answer(.response(.words(503, "The daemon is away: \(error)")))
+                exchange.answer(.response(.words(503, "The daemon refuses the request: \(error.message)")))
+            case .failure(let error): exchange.answer(.response(.words(503, "Cannot reach the daemon: \(error)")))
             }
         }
     }

@@ -56,7 +56,7 @@ public final class SQLiteEventStore: EventStore {
     }
 
     public func open() throws(StoreFault) -> StoredState {
-        guard !isOpen else { throw .failed("the store is open already") }
+        guard !isOpen else { throw .failed("the store is already open") }
         let (tables, state) = try SQLiteOpening(options: options).run()
         tables.noteSync = { [syncTimes] nanoseconds in syncTimes.withLock { $0.record(nanoseconds) } }
         letters = state.letters

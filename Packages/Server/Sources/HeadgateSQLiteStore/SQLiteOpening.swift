@@ -34,7 +34,7 @@ struct SQLiteOpening {
         let name = try setAside()
         do throws(Fault) {
             var (tables, state) = try open(numbersBehind: max(0, options.wall() * 1_000))
-            state.warnings.append("the event store was damaged (\(reason)) and is set aside as \(name)")
+            state.warnings.append("the event store was damaged (\(reason)) and was renamed to \(name)")
             return (tables, state)
         } catch {
             switch error {
@@ -53,7 +53,7 @@ struct SQLiteOpening {
             name = "\(wanted)-\(count)"
         }
         guard rename(options.path, name) == 0 else {
-            throw .failed("cannot set \(options.path) aside: \(String(cString: strerror(errno)))")
+            throw .failed("cannot rename \(options.path): \(String(cString: strerror(errno)))")
         }
         // Either may be missing.
         for suffix in ["-wal", "-shm"] { _ = rename(options.path + suffix, name + suffix) }
@@ -118,7 +118,7 @@ struct SQLiteOpening {
             throw .fault(
                 .newerVersion(
                     "\(options.path) has the format \(version), and this headgated knows \(SQLiteSchema.version) alone; "
-                        + "it was left as it is"))
+                        + "it was not changed"))
         }
     }
 }

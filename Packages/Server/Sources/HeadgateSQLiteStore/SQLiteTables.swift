@@ -62,7 +62,7 @@ final class SQLiteTables {
         if options.isSynced { noteSync(SQLiteTables.now - start) }
         // SQLite goes on writing to a file that has lost its name: what is in it is gone with the process.
         guard file == nil || SQLiteFile(options.path) == file else {
-            return .failed("\(options.path) was taken away; restart the daemon to begin a new one")
+            return .failed("\(options.path) was removed; restart the daemon to create a new one")
         }
         self.dropped.merge(dropped, uniquingKeysWith: +)
         changes.forEach(committed)

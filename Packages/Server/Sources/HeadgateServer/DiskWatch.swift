@@ -31,7 +31,7 @@ final class DiskWatch {
     /// The warning that `status` shows, or nil if there is enough room.
     var warning: String? {
         guard let room, room.level != .enough else { return nil }
-        if room.freeFiles == 0 { return "the disk is full: no more files can be made at \(directory)" }
+        if room.freeFiles == 0 { return "the disk has no free inodes: no files can be created at \(directory)" }
         let (free, total) = (room.freeBytes >> 20, room.totalBytes >> 20)
         return "the disk is nearly full: \(free) of \(total) MiB are free at \(directory)"
     }

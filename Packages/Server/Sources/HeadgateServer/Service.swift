@@ -164,7 +164,7 @@ final class Service {
     var warnings: [String] {
         let findings = startWarnings + (network?.warnings ?? []) + (disk?.warning.map { [$0] } ?? []) + control.warnings
         let orphans = gate.orphans.map {
-            "dispatcher \($0.id) is not configured any more: its \($0.events) pending events are kept until \($0.until.text)"
+            "dispatcher \($0.id) is no longer configured: its \($0.events) pending events are kept until \($0.until.text)"
         }
         let idle = gate.remoteBarriers.idleScopes.map {
             "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`"
@@ -210,7 +210,8 @@ final class Service {
             number: sessions.nextNumber(), connection: connection, caller: caller, server: self)
         guard sessions.hasRoom(for: caller) else {
             sessions.counters.count(.rejectedConnections)
-            session.sendError(RPCError(.limit, "too many connections"))
+            session.sendError(
+                RPCError(.limit, "too many connections: see limits.max_connections in the daemon's settings"))
             return connection.closeAfterFlush()
         }
         sessions.add(session)

@@ -15,7 +15,7 @@ package final class DataDirectory {
         self.path = path
         self.disk = disk
         do throws(DiskFault) { try disk.makeDirectory(path) } catch {
-            throw error.storeFault("cannot make the directory \(path)")
+            throw error.storeFault("cannot create the directory \(path)")
         }
         lock = try DataDirectory.takeLock(in: path, on: disk)
     }
@@ -24,7 +24,7 @@ package final class DataDirectory {
     func holdAgain() throws(StoreFault) {
         guard !lock.isStill(at: DataDirectory.lockPath(in: path)) else { return }
         do throws(DiskFault) { try disk.makeDirectory(path) } catch {
-            throw error.storeFault("cannot make the directory \(path)")
+            throw error.storeFault("cannot create the directory \(path)")
         }
         lock = try DataDirectory.takeLock(in: path, on: disk)
     }
@@ -47,7 +47,7 @@ package final class DataDirectory {
     {
         let name = freeName(path + "." + word + "-" + DataDirectory.nameOf(time))
         do throws(DiskFault) { try disk.rename(path, to: name) } catch {
-            throw error.storeFault("cannot set \(path) aside")
+            throw error.storeFault("cannot rename \(path)")
         }
         return name
     }

@@ -101,7 +101,7 @@ public final class DiskEventStore: EventStore {
     }
 
     public func open() throws(StoreFault) -> StoredState {
-        guard executor == nil else { throw .failed("the store is open already") }
+        guard executor == nil else { throw .failed("the store is already open") }
         let (executor, state) = try opening { [door, post] in
             post { door.store?.takeNews() }
         }

@@ -70,7 +70,7 @@ struct StoreAppendTests {
         #expect(throws: StoreFault.failed("the event store is not open")) { try scene.read(after: 0) }
         scene.close()
         #expect(try scene.store.open().lastSequenceNumber == 0)
-        #expect(throws: StoreFault.failed("the store is open already")) { try scene.store.open() }
+        #expect(throws: StoreFault.failed("the store is already open")) { try scene.store.open() }
     }
 
     @Test("Q1: closing finishes what was asked for")

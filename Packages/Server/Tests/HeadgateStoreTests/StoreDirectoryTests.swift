@@ -46,7 +46,7 @@ struct StoreDirectoryTests {
     @Test("Q9: a directory that cannot be is a fault that says why")
     func impossible() throws {
         scene.options.directory = "/dev/null/data"
-        #expect(throws: StoreFault.failed("cannot make the directory /dev/null/data: Not a directory")) {
+        #expect(throws: StoreFault.failed("cannot create the directory /dev/null/data: Not a directory")) {
             try scene.open()
         }
         scene.options.directory = "/dev/null"

@@ -34,10 +34,10 @@ struct StoreVerificationTests {
         try fill()
         let before = try content()
         let (lines, isSound) = try verify()
-        #expect(isSound && lines.last == "nothing is damaged")
+        #expect(isSound && lines.last == "no damage found")
         #expect(lines[0].hasPrefix("\(scene.directory): an event store of kind log, "))
-        #expect(lines[1] == "events: 9, the last number given is 9")
-        #expect(lines[2].hasPrefix("  collect: 9 wait, ") && lines.contains("dead letters: 1"))
+        #expect(lines[1] == "events: 9, last sequence number 9")
+        #expect(lines[2].hasPrefix("  collect: 9 pending, ") && lines.contains("dead letters: 1"))
         #expect(try content() == before)
     }
 
@@ -51,7 +51,7 @@ struct StoreVerificationTests {
         try bytes.write(to: URL(fileURLWithPath: path))
         let before = try content()
         let (lines, isSound) = try verify()
-        #expect(!isSound && lines[1] == "events: 7, the last number given is 9")
+        #expect(!isSound && lines[1] == "events: 7, last sequence number 9")
         #expect(lines.contains { $0.hasPrefix("damaged: ") }, "\(lines)")
         #expect(try content() == before)
     }

@@ -50,9 +50,9 @@ extension TransportError: CustomStringConvertible {
         case .inUse(let path): "\(path): another process answers on this socket"
         case .notASocket(let path): "\(path): exists and is not a socket"
         case .pathTooLong(let path):
-            "\(path): longer than the \(UnixAddress.longestPath) bytes that a socket's path may have"
+            "\(path): longer than \(UnixAddress.longestPath) bytes, the most for a socket's path"
         case .invalidPath(let path):
-            path.isEmpty ? "the socket's path is empty" : "the socket's path has a NUL byte in it"
+            path.isEmpty ? "the socket's path is empty" : "the socket's path contains a NUL byte"
         case .notListening(let number): "file descriptor \(number) is not a listening Unix stream socket"
         case .loopClosed: "the event loop has stopped"
         case .system(let operation, let code, let path):

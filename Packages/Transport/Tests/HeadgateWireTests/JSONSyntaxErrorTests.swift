@@ -11,8 +11,9 @@ struct JSONComplaintTests {
             (#"{"a": b", "c": 1}"#, 6, "expected a value"), (#"{"a" "b"#, 5, "expected `:`"),
             (#"["\x" 1"#, 3, "unknown escape in a string"), (#"[1 "\x"]"#, 3, "expected `,` or `]`"),
             ("[tru", 1, "expected a value"), ("[1,\n\"a\n", 6, "a string must end"), ("[\\\"a]", 1, "expected a value"),
-            ("[1.5x]", 4, "expected `,` or `]`"), ("1x", 1, "expected nothing more"), ("   ", 3, "the text ends"),
-            ("[}", 1, "expected a value"), ("{]", 1, "expected a name"), ("[\"\\u00", 6, "a string without"),
+            ("[1.5x]", 4, "expected `,` or `]`"), ("1x", 1, "unexpected text after the value"),
+            ("   ", 3, "the text ends"),
+            ("[}", 1, "expected a value"), ("{]", 1, "expected a name"), ("[\"\\u00", 6, "a string has no"),
         ])
     func places(text: String, offset: Int, message: String) {
         let complaint = JSONSyntaxError(about: Array(text.utf8))

@@ -187,7 +187,7 @@ public final class Client implements AutoCloseable {
         Map<String, Object> result = call("flush", params, timeout);
         boolean isKnown = result.get("ended") instanceof String ended && Set.of("settled", "timeout", "cancelled").contains(ended);
         if (Boolean.TRUE.equals(params.get("wait")) && !isKnown) {
-            throw HeadgateException.local("bad_answer", "a flush that did not end in a known way");
+            throw HeadgateException.local("bad_answer", "the result of flush has an unknown end");
         }
         return result;
     }

@@ -400,7 +400,7 @@ final class Connection {
             return new HeadgateException(0, message, "cannot_connect", null, Map.of(), true);
         }
         boolean isThere = Files.exists(Path.of(options.socketPath));
-        return cannotConnect(isThere ? String.valueOf(error.getMessage()) : "there is no such socket");
+        return cannotConnect(isThere ? String.valueOf(error.getMessage()) : "no such socket");
     }
 
     /** Returns the fault of the path that stays until a person changes the path or the rights, or null. */
@@ -523,9 +523,9 @@ final class Connection {
     /** Returns the error of a call that is beyond the daemon's limits: the daemon would answer it without its number. */
     private HeadgateException faultOf(Call call) {
         if (call.line.length - 1 > longestLine) {
-            return HeadgateException.limit("line_too_long", "the message is longer than the " + longestLine + " bytes that the daemon takes");
+            return HeadgateException.limit("line_too_long", "the message is longer than the " + longestLine + " bytes that the daemon accepts");
         } else if (call.depth > deepest) {
-            return HeadgateException.limit("limit", "nested deeper than the " + deepest + " levels that the daemon takes");
+            return HeadgateException.limit("limit", "nested deeper than the " + deepest + " levels that the daemon accepts");
         }
         return null;
     }
@@ -578,7 +578,7 @@ final class Connection {
         if (link == present && begin < end) {
             input.write(bytes, begin, end - begin);
             if (input.size() > LONGEST_ANSWER) {
-                gotNonsense("a line of more than " + LONGEST_ANSWER + " bytes");
+                gotNonsense("a line has more than " + LONGEST_ANSWER + " bytes");
             }
         }
     }
@@ -589,7 +589,7 @@ final class Connection {
         } else if (phase == Phase.CLOSED) {
             forgetLink();
         } else {
-            lose(HeadgateException.local("disconnected", "the connection broke before the answer came"), false);
+            lose(HeadgateException.local("disconnected", "the connection was lost before the answer came"), false);
         }
     }
 
@@ -648,7 +648,7 @@ final class Connection {
         if (id == null && error != null) {
             gotAnonymousError(error);
         } else if (!(id instanceof Long || id instanceof java.math.BigInteger)) {
-            gotNonsense("an answer to nothing that was asked");
+            gotNonsense("an answer without a request");
         } else if (phase != Phase.GREETING) {
             answered(calls.get(id), result, error);
         } else if (id.equals(0L) && error == null) {
@@ -705,13 +705,13 @@ final class Connection {
         hasRelearned = hasRelearned && isRelearning;
         HeadgateException error = refusal;
         if (error == null && !(result instanceof Map)) {
-            error = HeadgateException.local("bad_answer", "a result of " + call.method + " that is no object");
+            error = HeadgateException.local("bad_answer", "the result of " + call.method + " is not an object");
         }
         finish(call, error == null ? (Map<String, Object>) result : null, error);
     }
 
     private void gotNonsense(String text) {
-        HeadgateException error = HeadgateException.local("bad_answer", "not an answer of the protocol: " + text);
+        HeadgateException error = HeadgateException.local("bad_answer", "malformed answer from the daemon: " + text);
         if (phase == Phase.GREETING) {
             couldNotConnect(error);
         } else if (phase != Phase.CLOSED) {

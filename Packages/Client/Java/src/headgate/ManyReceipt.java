@@ -15,7 +15,7 @@ import java.util.Map;
 public record ManyReceipt(List<String> ids, long firstSeq, long lastSeq, long duplicates, long unrouted) {
     static ManyReceipt read(Map<String, Object> result) {
         if (!(result.get("ids") instanceof List<?> ids)) {
-            throw HeadgateException.local("bad_answer", "a result of track_many that is no receipt");
+            throw HeadgateException.local("bad_answer", "the result of track_many is malformed");
         }
         return new ManyReceipt(
             ids.stream().map(String::valueOf).toList(), number(result, "first_seq"), number(result, "last_seq"),

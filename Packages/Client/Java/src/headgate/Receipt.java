@@ -15,7 +15,7 @@ public record Receipt(String id, long seq, boolean duplicate, boolean unrouted) 
     static Receipt read(Map<String, Object> result) {
         Object seq = result.get("seq");
         if (!(result.get("id") instanceof String id) || !(seq == null || seq instanceof Long)) {
-            throw HeadgateException.local("bad_answer", "a result of track that is no receipt");
+            throw HeadgateException.local("bad_answer", "the result of track is malformed");
         }
         return new Receipt(
             id, seq == null ? 0 : (Long) seq, Boolean.TRUE.equals(result.get("duplicate")), Boolean.TRUE.equals(result.get("unrouted")));

@@ -74,7 +74,7 @@ extension HeadgateClient {
     public func barriers(deadline: Duration? = nil) async throws -> [ListedBarrier] {
         let result = try await object("barrier.list", [:], deadline)
         guard let barriers = ListedBarrier.list(in: result) else {
-            throw ClientError.badAnswer("a result of barrier.list without barriers")
+            throw ClientError.badAnswer("the result of barrier.list has no barriers")
         }
         return barriers
     }

@@ -81,7 +81,7 @@ public struct BoardOutcome: Sendable, Equatable {
     /// Reads the result of `board.activate`; throws ``ClientError/badAnswer(_:)``.
     public init(_ result: DataObject) throws(ClientError) {
         guard let isDone = result.get(key: "done", as: Bool.self) else {
-            throw .badAnswer("a result of board.activate without done")
+            throw .badAnswer("the result of board.activate has no done")
         }
         self.init(isDone: isDone, output: result["output"])
     }

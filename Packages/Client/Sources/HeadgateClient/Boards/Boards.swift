@@ -49,7 +49,7 @@ extension HeadgateClient {
         _ choose: @escaping @Sendable (BarrierChoice) async throws -> BoardBarrier?
     ) async throws {
         guard connection.boards[board]?.isEnding ?? true else {
-            throw ClientError.refused(RPCError(.conflict, "this client serves board \(board) already"))
+            throw ClientError.refused(RPCError(.conflict, "this client already serves board \(board)"))
         }
         let queue = ServingQueue<BoardJob>()
         connection.serveBoard(board, barrier: barrier, bypassGateway: bypassGateway) { news in
@@ -190,7 +190,7 @@ extension ClientConnection {
     ) {
         guard let job else { return request.fail(.invalidParams(path: "board", "must be a board's name")) }
         guard let served = boards[board(job)] else {
-            return request.fail(RPCError(.notFound, "board \(board(job)) is not served here"))
+            return request.fail(RPCError(.notFound, "this client does not serve board \(board(job))"))
         }
         served.tell(news(job))
     }

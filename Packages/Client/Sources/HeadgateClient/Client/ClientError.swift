@@ -30,12 +30,12 @@ extension ClientError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .cannotConnect(let path, let cause): "cannot connect to \(path): \(cause)"
-        case .disconnected: "the connection broke before the answer came"
+        case .disconnected: "the connection was lost before the answer came"
         case .refused(let error): error.message
         case .timedOut: "no answer came in time"
-        case .noRoom: "no room came free in time: too many calls are unanswered"
+        case .noRoom: "the call was not sent in time: too many calls are unanswered"
         case .closed: "the client is closed"
-        case .badAnswer(let text): "not an answer of the protocol: \(text)"
+        case .badAnswer(let text): "malformed answer from the daemon: \(text)"
         case .cannotStart(let cause): "cannot start: \(cause)"
         }
     }
@@ -45,10 +45,10 @@ extension TransportError {
     /// The cause as a text for people who know the path.
     var cause: String {
         switch code {
-        case -ENOENT: "there is no such socket"
-        case -ECONNREFUSED: "no daemon listens there"
+        case -ENOENT: "no such socket"
+        case -ECONNREFUSED: "no daemon listens on this socket"
         case -EACCES: "permission denied"
-        case -EAGAIN: "the daemon is too busy to take the connection"
+        case -EAGAIN: "the daemon is too busy to accept the connection"
         default: description
         }
     }

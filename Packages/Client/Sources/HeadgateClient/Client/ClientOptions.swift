@@ -71,6 +71,6 @@ public struct ClientOptions: Sendable {
 
     /// Writes a warning without waiting for the reader of standard error.
     private static func warn(_ text: String) {
-        LineOutput.standardError.write("headgate client: \(text)") { "headgate client: \($0) warnings were dropped" }
+        LineOutput.standardError.write("headgate client: \(text)") { "headgate client: \($0) warnings dropped" }
     }
 }

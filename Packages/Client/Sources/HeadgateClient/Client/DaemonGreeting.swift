@@ -59,11 +59,11 @@ struct DaemonLimits: Equatable {
     /// Returns the error of a request beyond the limits, or nil if it may be written.
     func fault(of call: OutgoingCall) -> RPCError? {
         guard call.longestLine <= lineBytes else {
-            return RPCError(.lineTooLong, "the message is longer than the \(lineBytes) bytes that the daemon takes")
+            return RPCError(.lineTooLong, "the message is longer than the \(lineBytes) bytes that the daemon accepts")
         }
         guard call.depth <= depth else {
             return RPCError(
-                .limit, "nested deeper than the \(depth) levels that the daemon takes",
+                .limit, "nested deeper than the \(depth) levels that the daemon accepts",
                 data: ["max_depth": .number(DataNumber(depth))])
         }
         return nil

@@ -20,7 +20,7 @@ extension HeadgateClient {
     /// Calls a method and returns its result, which must be an object.
     func object(_ method: String, _ params: DataObject, _ deadline: Duration?) async throws -> DataObject {
         guard case .object(let object) = try await call(method, params: params, deadline: deadline) else {
-            throw ClientError.badAnswer("a result of \(method) that is no object")
+            throw ClientError.badAnswer("the result of \(method) is not an object")
         }
         return object
     }
@@ -30,7 +30,7 @@ extension HeadgateClient {
         _ name: String, of method: String, _ params: DataObject, _ deadline: Duration?
     ) async throws -> Value {
         guard let value = try await object(method, params, deadline).get(key: name, as: Value.self) else {
-            throw ClientError.badAnswer("a result of \(method) without \(name)")
+            throw ClientError.badAnswer("the result of \(method) has no \(name)")
         }
         return value
     }

@@ -253,7 +253,7 @@ public final class ClientConnection {
         case .interrupt(let number, let error): standing[number]?.tell(.interrupted(error))
         case .giveBack(let number): standing[number]?.giveBack()
         case .report(let state): options.onState?(state)
-        case .warn(let error): options.onWarning?("\(error); events wait in this process until the daemon is there")
+        case .warn(let error): options.onWarning?("\(error); events wait in this process until it can connect")
         case .warnOfRefusal(let number, let error):
             let name = standing[number]?.name ?? "a call"
             (options.onRefusal ?? options.onWarning)?(
@@ -447,7 +447,7 @@ extension ClientConnection: LinkObserver {
             takeUnwanted(number, result)
         case (let number?, .failure(let error)): machine.answered(number, .failure(error), now: now)
         case (nil, .failure(let error)): machine.gotAnonymousError(error, now: now)
-        case (nil, .result): machine.gotNonsense("an answer to nothing that was asked", now: now)
+        case (nil, .result): machine.gotNonsense("an answer without a request", now: now)
         }
     }
 }

@@ -70,7 +70,7 @@ final class Link {
 
     private func take(_ line: LineFramer.Line) {
         guard case .text(let text) = line else {
-            observer?.link(self, receivedNonsense: "a line of more than \(Link.longestAnswer) bytes")
+            observer?.link(self, receivedNonsense: "a line has more than \(Link.longestAnswer) bytes")
             return
         }
         switch decoder.decode(text) {

@@ -90,7 +90,7 @@ extension HeadgateClient {
     public func dispatchers(deadline: Duration? = nil) async throws -> [ListedDispatcher] {
         let result = try await object("dispatcher.list", [:], deadline)
         guard let dispatchers = ListedDispatcher.list(in: result) else {
-            throw ClientError.badAnswer("a result of dispatcher.list without dispatchers")
+            throw ClientError.badAnswer("the result of dispatcher.list has no dispatchers")
         }
         return dispatchers
     }

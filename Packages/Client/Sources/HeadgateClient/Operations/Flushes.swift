@@ -28,7 +28,7 @@ extension HeadgateClient {
     ) async throws -> String {
         let result = try await object("flush", flushParams(dispatchers, flush, timeout), deadline)
         guard let id = result.get(key: "flush", as: String.self) else {
-            throw ClientError.badAnswer("a result of flush without its id")
+            throw ClientError.badAnswer("the result of flush has no id")
         }
         return id
     }
@@ -78,7 +78,7 @@ public struct FinishedFlush: Sendable, Equatable {
     /// Reads the result of `flush` with `wait`; throws ``ClientError/badAnswer(_:)``.
     public init(_ result: DataObject) throws(ClientError) {
         guard let ended = result.get(key: "ended", as: String.self).flatMap(End.init(rawValue:)) else {
-            throw .badAnswer("a flush that did not end in a known way")
+            throw .badAnswer("the result of flush has an unknown end")
         }
         self.ended = ended
         flush = result.get(key: "flush") ?? ""

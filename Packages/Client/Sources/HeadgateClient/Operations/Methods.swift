@@ -3,40 +3,40 @@ import HeadgateData
 /// Calls that have the params and the result of their method.
 extension HeadgateClient {
     // written by Tools/protocol: calls
-    /// Answers, and does nothing else.
+    /// Returns an empty answer, to check the connection.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func ping(deadline: Duration? = nil) async throws {
         _ = try await object("ping", [:], deadline)
     }
 
-    /// The rights of the caller: the groups of methods that it may call, and its namespace.
+    /// Returns the rights of the caller: the groups of methods that it may call, and its namespace.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func rights(deadline: Duration? = nil) async throws -> DataObject {
         try await object("rights", [:], deadline)
     }
 
-    /// The protocol as the daemon describes it: an OpenRPC document.
+    /// Returns the OpenRPC document of the protocol.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func discover(deadline: Duration? = nil) async throws -> DataObject {
         try await object("rpc.discover", [:], deadline)
     }
 
-    /// Ends a flush. Unsent events wait again.
+    /// Cancels a flush. Events that were not sent stay pending.
     /// - Parameters:
-    ///   - flush: its id.
+    ///   - flush: the flush's id.
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `not_found` when the daemon refuses it.
     public func cancelFlush(_ flush: String, deadline: Duration? = nil) async throws {
         _ = try await object("flush.cancel", ["flush": .string(flush)], deadline)
     }
 
-    /// All running flushes, also of disconnected clients.
+    /// Returns every flush in progress, also flushes of clients that have disconnected.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func flushes(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("flushes", of: "flush.list", [:], deadline)
     }
 
-    /// The daemon's status, for a first look.
+    /// Returns the status of the daemon, its store, dispatchers and barriers.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func status(deadline: Duration? = nil) async throws -> DataObject {
         try await object("status", [:], deadline)
@@ -51,7 +51,8 @@ extension HeadgateClient {
         _ = try await object("dispatcher.retry", ["id": .string(id)], deadline)
     }
 
-    /// Sends a dispatcher's events again, from a place on that the store still keeps.
+    /// Rewinds a dispatcher: delivered events that the store retains are sent again, from a given sequence number
+    /// or time on.
     /// - Parameters:
     ///   - id: the dispatcher's id.
     ///   - to: a sequence number, a time, or a duration back like "-2h".
@@ -63,9 +64,9 @@ extension HeadgateClient {
         try await object("dispatcher.rewind", ["id": .string(id), "to": to], deadline)
     }
 
-    /// The settings in force, or those of one layer; secrets are blanked.
+    /// Returns the settings in force, or those of one layer, with secrets replaced by ***.
     /// - Parameters:
-    ///   - layer: only what it says.
+    ///   - layer: the layer to return.
     ///   - deadline: how long to wait; nil is for ever.
     public func settings(_ layer: SettingsLayer? = nil, deadline: Duration? = nil) async throws -> DataObject {
         var params: DataObject = [:]
@@ -75,8 +76,8 @@ extension HeadgateClient {
 
     /// Merges a patch into the programmatic layer; null removes.
     /// - Parameters:
-    ///   - patch: what is merged.
-    ///   - persist: whether it outlives a restart.
+    ///   - patch: the patch, in the form of the settings.
+    ///   - persist: true: the change survives a restart.
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `invalid_settings` or `storage` when the daemon refuses
     ///   it.
@@ -89,23 +90,23 @@ extension HeadgateClient {
     /// Reads the configuration file again.
     /// - Parameter deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `invalid_settings` when the daemon refuses it.
-    /// - Returns: the places that differ.
+    /// - Returns: the key paths of the changed settings.
     @discardableResult
     public func reloadSettings(deadline: Duration? = nil) async throws -> [String] {
         try await member("changed", of: "config.reload", [:], deadline)
     }
 
-    /// All metrics, in the form that monitoring systems read.
+    /// Returns all metrics, for monitoring systems.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func metrics(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("metrics", of: "metrics", [:], deadline)
     }
 
-    /// The state or outcome of the event of an id, for each of its dispatchers.
+    /// Returns the state or outcome of an event for each of its dispatchers.
     /// - Parameters:
-    ///   - id: the id that was tracked.
-    ///   - namespace: in which the id was given, as it is stored, or a name that the caller chose; the caller's
-    ///     when it is left out, any for `*`.
+    ///   - id: the event's id.
+    ///   - namespace: the namespace of the id, as it is stored or as the caller chose it; by default the caller's;
+    ///     `*` is any.
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `storage` or `limit` when the daemon
     ///   refuses it.
@@ -118,7 +119,7 @@ extension HeadgateClient {
         return try await member("events", of: "event.trace", params, deadline)
     }
 
-    /// All connected clients: their counts, and why one is not read now.
+    /// Returns every connected client, its counters, and why the daemon does not read from it, if so.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func clients(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("clients", of: "client.list", [:], deadline)

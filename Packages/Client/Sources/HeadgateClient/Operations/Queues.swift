@@ -94,7 +94,7 @@ public struct PeekedEvents: Sendable, Equatable {
     /// Reads the result of `queue.peek`; throws ``ClientError/badAnswer(_:)``.
     public init(_ result: DataObject) throws(ClientError) {
         guard let events = result.get(key: "events", as: [DataObject].self) else {
-            throw .badAnswer("a result of queue.peek without events")
+            throw .badAnswer("the result of queue.peek has no events")
         }
         self.events = events
         next = result.get(key: "next", as: Int.self).map(Int64.init)
@@ -111,7 +111,7 @@ public struct DeadLetterPage: Sendable, Equatable {
     /// Reads the result of `dead_letters.list`; throws ``ClientError/badAnswer(_:)``.
     public init(_ result: DataObject) throws(ClientError) {
         guard let entries = result.get(key: "dead_letters", as: [DataObject].self) else {
-            throw .badAnswer("a result of dead_letters.list without dead_letters")
+            throw .badAnswer("the result of dead_letters.list has no dead_letters")
         }
         letters = entries.map(ListedDeadLetter.init)
         next = result.get(key: "next")

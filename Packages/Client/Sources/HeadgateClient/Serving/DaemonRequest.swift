@@ -42,7 +42,7 @@ public final class DaemonRequest {
         let limits = connection?.limits ?? DaemonLimits()
         let line = text(write)
         guard let fault = limits.fault(of: OutgoingCall(line: line, isRepeatable: false)) else { return line }
-        let error = RPCError.internalError("the answer is left out: \(fault.message)")
+        let error = RPCError.internalError("the answer could not be sent: \(fault.message)")
         return text { $1.errorAnswer(id: $0, error: error) }
     }
 
@@ -96,7 +96,7 @@ struct ServingQueue<Job: Sendable>: Sendable {
     /// Adds a job. If the task has ended, the job is given back.
     func put(_ job: Job, _ request: DaemonRequest) {
         guard case .terminated = tell.yield(Ticket(job: job, request: request)) else { return }
-        request.giveBack("this side is ending")
+        request.giveBack("the client is closing")
     }
 
     func finish(_ error: any Error) {

@@ -24,7 +24,7 @@ extension HeadgateClient {
         onNews: @escaping @Sendable (ServingNews) -> Void = { _ in }, _ work: @escaping Work
     ) async throws {
         guard connection.subscriptions[dispatcher]?.isEnding ?? true else {
-            throw ClientError.refused(RPCError(.conflict, "this client works for \(dispatcher) already"))
+            throw ClientError.refused(RPCError(.conflict, "this client already has a subscription to \(dispatcher)"))
         }
         let queue = ServingQueue<DeliveredBatch>()
         connection.subscribe(to: dispatcher, credit: credit, limit: limit) { news in
@@ -134,7 +134,7 @@ extension ClientConnection {
     private func takeBatch(_ params: JSONView?, _ request: DaemonRequest) {
         guard let batch = params.flatMap(DeliveredBatch.init) else {
             let path = params?.member("dispatcher")?.string == nil ? "dispatcher" : ""
-            return request.fail(.invalidParams(path: path, "not a batch of the protocol"))
+            return request.fail(.invalidParams(path: path, "must be a batch"))
         }
         guard let subscription = subscriptions[batch.dispatcher] else {
             return request.fail(RPCError(.notFound, "no subscription to \(batch.dispatcher)"))

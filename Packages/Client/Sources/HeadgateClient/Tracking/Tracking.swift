@@ -149,7 +149,7 @@ public struct TrackReceipt: Sendable, Equatable {
 
     /// Reads the result of `track`; throws ``ClientError/badAnswer(_:)``.
     public init(_ result: JSONView) throws(ClientError) {
-        guard let id = result.member("id")?.string else { throw .badAnswer("a result of track without an id") }
+        guard let id = result.member("id")?.string else { throw .badAnswer("the result of track has no id") }
         self.id = id
         sequenceNumber = result.member("seq")?.int.flatMap(UInt64.init(exactly:))
         isDuplicate = result.member("duplicate")?.bool ?? false
@@ -172,7 +172,7 @@ public struct TrackManyReceipt: Sendable, Equatable {
 
     /// Reads the result of `track_many`; throws ``ClientError/badAnswer(_:)``.
     public init(_ result: JSONView) throws(ClientError) {
-        guard let ids = result.member("ids")?.elements else { throw .badAnswer("a result of track_many without ids") }
+        guard let ids = result.member("ids")?.elements else { throw .badAnswer("the result of track_many has no ids") }
         self.ids = ids.compactMap(\.string)
         firstSequenceNumber = result.member("first_seq")?.int.flatMap(UInt64.init(exactly:))
         lastSequenceNumber = result.member("last_seq")?.int.flatMap(UInt64.init(exactly:))

@@ -21,7 +21,7 @@ extension ClientConnection {
         switch news {
         case .granted(let answer):
             guard let id = answer.member("watch")?.string else {
-                return end(call, ClientError.badAnswer("a result of watch without its id"))
+                return end(call, ClientError.badAnswer("the result of watch has no id"))
             }
             watches[call.number]?.id = id
             tell(.began)

@@ -113,9 +113,9 @@ struct Option: Equatable, Sendable {
 
 extension Option {
     static let socket = Option(
-        "--socket", value: "PATH", "the daemon's socket (default: $HEADGATE_SOCKET, or the usual place)")
-    static let help = Option("--help", "explain the command")
-    static let version = Option("--version", "tell the version")
+        "--socket", value: "PATH", "the daemon's socket (default: $HEADGATE_SOCKET, then the standard paths)")
+    static let help = Option("--help", "print this help")
+    static let version = Option("--version", "print the version")
     static let json = Option("--json", "print the daemon's answer as JSON")
 
     /// The options of every command.

@@ -25,7 +25,7 @@ struct CommandLineParser {
         }
         if arguments.has(.help) { return .help("") }
         if arguments.has(.version) { return .version }
-        guard let word = rest.popFirst() else { throw UsageError(message: "there is no command") }
+        guard let word = rest.popFirst() else { throw UsageError(message: "a command is missing") }
         if word == "help", rest.first == "--manual" { return .manual }
         if word == "help" { return .help(rest.joined(separator: " ")) }
         if asksForHelp { return .help(helpTopic(word)) }
@@ -53,7 +53,8 @@ struct CommandLineParser {
         if let list = CommandTable.command("\(word) list"), rest.first?.hasPrefix("-") ?? true { return list }
         let seconds = family.map { String($0.name.dropFirst(word.count + 1)) }
         guard let second = rest.popFirst() else {
-            throw UsageError(message: "\(word) what? \(seconds.joined(separator: ", "))", command: word)
+            throw UsageError(
+                message: "\(word): one of these words is missing: \(seconds.joined(separator: ", "))", command: word)
         }
         guard let command = CommandTable.command("\(word) \(second)") else {
             let hint = SpellingSuggestion.hint(for: second, among: seconds)
@@ -87,7 +88,7 @@ struct CommandLineParser {
         }
         guard option.value != nil else {
             guard parts.count == 1 else {
-                throw UsageError(message: "\(option.name) has no value", command: command)
+                throw UsageError(message: "\(option.name) takes no value", command: command)
             }
             arguments.options[option.name] = [""]
             return
@@ -107,7 +108,7 @@ struct CommandLineParser {
         let isBounded = !command.operands.contains { $0.arity == .any || $0.arity == .some }
         guard !isBounded || arguments.operands.count <= command.operands.count else {
             let surplus = arguments.operands[command.operands.count]
-            throw UsageError(message: "\(command.name): what is \(surplus)?", command: command.name)
+            throw UsageError(message: "\(command.name): unexpected argument \(surplus)", command: command.name)
         }
     }
 }

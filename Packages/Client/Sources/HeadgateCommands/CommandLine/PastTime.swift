@@ -3,7 +3,7 @@ import HeadgateData
 /// A past time in the form of the command line: a timestamp, or the time since then.
 enum PastTime {
     /// The accepted forms, for error messages.
-    static let examples = "a time like 2026-03-01T10:00:00Z nor how long ago like 90s, 15m, 1h, 2d or 1h30m"
+    static let examples = "a time like 2026-03-01T10:00:00Z nor an age like 90s, 15m, 1h, 2d or 1h30m"
 
     /// Reads a past time. Returns nil if the text has neither form, or if the time is before 1970.
     static func parse(_ text: String, now: Timestamp) -> Timestamp? {
@@ -16,7 +16,7 @@ enum PastTime {
 /// A time span in the form of the command line: `90s`, `15m`, `1h30m`.
 enum TimeSpan {
     /// The accepted forms, for error messages.
-    static let examples = "a length of time like 500ms, 90s, 15m, 1h, 2d or 1h30m"
+    static let examples = "a duration like 500ms, 90s, 15m, 1h, 2d or 1h30m"
 
     /// Reads whole numbers with units, one after the other. Returns nil if the text is malformed or the span is too
     /// long.

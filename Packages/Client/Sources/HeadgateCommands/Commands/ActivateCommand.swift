@@ -2,19 +2,19 @@ import HeadgateData
 import HeadgateWire
 
 extension Command {
-    private static let input = Option("--input", value: "JSON", "what the board is given")
+    private static let input = Option("--input", value: "JSON", "the input of the board")
     private static let mainboard = Option(
-        "--mainboard", value: "NAME", "whose barriers stand before it (default: this user's)")
+        "--mainboard", value: "NAME", "the mainboard that the activation belongs to (default: this user's)")
     private static let wait = Option(
-        "--wait", value: "MS", "wait so many milliseconds for a process that serves the board (default: 0)")
+        "--wait", value: "MS", "time to wait for a client that serves the board, in milliseconds (default: 0)")
     private static let timeout = Option(
-        "--timeout", value: "MS", "give the board so many milliseconds once it runs (default: 30000)")
+        "--timeout", value: "MS", "time limit of the running board, in milliseconds (default: 30000)")
 
     /// The command `headgate activate`.
     static let activate = Command(
-        name: "activate", summary: "Activate a board, and print what it puts out; exit 1 unless it is done.",
+        name: "activate", summary: "Activate a board and print its output; exit 1 unless it completes.",
         operands: [Operand("BOARD")], options: [input, mainboard, wait, timeout, .json],
-        notes: "The barriers before the board are asked first."
+        notes: "The board runs once its barriers have completed."
     ) { invocation in
         let params = try activationParams(invocation.arguments)
         let answer = try invocation.ask([Question(method: "board.activate", params: params)])[0]
@@ -30,7 +30,7 @@ extension Command {
         params["timeout_ms"] = try arguments.number(timeout, from: 1, of: "activate")
         guard let text = arguments.value(input) else { return params }
         guard let value = try? DataItem(parsing: Array(text.utf8)) else {
-            let hint = "a text has quotes, and the shell needs some too: '\"\(text)\"'"
+            let hint = "a JSON string needs its own quotes inside the shell's: '\"\(text)\"'"
             throw UsageError(message: "activate: --input \(text) is not JSON; \(hint)", command: "activate")
         }
         params["input"] = value

@@ -4,11 +4,12 @@ import HeadgateWire
 
 extension Command {
     private static let layer = Option(
-        "--layer", value: "LAYER", "only those of one layer: file, remote or programmatic")
+        "--layer", value: "LAYER", "print one layer only: file, remote or programmatic")
 
     /// The command `headgate config get`.
     static let configGet = Command(
-        name: "config get", summary: "Print the settings in force, secrets blanked.", options: [layer, .json]
+        name: "config get", summary: "Print the settings in force, with secrets replaced by ***.",
+        options: [layer, .json]
     ) { invocation in
         var params = DataObject()
         params["layer"] = invocation.arguments.value(layer).map { .string($0) }
@@ -25,7 +26,7 @@ extension Command {
         for warning in SettingsWarnings.ofWaiting(in: status) { invocation.terminal.printError(warning) }
     }
 
-    private static let persist = Option("--persist", "keep it over a restart of the daemon")
+    private static let persist = Option("--persist", "keep the change across restarts of the daemon")
 
     /// The command `headgate config set`.
     static let configSet = Command(
@@ -35,8 +36,8 @@ extension Command {
             headgate config set barriers.BatchingBarrier.configuration.batch_size=20
             headgate config set 'dispatchers.collect.endpoint="https://example.com/events"' --persist
 
-            All are changed together, or none. A key with dots in it stands in quotes: network.interface_kinds."a.b".
-            PATH=null takes back what was set so; what the configuration file says there counts again.
+            All are changed, or none. A key that contains dots is quoted: network.interface_kinds."a.b".
+            PATH=null removes the setting from this layer; the configuration file's value is in force again.
             Settings that take effect only at a start, like durability, need --persist.
             """
     ) { invocation in
@@ -51,20 +52,23 @@ extension Command {
     /// Returns the text about a change, with the daemon's warnings about the changed settings. A user who may not ask
     /// for the status gets no warnings.
     private static func confirmation(of patch: DataObject, persists: Bool, _ invocation: Invocation) -> String {
-        let until = persists ? "also after a restart" : "until the daemon restarts; --persist keeps it longer"
+        let until = persists ? "and survives restarts" : "until the daemon restarts; --persist keeps it"
         let status = try? invocation.ask([Question(method: "status")])[0]
         let warnings = SettingsWarnings.about(patch, in: status ?? [:])
-        guard !warnings.isEmpty else { return "It is in force, \(until).\n" }
-        return "It is set, \(until). The daemon warns:\n"
+        guard !warnings.isEmpty else { return "The change is in force \(until).\n" }
+        return "The change is set \(until). The daemon warns:\n"
             + warnings.map { "  \(PlainText.line($0))\n" }.joined()
     }
 
     /// The command `headgate config reload`.
     static let configReload = Command(
-        name: "config reload", summary: "Have the daemon read its configuration file again.",
+        name: "config reload", summary: "Make the daemon read its configuration file again.",
         options: [.json],
         notes:
-            "It tells which settings have changed. When the file has faults nothing changes, and each is told with its place."
+            """
+            Prints the key paths of the changed settings. If the file has faults, nothing changes, and the command prints
+            every fault with its key path.
+            """
     ) { invocation in
         let answer = try invocation.ask([Question(method: "config.reload")])[0]
         let changed: [String] = answer.get(key: "changed") ?? []
@@ -75,9 +79,9 @@ extension Command {
 
     /// The command `headgate config check`.
     static let configCheck = Command(
-        name: "config check", summary: "Tell what is wrong with a configuration file; exit 1 if anything is.",
+        name: "config check", summary: "Check a configuration file; exit 1 if it has faults.",
         operands: [Operand("FILE")],
-        notes: "This runs `headgated --config FILE --check`; no daemon needs to be there."
+        notes: "This runs `headgated --config FILE --check`. The daemon need not run."
     ) { invocation in
         throw DaemonProgram.become(["--config", invocation.arguments.operands[0], "--check"])
     }
@@ -121,7 +125,7 @@ enum DaemonProgram {
 
         var description: String {
             switch self {
-            case .notFound: "there is no \(DaemonProgram.name), neither beside headgate nor in $PATH"
+            case .notFound: "cannot find \(DaemonProgram.name), neither beside headgate nor in $PATH"
             case .cannotRun(let path, let code): "cannot run \(path): \(String(cString: strerror(code)))"
             }
         }
@@ -156,7 +160,7 @@ enum SettingsPatch {
         for word in words {
             let (path, value) = try assignment(word)
             if let other = paths.first(where: { $0.path.overlaps(path) }) {
-                throw fault("\(other.word) and \(word) are about the same place")
+                throw fault("\(other.word) and \(word) set overlapping key paths")
             }
             paths.append((path, word))
             patch = adding(value, at: path.keys[...], to: patch)
@@ -171,7 +175,7 @@ enum SettingsPatch {
         } catch {
             throw fault("\(word): \(error.message)")
         }
-        guard let text else { throw fault("\(word) is not PATH=JSON") }
+        guard let text else { throw fault("\(word) is not of the form PATH=JSON") }
         return (path, try value(text, in: word))
     }
 
@@ -180,7 +184,8 @@ enum SettingsPatch {
             return try DataItem(parsing: Array(text.utf8))
         } catch {
             let path = word.dropLast(text.count)
-            throw fault("\(text) is not JSON; a text has quotes, and the shell needs some too: '\(path)\"\(text)\"'")
+            throw fault(
+                "\(text) is not JSON; a JSON string needs its own quotes inside the shell's: '\(path)\"\(text)\"'")
         }
     }
 
@@ -217,7 +222,7 @@ private struct SettingsPath {
         } while take(".", &rest)
         let path = SettingsPath(keys: keys)
         if take("=", &rest) { return (path, String(rest)) }
-        guard rest.isEmpty else { throw Fault(message: "what is \(rest)?") }
+        guard rest.isEmpty else { throw Fault(message: "unexpected text: \(rest)") }
         return (path, nil)
     }
 

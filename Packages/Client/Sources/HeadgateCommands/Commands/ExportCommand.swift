@@ -4,19 +4,19 @@ import HeadgateTransport
 
 extension Command {
     private static let since = Option(
-        "--since", value: "TIME", "only what was received since: a time (RFC 3339), or how long ago (90s, 15m, 1h, 2d)")
+        "--since", value: "TIME", "only events received since a time (RFC 3339) or within an age (90s, 15m, 1h, 2d)")
     private static let format = Option("--format", value: "FORMAT", "ndjson (default): one event a line")
 
     /// The command `headgate export`.
     static let export = Command(
-        name: "export", summary: "Write what waits for a dispatcher, and what it gave up, to keep it.",
+        name: "export", summary: "Export the pending events and dead letters of a dispatcher.",
         operands: [Operand("ID")], options: [since, format],
         notes: """
-            Nothing is changed. Each event is a line, as it is stored: first those that wait, in their order, then dead
-            letters, with one member more: dead_letter, which says when and why the event was dead-lettered.
+            Events stay in the daemon. Each line is one stored event: first the pending events in order, then the dead
+            letters. A dead letter has the additional member dead_letter, with the time and the reason.
 
-            What is delivered meanwhile may be left out, and what is in flight is: pause the dispatcher first. If the reader of
-            the output leaves before the end, the export stops there with exit code 1.
+            Events in flight are not exported, and events delivered during the export may be missing: pause the dispatcher
+            first. If the reader of the output closes it early, the export ends with exit code 1.
             """
     ) { invocation in
         if let format = invocation.arguments.value(format), format != "ndjson" {
@@ -81,7 +81,7 @@ private final class Export {
         connection.call(list.method, params) { [self] result in
             do {
                 guard case .object(let answer) = try result.get().item else {
-                    throw ClientError.badAnswer("an answer that is no object")
+                    throw ClientError.badAnswer("the daemon's answer is not an object")
                 }
                 let page = try list.page(answer)
                 try write(page.events)

@@ -3,9 +3,9 @@ import HeadgateData
 extension Command {
     /// The command `headgate flushes list`, whose second word may be left out.
     static let flushesList = Command(
-        name: "flushes list", summary: "Show the flushes under way, also those of clients that have disconnected.",
+        name: "flushes list", summary: "List the flushes in progress, also those of disconnected clients.",
         options: [.json],
-        notes: "`list` may be left out. A flush without a timeout lasts until its events are sent or it is cancelled."
+        notes: "`list` is optional. A flush without a timeout lasts until its events are sent or it is cancelled."
     ) { invocation in
         let answer = try invocation.ask([Question(method: "flush.list")])[0]
         let words = RunningFlushText(clock: invocation.clock, style: invocation.terminal.style)
@@ -13,13 +13,13 @@ extension Command {
         return .success
     }
 
-    private static let all = Option("--all", "every flush that a client has begun")
+    private static let all = Option("--all", "cancel every flush that a client has started")
 
     /// The command `headgate flushes cancel`.
     static let flushesCancel = Command(
-        name: "flushes cancel", summary: "End flushes. The events that they have not sent stay in the queue.",
+        name: "flushes cancel", summary: "Cancel flushes. Events that were not sent stay pending.",
         operands: [Operand("FLUSH", .any)], options: [all, .json],
-        notes: "`headgate flushes` shows the names. The daemon's own flushes are cancelled by name only."
+        notes: "`headgate flushes` lists the ids. `--all` leaves out the daemon's own flushes."
     ) { invocation in
         let flushes = try cancelled(invocation)
         let answers = try invocation.ask(
@@ -33,7 +33,7 @@ extension Command {
     private static func cancelled(_ invocation: Invocation) throws -> [String] {
         let named = invocation.arguments.operands
         guard named.isEmpty == invocation.arguments.has(all) else {
-            throw UsageError(message: "flushes cancel: name flushes, or all with --all", command: "flushes cancel")
+            throw UsageError(message: "flushes cancel: give the ids of flushes, or --all", command: "flushes cancel")
         }
         guard named.isEmpty else { return named }
         let running = RunningFlush.list(in: try invocation.ask([Question(method: "flush.list")])[0])

@@ -134,7 +134,7 @@ final class LineSender {
         } catch ClientError.refused(let error) where error.lineDecision == .goesAgain {
             refused[line] = event
             if complaints.isNews(error.message) {
-                terminal.printError("line \(line): \(error.message); such lines are sent again until they are stored")
+                terminal.printError("line \(line): \(error.message); retrying such lines until they are stored")
             }
         } catch ClientError.refused(let error) {
             refuse(line, error.message)

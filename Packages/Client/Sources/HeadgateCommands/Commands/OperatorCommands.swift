@@ -4,7 +4,7 @@ import HeadgateData
 extension Command {
     /// The command `headgate status`.
     static let status = Command(
-        name: "status", summary: "Tell how the daemon is and what it has done.", options: [.json]
+        name: "status", summary: "Show the daemon's status and counters.", options: [.json]
     ) { invocation in
         let answer = try invocation.ask([Question(method: "status")])[0]
         let words = StatusText(clock: invocation.clock, style: invocation.terminal.style)
@@ -14,7 +14,7 @@ extension Command {
 
     /// The command `headgate dispatchers`.
     static let dispatchers = Command(
-        name: "dispatchers", summary: "Tell what waits for each dispatcher, what it has done, what holds it.",
+        name: "dispatchers", summary: "List dispatchers: their backlog, their counters, the barriers that block them.",
         options: [.json]
     ) { invocation in
         let answers = try invocation.ask([Question(method: "dispatcher.list"), Question(method: "barrier.list")])
@@ -31,7 +31,8 @@ extension Command {
 
     /// The command `headgate barriers`.
     static let barriers = Command(
-        name: "barriers", summary: "Tell what each barrier holds, since when, and what would open it.",
+        name: "barriers",
+        summary: "List barriers: what each one blocks, since when, and what would open it.",
         options: [.json]
     ) { invocation in
         let answers = try invocation.ask([Question(method: "barrier.list"), Question(method: "dispatcher.list")])
@@ -44,7 +45,8 @@ extension Command {
 
     /// The command `headgate clients`.
     static let clients = Command(
-        name: "clients", summary: "Tell who is connected, what each has sent, and why one is not read.",
+        name: "clients",
+        summary: "List connected clients, their counters, and why reading is paused.",
         options: [.json]
     ) { invocation in
         let answer = try invocation.ask([Question(method: "client.list")])[0]
@@ -53,27 +55,27 @@ extension Command {
         return .success
     }
 
-    private static let reason = Option("--reason", value: "TEXT", "why, for those who look at the barriers")
-    private static let flushable = Option("--flushable", "let flushes through all the same")
+    private static let reason = Option("--reason", value: "TEXT", "the reason, shown with the barriers")
+    private static let flushable = Option("--flushable", "let flushes pass")
 
     /// The command `headgate pause`.
     static let pause = Command(
-        name: "pause", summary: "Hold a dispatcher until it is resumed, also over a restart.",
+        name: "pause", summary: "Pause a dispatcher. It stays paused across restarts until it is resumed.",
         operands: [Operand("ID")], options: [reason, flushable, .json],
-        notes: "Events are accepted and kept all the same."
+        notes: "Events are still accepted and stored."
     ) { invocation in
         let id = invocation.arguments.operands[0]
         var params: DataObject = ["id": .string(id)]
         params["reason"] = invocation.arguments.value(reason).map { .string($0) }
         if invocation.arguments.has(flushable) { params["flushable"] = true }
         let answer = try invocation.ask([Question(method: "dispatcher.pause", params: params)])[0]
-        try invocation.show(answer, else: "\(id) is paused; `headgate resume \(id)` opens the way again.\n")
+        try invocation.show(answer, else: "\(id) is paused; `headgate resume \(id)` resumes it.\n")
         return .success
     }
 
     /// The command `headgate resume`.
     static let resume = Command(
-        name: "resume", summary: "Open the way to a dispatcher that was paused.", operands: [Operand("ID")],
+        name: "resume", summary: "Resume a paused dispatcher.", operands: [Operand("ID")],
         options: [.json]
     ) { invocation in
         let id = invocation.arguments.operands[0]
@@ -84,23 +86,23 @@ extension Command {
 
     /// The command `headgate retry`.
     static let retry = Command(
-        name: "retry", summary: "End a dispatcher's wait after a failure: its next attempt begins now.",
-        operands: [Operand("ID")], options: [.json], notes: "Without such a wait nothing happens."
+        name: "retry", summary: "Retry a dispatcher now: end its backoff.",
+        operands: [Operand("ID")], options: [.json], notes: "A dispatcher that is not backing off is not affected."
     ) { invocation in
         let id = invocation.arguments.operands[0]
         let answer = try invocation.ask([Question(method: "dispatcher.retry", params: ["id": .string(id)])])[0]
-        try invocation.show(answer, else: "\(id) waits no longer: its next attempt begins now.\n")
+        try invocation.show(answer, else: "\(id) is no longer backing off: the next attempt begins now.\n")
         return .success
     }
 
     private static let to = Option(
-        "--to", value: "WHEN", "a sequence number, a time (RFC 3339), or a duration back like -2h or -1d (required)")
+        "--to", value: "WHEN", "the start: a sequence number, a time (RFC 3339), or an age like -2h or -1d (required)")
 
     /// The command `headgate rewind`.
     static let rewind = Command(
-        name: "rewind", summary: "Send a dispatcher's events again, from a place on that the store still keeps.",
+        name: "rewind", summary: "Send a dispatcher's retained events again, from a sequence number or time on.",
         operands: [Operand("ID")], options: [to, .json],
-        notes: "The daemon keeps delivered events only as long as `store.retain` says."
+        notes: "The daemon keeps delivered events only if `store.retain` is set."
     ) { invocation in
         let id = invocation.arguments.operands[0]
         guard let when = invocation.arguments.value(to) else {
@@ -112,26 +114,28 @@ extension Command {
         let count = answer.get(key: "events", as: Int.self) ?? 0
         let first = answer.get(key: "first_seq", as: Int.self) ?? 0
         let isComplete = answer.get(key: "complete", as: Bool.self) ?? true
-        let note = isComplete ? "" : "Nothing is retained (`store.retain`), so that some events may be missing.\n"
+        let note =
+            isComplete ? "" : "The store retains no delivered events (`store.retain`), so some events may be missing.\n"
         try invocation.show(
             answer, else: "\(id) is rewound to \(first): \(Quantity.counted(count, "event")) pending again.\n\(note)")
         return .success
     }
 
-    private static let wait = Option("--wait", "wait for the end and tell what was sent; exit 1 unless all is settled")
+    private static let wait = Option(
+        "--wait", "wait for the end and print the result; exit 1 unless all events were delivered or dropped")
     private static let timeout = Option(
-        "--timeout", value: "S", "give up after so many seconds; 0 is never (default: 30)")
+        "--timeout", value: "S", "end the flush after S seconds; 0 for no timeout (default: 30)")
 
     /// The command `headgate flush`.
     static let flush = Command(
-        name: "flush", summary: "Send what is queued now, through barriers that are flushable.",
+        name: "flush", summary: "Send the events that are pending now, through all flushable barriers.",
         operands: [Operand("ID", .any)], options: [wait, timeout, .json],
-        notes: "Without dispatchers' ids all are flushed. `headgate flushes` shows the flushes under way."
+        notes: "Without an ID, all dispatchers are flushed. `headgate flushes` lists the flushes in progress."
     ) { invocation in
         let params = try flushParams(invocation.arguments)
         let answer = try invocation.ask([Question(method: "flush", params: params)])[0]
         guard invocation.arguments.has(wait) else {
-            try invocation.show(answer, else: "The flush has begun.\n")
+            try invocation.show(answer, else: "The flush has started.\n")
             return .success
         }
         let end = try FinishedFlush(answer)

@@ -2,14 +2,14 @@ import HeadgateClient
 import HeadgateData
 
 extension Command {
-    private static let peekLimit = Option("--limit", value: "N", "how many events (default: 10)")
-    private static let peekAfter = Option("--after", value: "SEQ", "only those behind this sequence number")
+    private static let peekLimit = Option("--limit", value: "N", "the most events to show (default: 10)")
+    private static let peekAfter = Option("--after", value: "SEQ", "start after this sequence number")
 
     /// The command `headgate peek`.
     static let peek = Command(
-        name: "peek", summary: "Show the next events of a dispatcher, which stay where they are.",
+        name: "peek", summary: "Show the next pending events of a dispatcher without removing them.",
         operands: [Operand("ID")], options: [peekLimit, peekAfter, .json],
-        notes: "They are shown as they are stored: transformations come just before sending."
+        notes: "Events are shown as stored: transformations before sending are not applied."
     ) { invocation in
         let id = invocation.arguments.operands[0]
         var params: DataObject = ["dispatcher": .string(id)]
@@ -21,16 +21,16 @@ extension Command {
         return .success
     }
 
-    private static let dispatcher = Option("--dispatcher", value: "ID", "only those of one dispatcher")
-    private static let limit = Option("--limit", value: "N", "how many (default: 100)")
-    private static let after = Option("--after", value: "LETTER", "only those behind this one")
+    private static let dispatcher = Option("--dispatcher", value: "ID", "only dead letters of this dispatcher")
+    private static let limit = Option("--limit", value: "N", "the most dead letters to show (default: 100)")
+    private static let after = Option("--after", value: "LETTER", "start after this dead letter")
     private static let selectionNote =
-        "Without letters' numbers and without a dispatcher all are meant. What is not there is not counted."
+        "Without numbers and without --dispatcher, the command affects all dead letters. Unknown numbers are ignored."
 
     /// The command `headgate dead-letters list`, whose second word may be left out.
     static let deadLettersList = Command(
-        name: "dead-letters list", summary: "Show the events that dispatchers gave up, the oldest first.",
-        options: [dispatcher, limit, after, .json], notes: "`list` may be left out."
+        name: "dead-letters list", summary: "List dead letters, oldest first.",
+        options: [dispatcher, limit, after, .json], notes: "`list` is optional."
     ) { invocation in
         var params = DataObject()
         params["dispatcher"] = invocation.arguments.value(dispatcher).map { .string($0) }
@@ -44,15 +44,16 @@ extension Command {
 
     /// The command `headgate dead-letters requeue`.
     static let deadLettersRequeue = Command(
-        name: "dead-letters requeue", summary: "Send dead letters again, to the dispatchers that gave them up.",
+        name: "dead-letters requeue", summary: "Requeue dead letters for their dispatchers.",
         operands: [Operand("LETTER", .any)], options: [dispatcher, .json], notes: selectionNote
     ) { invocation in
         let answer = try ask(invocation, "dead_letters.requeue", "dead-letters requeue")
-        try invocation.show(answer, else: "\(counted(answer)) in the queue again.\n")
+        try invocation.show(answer, else: "\(counted(answer)) requeued.\n")
         guard isIncomplete(answer, invocation) else { return .success }
         invocation.terminal.printError(
-            "some dead letters were not sent again: they are gone, or their dispatcher is not configured. `headgate dead-letters` "
-                + "shows the rest. Configure their dispatcher again, or let a new one take them over with \"formerly\"")
+            "some dead letters were not requeued: they no longer exist, or their dispatcher is not configured. "
+                + "`headgate dead-letters` lists the rest. Configure their dispatcher again, or let a new dispatcher take them "
+                + "over with \"formerly\"")
         return .failure
     }
 
@@ -71,7 +72,7 @@ extension Command {
 
     /// The command `headgate dead-letters purge`.
     static let deadLettersPurge = Command(
-        name: "dead-letters purge", summary: "Delete dead letters for good.",
+        name: "dead-letters purge", summary: "Delete dead letters permanently.",
         operands: [Operand("LETTER", .any)], options: [dispatcher, .json], notes: selectionNote
     ) { invocation in
         let answer = try ask(invocation, "dead_letters.purge", "dead-letters purge")
@@ -104,7 +105,7 @@ struct QueueText {
 
     /// Returns a dispatcher's events as a table, in order.
     func list(_ page: PeekedEvents, of dispatcher: String) -> String {
-        guard !page.events.isEmpty else { return "Nothing waits.\n" }
+        guard !page.events.isEmpty else { return "No events are pending.\n" }
         var table = Table([
             .init("SEQ", isNumeric: true), .init("EVENT"), .init("ID"), .init("KEY"), .init("RECEIVED"),
             .init("ATTEMPT", isNumeric: true), .init("DATA"),
@@ -135,7 +136,7 @@ struct DeadLetterText {
         guard !page.letters.isEmpty else { return "There are no dead letters.\n" }
         var table = Table([
             .init("LETTER", isNumeric: true), .init("DISPATCHER"), .init("REASON"), .init("STATUS", isNumeric: true),
-            .init("ATTEMPTS", isNumeric: true), .init("DIED"), .init("EVENT"), .init("ID"), .init("ANSWER"),
+            .init("ATTEMPTS", isNumeric: true), .init("DEAD SINCE"), .init("EVENT"), .init("ID"), .init("LAST ANSWER"),
         ])
         for letter in page.letters { table.add(row(letter)) }
         guard let next = page.next else { return table.text(style) }

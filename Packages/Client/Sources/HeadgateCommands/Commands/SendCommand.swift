@@ -3,11 +3,11 @@ import HeadgateData
 import HeadgateWire
 
 extension Command {
-    private static let stdin = Option("--stdin", "read events from standard input, one object a line")
-    private static let follow = Option("--follow", value: "FILE", "read them from a file as it grows, or a named pipe")
+    private static let stdin = Option("--stdin", "read events from standard input, one JSON object per line")
+    private static let follow = Option("--follow", value: "FILE", "follow a file as it grows, or a named pipe")
     private static let state = Option(
         "--state", value: "FILE",
-        "where --follow keeps how far it came (a file in $STATE_DIRECTORY, or $XDG_STATE_HOME/headgate/follow)")
+        "the file for --follow's position (default: in $STATE_DIRECTORY, or $XDG_STATE_HOME/headgate/follow)")
 
     private static let logfmt = Option("--logfmt", "each line has pairs like level=info msg=\"signed up\"")
     private static let line = Option("--line", "each line is any text, which becomes the event's message")
@@ -17,35 +17,38 @@ extension Command {
 
     /// The command `headgate send`.
     static let send = Command(
-        name: "send", summary: "Track an event, or many from standard input.",
+        name: "send", summary: "Track an event, or many events from standard input or a file.",
         operands: [Operand("EVENT", .optional), Operand("KEY=VALUE", .any)],
         options: EventOptions.all + [stdin, follow, state, logfmt, line, event, .json],
         notes: """
-            A value that is JSON (1.50, true, null, {…}, […], "text in quotes") is sent as that, any other as a string.
-            The event's id is printed once the daemon has stored it. If no dispatcher wants the event, it is not stored: no id
-            is printed, and the exit code is 1.
+            A VALUE that is JSON (1.50, true, null, {…}, […], "text in quotes") is sent as JSON, any other VALUE as a string.
+            The command prints the event's id once the daemon has stored the event. If no dispatcher accepts the event, it is
+            not stored: the command prints no id, and the exit code is 1.
 
-            With --stdin each line is an object: {"event": "signup", "data": {"plan": "pro"}}, with further members if
-            you like: id, key, time, dispatchers, ttl_ms. A bad line is told with its number; the rest goes on. Events that a
-            full store, or another temporary limit, refuses are sent again until they are stored.
-            When the daemon restarts meanwhile, nothing is lost and nothing is tracked twice.
+            With --stdin each line is an object: {"event": "signup", "data": {"plan": "pro"}}. It may have the members id,
+            key, time, dispatchers and ttl_ms. A bad line is reported with its number and skipped. Events that the daemon
+            refuses for a time, because of a full store or another temporary limit, are sent again until they are stored.
+            If the daemon restarts meanwhile, no event is lost and none is tracked twice.
 
-            With --logfmt or --line the lines need not be JSON: each becomes an event named log, or as --event says, with
-            the line's pairs, or the line as its message, as data. A pair time, ts or timestamp in RFC 3339 is the event's time.
+            With --logfmt or --line the lines are not JSON. Each line becomes an event named log, or NAME with --event NAME. Its
+            data has the line's pairs, or the line as `message`. A pair time, ts or timestamp (RFC 3339) sets the event's time.
 
-            With --follow it goes on until SIGTERM, and after a kill where it was: each line is stored once. A file that is
-            renamed is read to its end, then those that were renamed since, then the new one of its name; one that is
-            emptied is read from its beginning. What is written within a moment before a file is emptied can be lost.
-            A bad line is told with its position and skipped. A line that a full store or disk refuses is sent again. If none of
-            a file's first 100 lines is an event, it has another format: the exit code is 1, and the position stays.
-            A named pipe is followed as its writers come and go; its lines are kept in FILE.headgate-lines until they are stored.
+            With --follow the command runs until SIGTERM. After a kill it continues at its position: each line is stored
+            once. It reads a renamed file to its end, then the files renamed since, then the new file of that name. It reads
+            a truncated file from its start. Lines written within a moment before a file is truncated can be lost.
+            A bad line is reported with its position and skipped. Lines that a full store or disk refuses are sent again. If
+            none of a file's first 100 lines is an event, the file has another format: the command ends with exit code 1,
+            and its position is unchanged.
+            The command keeps running when the writers of a named pipe close it. FILE.headgate-lines has the lines of the
+            pipe until they are stored.
             """,
         runsOn: follows
     ) { invocation in
         let arguments = invocation.arguments
         if arguments.has(stdin) || arguments.has(follow), let option = EventOptions.given(in: arguments) {
             throw UsageError(
-                message: "send: \(option.name) is for one EVENT; a line has its own members", command: "send")
+                message: "send: \(option.name) applies to a single EVENT; a line has these members itself",
+                command: "send")
         }
         let format = try lineFormat(arguments)
         if arguments.has(follow) { return try followFile(invocation, format) }
@@ -57,16 +60,16 @@ extension Command {
         var format = LineFormat()
         let given = [logfmt, line, event].filter(arguments.has)
         if let option = given.first, !arguments.has(stdin), !arguments.has(follow) {
-            throw UsageError(message: "send: \(option.name) is for lines, with --stdin or --follow", command: "send")
+            throw UsageError(message: "send: \(option.name) needs --stdin or --follow", command: "send")
         }
         if arguments.has(logfmt), arguments.has(line) {
-            throw UsageError(message: "send: either --logfmt or --line", command: "send")
+            throw UsageError(message: "send: give only one of --logfmt and --line", command: "send")
         }
         if arguments.has(logfmt) { format.syntax = .logfmt }
         if arguments.has(line) { format.syntax = .text }
         guard let name = arguments.value(event) else { return format }
         guard format.syntax != .json else {
-            throw UsageError(message: "send: --event needs --logfmt or --line: a JSON line has a name", command: "send")
+            throw UsageError(message: "send: --event needs --logfmt or --line; a JSON line has its own name", command: "send")
         }
         format.event = name
         return format
@@ -79,20 +82,20 @@ extension Command {
             try invocation.show(answer, else: (answer.get(key: "id") ?? "") + "\n")
         }
         guard isUnrouted else { return .success }
-        invocation.terminal.printError("no dispatcher wants this event: it was not stored")
+        invocation.terminal.printError("no dispatcher accepts this event: it was not stored")
         return .failure
     }
 
     private static func followFile(_ invocation: Invocation, _ format: LineFormat) throws -> ExitCode {
         guard invocation.arguments.operands.isEmpty, !invocation.arguments.has(stdin),
             let path = invocation.arguments.value(follow)
-        else { throw UsageError(message: "send: either EVENT, --stdin or --follow", command: "send") }
+        else { throw UsageError(message: "send: give only one of EVENT, --stdin and --follow", command: "send") }
         return try Follower(path, format, state: invocation.arguments.value(state), invocation).run()
     }
 
     private static func sendLines(_ invocation: Invocation, _ format: LineFormat) throws -> ExitCode {
         guard invocation.arguments.operands.isEmpty else {
-            throw UsageError(message: "send: either EVENT or --stdin", command: "send")
+            throw UsageError(message: "send: give only one of EVENT and --stdin", command: "send")
         }
         return try LineSender(format, invocation).run()
     }
@@ -101,13 +104,14 @@ extension Command {
 /// The options of `headgate send` that set members of one event.
 enum EventOptions {
     private static let id = Option(
-        "--id", value: "EVENT-ID", "the event's id: it is stored once, however often it is sent")
-    private static let key = Option("--key", value: "KEY", "events of one key are delivered in their order")
-    private static let time = Option("--time", value: "TIME", "when it happened, if that is not now (RFC 3339)")
+        "--id", value: "EVENT-ID", "the event's id; an event with the same id is stored only once")
+    private static let key = Option(
+        "--key", value: "KEY", "the event's key; events with the same key are delivered in order")
+    private static let time = Option("--time", value: "TIME", "the time of the event (RFC 3339; default: now)")
     private static let timeToLive = Option(
-        "--ttl", value: "DURATION", "how long it is worth delivering: 500ms, 90s, 15m, 1h, 2d")
+        "--ttl", value: "DURATION", "the event's time to live: 500ms, 90s, 15m, 1h, 2d")
     private static let dispatcher = Option(
-        "--dispatcher", value: "ID", "only for this dispatcher; may be given several times")
+        "--dispatcher", value: "ID", "send the event only to this dispatcher; repeatable")
 
     static let all = [id, key, time, timeToLive, dispatcher]
 
@@ -119,7 +123,7 @@ enum EventOptions {
     /// Makes the event that the command line describes.
     static func event(_ arguments: Arguments) throws(UsageError) -> OutgoingEvent {
         guard let name = arguments.operands.first else {
-            throw UsageError(message: "send: neither EVENT nor --stdin", command: "send")
+            throw UsageError(message: "send: EVENT, --stdin or --follow is missing", command: "send")
         }
         let dispatchers = arguments.values(dispatcher)
         return OutgoingEvent(
@@ -153,7 +157,7 @@ enum EventData {
         for pair in pairs {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty else {
-                throw UsageError(message: "send: \(pair) is not KEY=VALUE", command: "send")
+                throw UsageError(message: "send: \(pair) is not of the form KEY=VALUE", command: "send")
             }
             data[parts[0]] = value(parts[1])
         }

@@ -3,15 +3,16 @@ import HeadgateData
 
 extension Command {
     private static let namespace = Option(
-        "--namespace", value: "NAME", "in which the id was given (default: any)")
+        "--namespace", value: "NAME", "the namespace of the id (default: any)")
 
     /// The command `headgate trace`.
     static let trace = Command(
-        name: "trace", summary: "Tell what has become of one event, and what holds it.", operands: [Operand("ID")],
+        name: "trace", summary: "Show the state or outcome of an event, and the barriers that block it.",
+        operands: [Operand("ID")],
         options: [namespace, .json],
         notes: """
-            What waits and dead letters are always found. What has ended otherwise is remembered for the newest events, until
-            the daemon ends (trace.remember in its configuration); the exit code is 1 for an event that is not found.
+            Pending events and dead letters are always found. Other outcomes are remembered for the newest events until the
+            daemon ends (trace.remember in its configuration). The exit code is 1 for an event that is not found.
             """
     ) { invocation in
         let asked = invocation.arguments.value(namespace) ?? "*"

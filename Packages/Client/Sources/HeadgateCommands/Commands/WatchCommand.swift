@@ -3,17 +3,17 @@ import HeadgateTransport
 import HeadgateWire
 
 extension Command {
-    private static let json = Option("--json", "print the notifications, a line of JSON each, also on a terminal")
+    private static let json = Option("--json", "print each notification as a line of JSON, also on a terminal")
 
     /// The command `headgate watch`.
     static let watch = Command(
-        name: "watch", summary: "Show what happens in the daemon, as it happens.",
+        name: "watch", summary: "Show the daemon's state live.",
         operands: [Operand("TOPIC", .any)], options: [json],
         notes: """
-            Topics: dispatchers, barriers, outcomes, clients. On a terminal dispatchers and barriers are shown unless
-            others are named; q or Ctrl-C ends it. Elsewhere, or with --json, each notification is a line: the present
-            state of each topic first, then what changes; all topics unless some are named. When the daemon restarts,
-            the watch goes on, beginning again with the present state.
+            Topics: dispatchers, barriers, outcomes, clients. On a terminal the command shows the named topics, by default
+            dispatchers and barriers; q or Ctrl-C ends it. Otherwise, or with --json, it prints each notification as a
+            line: first the present state of each topic, then the changes; by default of all topics. When the daemon
+            restarts, the watch continues, starting with the present state.
             """
     ) { invocation in
         let topics = try topics(invocation.arguments.operands)
@@ -71,7 +71,7 @@ private final class WatchLines {
         switch news {
         case .began: return
         case .changed(let params): write(params)
-        case .interrupted: terminal.printError("the connection is lost: waiting for the daemon")
+        case .interrupted: terminal.printError("connection lost; reconnecting")
         case .ended(let error): stop(error)
         }
     }

@@ -4,11 +4,11 @@ import HeadgateData
 extension Command {
     /// The command `headgate whoami`.
     static let whoami = Command(
-        name: "whoami", summary: "Show the rights that this user has at the daemon.", options: [.json],
+        name: "whoami", summary: "Show the rights of this user.", options: [.json],
         notes: """
-            track: send events. observe: see status, lists and metrics. read: see the contents of events. control: pause, resume,
-            purge, requeue. serve: run workers and serve boards. configure: change the settings, which is as much as being the
-            daemon's user. The settings grant rights in `access`; root and the daemon's user have all.
+            track: send events. observe: see status, lists and metrics. read: see the contents of events. control: pause,
+            resume, purge, requeue. serve: run workers and serve boards. configure: change the settings, which allows as
+            much as the daemon's user. The settings grant rights in `access`; root and the daemon's user have all rights.
             """
     ) { invocation in
         let answer = try invocation.ask([Question(method: "rights")])[0]
@@ -21,8 +21,9 @@ extension Command {
 enum RightsText {
     /// The meaning of each right, in the order of the documentation.
     private static let meanings = [
-        ("track", "send events"), ("observe", "see state and numbers"), ("read", "see contents of events"),
-        ("control", "operate"), ("serve", "run workers and serve boards"), ("configure", "change settings"),
+        ("track", "send events"), ("observe", "see status, lists and metrics"), ("read", "see the contents of events"),
+        ("control", "pause, resume, purge and requeue"), ("serve", "run workers and serve boards"),
+        ("configure", "change settings"),
     ]
 
     /// Returns what the rights allow, as a finding of the doctor.

@@ -4,8 +4,8 @@ import HeadgateTransport
 
 extension Command {
     private static let credit = Option(
-        "--credit", value: "N", "run up to N commands at once, each with a batch of its own (default: 1)")
-    private static let limit = Option("--limit", value: "N", "take at most N events a batch")
+        "--credit", value: "N", "run at most N commands at once, each with a batch of its own (default: 1)")
+    private static let limit = Option("--limit", value: "N", "the most events of a batch")
 
     private static let always: @Sendable (Arguments) -> Bool = { _ in true }
 
@@ -14,14 +14,16 @@ extension Command {
         name: "worker", summary: "Run a command for each batch of a dispatcher of kind worker.",
         operands: [Operand("ID"), Operand("-- COMMAND", .some)], options: [credit, limit],
         notes: """
-            The command reads the batch on its standard input, an event a line, and finds $HEADGATE_DISPATCHER,
-            $HEADGATE_BATCH (the same for the same events) and $HEADGATE_ATTEMPT in its environment. Exit code 0 settles the
-            batch; after any other it comes again. What the command prints is printed. Options stand before `--`.
+            The command reads the batch on its standard input, one event per line. Its environment has $HEADGATE_DISPATCHER,
+            $HEADGATE_BATCH (the same for the same events) and $HEADGATE_ATTEMPT. Exit code 0 marks the
+            batch as delivered; after any other code the batch is sent again. The worker prints the command's output.
+            Give options before `--`.
 
             A command that takes longer than the dispatcher's lease_ms loses the batch to another worker. When the daemon
-            restarts, the worker waits for it and goes on. SIGTERM or Ctrl-C lets running commands finish, and ends it with
-            exit code 0; a second one ends the commands, too. All other signals are passed on to the commands; after SIGHUP or
-            SIGQUIT the worker ends when they have. When the worker is killed, its commands get SIGTERM.
+            restarts, the worker reconnects and continues. SIGTERM or Ctrl-C lets running commands finish, and ends the
+            worker with exit code 0; a second signal ends the commands, too. The worker passes all other signals on to its
+            commands; after SIGHUP or SIGQUIT it ends when its commands have ended. When the worker is killed, its commands
+            get SIGTERM.
             """,
         runsOn: always
     ) { invocation in
@@ -123,7 +125,7 @@ private final class WorkerRun {
         case .interrupted:
             // The daemon sends the batches again over the next connection.
             waiting = []
-            if !isEnding { terminal.printError("the connection is lost: waiting for the daemon") }
+            if !isEnding { terminal.printError("connection lost; reconnecting") }
         case .ended(let error):
             waiting = []
             if !isEnding { fail(error) }

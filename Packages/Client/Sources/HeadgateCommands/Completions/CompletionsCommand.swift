@@ -3,17 +3,17 @@ import HeadgateClient
 extension Command {
     /// The command `headgate completions`.
     static let completions = Command(
-        name: "completions", summary: "Print a script that teaches a shell to complete headgate's commands.",
+        name: "completions", summary: "Print a completion script for a shell.",
         operands: [Operand("SHELL")],
         notes: """
-            Shells: bash, zsh, fish. For this session: `source <(headgate completions bash)`. For good: put it where the
-            shell looks, like ~/.local/share/bash-completion/completions/headgate.
+            Shells: bash, zsh, fish. For this session: `source <(headgate completions bash)`. Permanently: save it in
+            the shell's completion directory, like ~/.local/share/bash-completion/completions/headgate.
             """
     ) { invocation in
         let name = invocation.arguments.operands[0]
         guard let shell = Shell(rawValue: name) else {
             let hint = SpellingSuggestion.hint(for: name, among: Shell.allCases.map(\.rawValue))
-            throw UsageError(message: "completions: there are none for \(name)\(hint)", command: "completions")
+            throw UsageError(message: "completions: unknown shell \(name)\(hint)", command: "completions")
         }
         try invocation.terminal.write(shell.completions)
         return .success

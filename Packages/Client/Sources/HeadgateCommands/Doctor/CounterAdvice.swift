@@ -11,47 +11,47 @@ public struct CounterAdvice: Sendable {
     public static let ofEvents = [
         CounterAdvice(
             counter: "dead", words: "dead-lettered",
-            advice: "Look at its dead letters, mend the cause, and requeue or purge them."),
+            advice: "List the dead letters, fix the cause, then requeue or purge them."),
         CounterAdvice(
-            counter: "expired", words: "lost: too old, by `max_age_s` or their `ttl_ms`",
-            advice: "Raise `store.max_age_s`, or find out what held them so long."),
+            counter: "expired", words: "expired, by `max_age_s` or their `ttl_ms`",
+            advice: "Raise `store.max_age_s`, or check why the dispatcher was blocked for so long."),
         CounterAdvice(
-            counter: "evicted", words: "lost: to make room, or purged",
-            advice: "Raise `store.max_events` or `store.max_bytes`, or let it reject instead."),
+            counter: "evicted", words: "evicted to make room",
+            advice: "Raise `store.max_events` or `store.max_bytes`, or let the store reject new events instead."),
     ]
 
     /// Counters that only the service has.
     public static let ofService = [
         CounterAdvice(
-            counter: "dropped_letters", words: "dead letters had to make room for newer ones",
-            advice: "Look at the dead letters before there are so many, and requeue or purge them."),
+            counter: "dropped_letters", words: "dead letters deleted to make room for newer ones",
+            advice: "Requeue or purge dead letters earlier, or raise `store.max_dead_letters`."),
         CounterAdvice(
-            counter: "quarantined", words: "damaged records were set aside",
-            advice: "Check the disk; the pieces are kept below the data directory."),
+            counter: "quarantined", words: "events lost to damage in the store",
+            advice: "Check the disk. The damaged data is kept in the data directory."),
         CounterAdvice(
             counter: "rejected", words: "events were refused",
-            advice: "The clients were told why: mostly a full store, or an event that is too large."),
+            advice: "The clients got the reason: usually a full store or an event that is too large."),
         CounterAdvice(
             counter: "rejected_connections", words: "connections were refused",
-            advice: "Raise `limits.max_connections`, or find the client that opens so many."),
+            advice: "Raise `limits.max_connections`, or find the client that opens too many connections."),
         CounterAdvice(
-            counter: "slow_readers_closed", words: "clients did not read their answers and were closed",
-            advice: "Look at what those clients do instead of reading."),
+            counter: "slow_readers_closed", words: "connections closed because clients did not read their answers",
+            advice: "Check why these clients do not read."),
         CounterAdvice(
             counter: "limited", words: "messages were refused because of a limit",
-            advice: "The clients were told which; `limits` in the settings has them."),
+            advice: "The clients got the name of the limit; see `limits` in the settings."),
         CounterAdvice(
             counter: "line_too_long", words: "lines were too long",
             advice: "Raise `limits.max_line_bytes`, or send less in one message."),
         CounterAdvice(
             counter: "failed_notifications", words: "messages without an id failed",
-            advice: "Have the client send requests, so that it is told why."),
+            advice: "Let the client send requests, so that it gets the error."),
         CounterAdvice(
-            counter: "collector_errors", words: "times a collector failed", advice: "The log tells which, and why."),
+            counter: "collector_errors", words: "times a collector failed", advice: "The log has the cause."),
         CounterAdvice(
-            counter: "barrier_errors", words: "times a barrier failed", advice: "The log tells which, and why."),
+            counter: "barrier_errors", words: "times a barrier failed", advice: "The log has the cause."),
         CounterAdvice(
             counter: "transformation_errors", words: "times a transformation failed",
-            advice: "Those events went on unchanged; the log tells why."),
+            advice: "These events were sent unchanged; the log has the cause."),
     ]
 }

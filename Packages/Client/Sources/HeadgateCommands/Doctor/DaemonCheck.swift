@@ -18,7 +18,7 @@ enum DaemonCheck {
         let its = status.get(key: "version", as: String.self) ?? "?"
         let uptime = Quantity.time(.milliseconds(status.get(key: "uptime_ms", as: Int.self) ?? 0))
         guard status.get(key: "ready") ?? false else {
-            return .wrong("daemon", "version \(its) is not ready", "its log says what it waits for")
+            return .wrong("daemon", "version \(its) is not ready", "check the daemon's log for the reason")
         }
         guard its == version else {
             return .doubtful(
@@ -46,30 +46,34 @@ enum DaemonCheck {
     private static func dispatchers(_ status: DataObject, _ clock: WallClock) -> [Finding] {
         let dispatchers = ListedDispatcher.list(in: status) ?? []
         guard !dispatchers.isEmpty else {
-            return [.wrong("dispatchers", "there is none: no event is stored", "name one in the configuration")]
+            return [
+                .wrong(
+                    "dispatchers", "no dispatcher is configured, so no event is stored",
+                    "add a dispatcher to the configuration")
+            ]
         }
         return dispatchers.map { finding($0, clock) }
     }
 
     private static func finding(_ dispatcher: ListedDispatcher, _ clock: WallClock) -> Finding {
         let flying = dispatcher.inFlight > 0 ? ", \(Quantity.grouped(dispatcher.inFlight)) in flight" : ""
-        let waiting = "\(Quantity.counted(dispatcher.pending, "event")) waiting\(flying)"
+        let waiting = "\(Quantity.counted(dispatcher.pending, "event")) pending\(flying)"
         let age = dispatcher.oldest.map { ", the oldest \(Quantity.time($0)) old" } ?? ""
         if dispatcher.blockedBy.contains("DeadLettersBarrier:\(dispatcher.id)") {
             return .wrong(
-                dispatcher.id, "\(waiting)\(age), held: there is no room for its next dead letter",
-                "`headgate dead-letters` shows why events died; fix the cause, then `headgate dead-letters requeue` sends them "
+                dispatcher.id, "\(waiting)\(age), blocked: the limit of dead letters is reached",
+                "`headgate dead-letters` lists the reasons; fix the cause, then `headgate dead-letters requeue` sends the events "
                     + "again and makes room, or raise store.max_dead_letters")
         }
         if let error = dispatcher.lastErrorText(clock) {
             return .wrong(
                 dispatcher.id, "\(error); \(waiting)\(age)",
-                "see whether its destination works; `headgate watch dispatchers` shows the next attempt")
+                "check the destination; `headgate watch dispatchers` shows the next attempt")
         }
         guard dispatcher.isOpen || dispatcher.pending == 0 else {
             return .doubtful(
-                dispatcher.id, "\(waiting)\(age), held by \(dispatcher.blockedBy.joined(separator: ", "))",
-                "`headgate barriers` tells what would open them")
+                dispatcher.id, "\(waiting)\(age), blocked by \(dispatcher.blockedBy.joined(separator: ", "))",
+                "`headgate barriers` shows what would open them")
         }
         return .fine(dispatcher.id, "\(waiting)\(age), \(Quantity.grouped(dispatcher.sent)) delivered")
     }

@@ -98,13 +98,15 @@ extension Destination {
         case .reached(let status?) where status == 401 || status == 403:
             return .doubtful(
                 dispatcher, "\(shownURL) answers \(status)",
-                "it was asked without the headers of the settings, which may be what it wants")
+                "the test sent none of the configured headers, which may be required")
         case .reached(let status?):
             return .wrong(
-                dispatcher, "\(shownURL) answers an empty batch with \(status)", "see whether the endpoint is right")
+                dispatcher, "\(shownURL) answers an empty batch with \(status)", "check the endpoint")
         case .failed(let why):
-            return .wrong(dispatcher, "\(shownURL): \(why)", "what the machine cannot reach, the daemon cannot send to")
-        case .cannotTry: return .unknown(dispatcher, "there is no libcurl here to try \(shownURL) with")
+            return .wrong(
+                dispatcher, "\(shownURL): \(why)",
+                "fix the network, DNS or firewall of this machine: the daemon cannot reach the destination either")
+        case .cannotTry: return .unknown(dispatcher, "libcurl is missing, so \(shownURL) was not tested")
         }
     }
 

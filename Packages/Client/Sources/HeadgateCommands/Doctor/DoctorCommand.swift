@@ -6,17 +6,18 @@ import HeadgateWire
 extension Command {
     private static let config = Option(
         "--config", value: "FILE",
-        "the configuration to look at when the daemon does not run (default: that of the package)")
-    private static let sends = Option("--send", "send each collector an empty batch, and see what it answers")
+        "the configuration to check if the daemon does not run (default: that of the package)")
+    private static let sends = Option("--send", "send each collector an empty batch, and check the answer")
 
     /// The command `headgate doctor`.
     static let doctor = Command(
-        name: "doctor", summary: "Look for what is wrong here, and tell what to do; exit 1 if anything is.",
+        name: "doctor",
+        summary: "Check this machine and the daemon, with advice; exit 1 if there is an error.",
         options: [config, sends, .json],
         notes: """
-            It looks at the socket and who may use it, the daemon and what it warns of, its configuration, its dispatchers
-            and where they send to, its disk, its limits, the machine's memory and clock. It also works when the daemon
-            does not run, and changes nothing. With --send collectors get one request more than usual, with no events.
+            Checks the socket and its permissions, the daemon's warnings, configuration, dispatchers and destinations, the
+            disk, the limits, the machine's memory and clock. The command also works if the daemon does not run, and changes
+            nothing. With --send each collector gets one additional request without events.
             """
     ) { invocation in
         let findings = Doctor(
@@ -74,10 +75,10 @@ private struct Doctor {
             let answers = try invocation.ask([Question(method: "status"), Question(method: "config.get")])
             return ((answers[0], answers[1]), nil)
         } catch ClientError.refused(let error) where error.reason == .unauthorized {
-            let advice = "ask as root, as the daemon's user, or as one that its settings grant observe (access.observe)"
-            return (nil, .wrong("daemon", "it does not tell you how it is: \(error.message)", advice))
+            let advice = "run this as root, as the daemon's user, or as a user with the right observe (access.observe)"
+            return (nil, .wrong("daemon", "the daemon refuses to report its status: \(error.message)", advice))
         } catch {
-            let advice = "systemctl status headgate, or journalctl -u headgate, tells why"
+            let advice = "see systemctl status headgate or journalctl -u headgate"
             return (nil, .wrong("daemon", "does not answer: \(error)", advice))
         }
     }
@@ -88,18 +89,19 @@ private struct Doctor {
     private func settings(_ inForce: DataObject?) -> (DataObject, [Finding]) {
         if let inForce, !isFileAsked { return (inForce, []) }
         guard let text = TextFile.bytes(of: file) else {
-            let words = "there is none to be read at \(file)"
+            let words = "no readable configuration at \(file)"
             return (
                 inForce ?? [:],
-                isFileAsked ? [.wrong("settings", words, "name one: --config FILE")] : [.unknown("settings", words)]
+                isFileAsked
+                    ? [.wrong("settings", words, "give another path: --config FILE")] : [.unknown("settings", words)]
             )
         }
         var findings: [Finding] = []
         if let (code, output) = DaemonProgram.output(["--config", file, "--check"]) {
             findings =
                 code == 0
-                ? [.fine("settings", "\(file) has no fault")]
-                : output.split(separator: "\n").map { .wrong("settings", String($0), "correct \(file)") }
+                ? [.fine("settings", "\(file) is valid")]
+                : output.split(separator: "\n").map { .wrong("settings", String($0), "fix \(file)") }
         }
         let settings = (try? DataItem(parsing: CommentStripper.strip(text)))?.get(as: DataObject.self)
         return (inForce ?? settings ?? [:], findings)

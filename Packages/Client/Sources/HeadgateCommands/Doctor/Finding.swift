@@ -51,8 +51,8 @@ struct FindingsText {
         let (word, tone): (String, Style.Tone) =
             switch finding.verdict {
             case .fine: ("ok", .good)
-            case .doubtful: ("look", .attention)
-            case .wrong: ("WRONG", .bad)
+            case .doubtful: ("warn", .attention)
+            case .wrong: ("ERROR", .bad)
             case .unknown: ("?", .faint)
             }
         let subject = PlainText.line(finding.subject)
@@ -65,10 +65,10 @@ struct FindingsText {
     private func summary(_ findings: [Finding]) -> String {
         let wrong = findings.count { $0.verdict == .wrong }
         let doubtful = findings.count { $0.verdict == .doubtful }
-        if wrong == 0, doubtful == 0 { return "\n" + style.apply(.good, to: "Nothing is wrong.") + "\n" }
+        if wrong == 0, doubtful == 0 { return "\n" + style.apply(.good, to: "No problems found.") + "\n" }
         let parts = [
-            wrong > 0 ? Quantity.counted(wrong, "thing") + (wrong == 1 ? " is wrong" : " are wrong") : nil,
-            doubtful > 0 ? Quantity.counted(doubtful, "thing") + " to look at" : nil,
+            wrong > 0 ? Quantity.counted(wrong, "error") : nil,
+            doubtful > 0 ? Quantity.counted(doubtful, "warning") : nil,
         ]
         return "\n" + style.apply(wrong > 0 ? .bad : .attention, to: parts.compactMap { $0 }.joined(separator: ", "))
             + ".\n"

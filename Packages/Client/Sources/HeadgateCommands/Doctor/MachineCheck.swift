@@ -40,20 +40,22 @@ extension MachineFacts {
     private var diskFinding: Finding? {
         guard let disk else { return nil }
         let room = "\(Quantity.bytes(disk.freeBytes)) of \(Quantity.bytes(disk.totalBytes)) free at \(disk.directory)"
-        let advice = "give the data directory a disk of its own, or free some room"
-        if disk.isReadOnly { return .wrong("disk", "\(disk.directory) is read-only", "see dmesg, and mount it again") }
+        let advice = "give the data directory a disk of its own, or free space on it"
+        if disk.isReadOnly {
+            return .wrong("disk", "\(disk.directory) is read-only", "check dmesg, then remount it read-write")
+        }
         if disk.room.level == .nearlyFull {
-            return .wrong("disk", disk.freeFiles == 0 ? "no more files can be made at \(disk.directory)" : room, advice)
+            return .wrong("disk", disk.freeFiles == 0 ? "\(disk.directory): no free inodes" : room, advice)
         }
         switch disk.kind {
         case MachineFacts.temporaryFileSystem:
             return .wrong(
-                "disk", "\(disk.directory) is in memory: what is stored is gone after a restart of the machine",
-                "have data_dir on a disk")
+                "disk", "\(disk.directory) is in memory: stored events are lost when the machine restarts",
+                "move data_dir to a disk")
         case MachineFacts.networkFileSystem:
             return .doubtful(
                 "disk", "\(disk.directory) is on a network: syncs are slow there, and locks may not hold",
-                "have data_dir on a local disk")
+                "move data_dir to a local disk")
         default: break
         }
         return disk.room.level == .low ? .doubtful("disk", room, advice) : .fine("disk", room)
@@ -68,25 +70,26 @@ extension MachineFacts {
         }
         return .wrong(
             "limits", "\(descriptors) descriptors are too few for \(connections) connections",
-            "LimitNOFILE= of its unit, ulimit -n, or a smaller limits.max_connections")
+            "raise LimitNOFILE= in the unit or ulimit -n, or lower limits.max_connections")
     }
 
     private var clockFinding: Finding? {
         if let year, year < 2_025 {
-            return .wrong("clock", "it is \(year) here", "set the clock: timedatectl set-ntp true")
+            return .wrong("clock", "the clock is wrong: the year is \(year)", "set the clock: timedatectl set-ntp true")
         }
         guard let isClockKept else { return nil }
         return isClockKept
-            ? .fine("clock", "it is kept right")
+            ? .fine("clock", "synchronized")
             : .doubtful(
-                "clock", "nothing keeps it right", "timedatectl set-ntp true, where a machine has no other source")
+                "clock", "not synchronized", "enable time synchronization: timedatectl set-ntp true")
     }
 
     private var memoryFinding: Finding? {
         guard let freeMemory else { return nil }
         let words = "\(Quantity.bytes(freeMemory)) free"
         return freeMemory < MachineFacts.leastMemory
-            ? .wrong("memory", words, "the kernel may end the daemon at any time: see what takes it")
+            ? .wrong(
+                "memory", words, "the kernel may kill the daemon at any time: check which processes use the memory")
             : .fine("memory", words)
     }
 }

@@ -28,10 +28,11 @@ extension SocketFacts {
         switch place {
         case .nothing:
             .wrong(
-                Self.subject, "there is none at \(path)",
-                "start headgated (systemctl start headgate), or name its socket: --socket PATH, $HEADGATE_SOCKET")
-        case .somethingElse: .wrong(Self.subject, "\(path) is no socket", "name the daemon's socket: --socket PATH")
-        case .unreachable(let why): .wrong(Self.subject, "\(path): \(why)", "have its directory opened to \(user)")
+                Self.subject, "no socket at \(path)",
+                "start headgated (systemctl start headgate), or give its socket: --socket PATH, $HEADGATE_SOCKET")
+        case .somethingElse: .wrong(Self.subject, "\(path) is not a socket", "give the daemon's socket: --socket PATH")
+        case .unreachable(let why):
+            .wrong(Self.subject, "\(path): \(why)", "give \(user) the permission to enter the socket's directory")
         case .socket where !mayConnect:
             .wrong(
                 Self.subject, "\(user) may not connect to \(path)",

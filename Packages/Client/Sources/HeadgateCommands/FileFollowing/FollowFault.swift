@@ -28,7 +28,7 @@ struct FollowFault: Error, CustomStringConvertible {
             \(name) has another format: none of its first \(FileFormat.patience) lines is an event
             expected on each line: \(expected)
             found: \(FollowFault.beginning(of: line))
-            nothing of these lines was sent, and the position stays where it was; --logfmt and --line read other formats
+            none of these lines was sent, and the position is unchanged; --logfmt and --line read other formats
             """)
     }
 

@@ -32,7 +32,7 @@ final class FollowState {
         guard length >= 0 else { throw FollowFault("read", path) }
         guard length > 0 else { return nil }
         guard case .object(let kept)? = try? DataItem(parsing: bytes), let place = FollowerPosition(kept) else {
-            throw FollowFault("\(path) is not the state of a followed file; delete it to begin at the start")
+            throw FollowFault("\(path) has no position of --follow; delete it to start from the beginning")
         }
         return place
     }
@@ -53,7 +53,7 @@ final class FollowState {
     }
 
     private var inUse: FollowFault {
-        FollowFault("another process follows with \(path): give each its own --state")
+        FollowFault("another process uses \(path): give each follower its own --state")
     }
 
     /// Stores a position. The new file is locked before it gets the name.

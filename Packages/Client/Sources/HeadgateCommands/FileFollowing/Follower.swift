@@ -81,7 +81,7 @@ final class Follower {
             environment[name] = getenv(name).map { String(cString: $0) }
         }
         guard let state = FollowDirectory(environment: environment, userID: geteuid()).state(of: whole) else {
-            throw FollowFault("--state is needed where neither STATE_DIRECTORY nor HOME is set")
+            throw FollowFault("give --state: neither STATE_DIRECTORY nor HOME is set")
         }
         try FollowDirectory.make(for: state)
         return state
@@ -124,8 +124,8 @@ final class Follower {
         isResumed = true
         guard let kept else { return }
         guard let found else {
-            let what = "what was behind byte \(kept.offset), and in files that were renamed since, is not sent"
-            return terminal.printError("the file that was followed is gone, deleted or compressed: \(what)")
+            let what = "lines after byte \(kept.offset), and lines of files renamed since, were not sent"
+            return terminal.printError("the followed file was deleted or compressed: \(what)")
         }
         (file, place, self.kept) = (found, kept, kept)
         news?.watchFile(found)
@@ -216,7 +216,7 @@ final class Follower {
             self.place?.seen = shape
             return
         }
-        let text = "\(path) was emptied, or is another file; it is followed from its beginning"
+        let text = "\(path) was truncated or replaced; following it from its start"
         // A spool may have been emptied by this program, which was killed before it stored the new position.
         if spool?.isEmpty != true, place.offset > 0, complaints.isNews(text) { terminal.printError(text) }
         try begin(file)
@@ -266,7 +266,7 @@ final class Follower {
         // Names may change while they are read. If they disagree, the next step tries again.
         guard let next, renamed == nil || next.identity == renamed?.file else { return wait() }
         for lost in since.prefix(while: \.isCompressed) {
-            terminal.printError("\(path)\(lost.suffix) is compressed: what is in it is not sent")
+            terminal.printError("\(path)\(lost.suffix) is compressed: its lines are not sent")
         }
         try begin(next)
         step()
@@ -285,7 +285,7 @@ final class Follower {
     }
 
     private func tryAgain(because text: String) {
-        if complaints.isNews(text) { terminal.printError("\(text); it is tried again until it goes") }
+        if complaints.isNews(text) { terminal.printError("\(text); retrying") }
         retry?.arm(after: .seconds(min(Self.longestDelay, 1 << min(tries, 3))))
         tries += 1
     }

@@ -54,7 +54,7 @@ public enum CommandLineTool {
         switch error {
         case let error as UsageError:
             let topic = error.command.isEmpty ? "" : " \(error.command)"
-            terminal.printError("\(error.message)\n`headgate\(topic) --help` tells how it is used")
+            terminal.printError("\(error.message)\nsee `headgate\(topic) --help`")
             return .usage
         case ClientError.refused(let error):
             terminal.printError(RefusalText.text(error))
@@ -64,7 +64,7 @@ public enum CommandLineTool {
             return .failure
         case ClientError.cannotConnect:
             terminal.printError(
-                "\(error)\nIs headgated running? --socket PATH or $HEADGATE_SOCKET names another place.")
+                "\(error)\nIs headgated running? Give another socket with --socket PATH or $HEADGATE_SOCKET.")
             return .cannotConnect
         default:
             terminal.printError("\(error)")
@@ -84,7 +84,7 @@ private enum RefusalText {
             let message: String = fault.get(key: "message") ?? ""
             return path.isEmpty ? message : "\(path): \(message)"
         }
-        return (["these settings are refused, nothing has changed"] + lines).joined(separator: "\n")
+        return (["the settings are refused; nothing has changed:"] + lines).joined(separator: "\n")
     }
 }
 
@@ -150,7 +150,7 @@ struct Invocation {
         loop.run()
         return try (0..<count).map { place in
             guard case .object(let answer)? = try answers[place]?.get() else {
-                throw ClientError.badAnswer("an answer that is no object")
+                throw ClientError.badAnswer("the daemon's answer is not an object")
             }
             return answer
         }

@@ -60,7 +60,7 @@ struct Terminal: Sendable {
         terminal.errors = { text in
             // The writer adds the line end itself.
             output.write(text.last == "\n" ? String(text.dropLast()) : text) { count in
-                "headgate: \(Quantity.counted(count, "line")) of this log found no room, because nobody read it"
+                "headgate: \(Quantity.counted(count, "line")) dropped: standard error was not read"
             }
         }
         return terminal

@@ -42,18 +42,22 @@ public struct BarrierText {
 
     /// Returns `blocks collect since 11:58:00 (2 min): paused: maintenance; …`, without the barrier's name.
     func sentence(_ barrier: ListedBarrier) -> String {
-        "blocks \(named(barrier.held))\(circumstances(of: barrier, holding: barrier.held))"
+        "blocks \(effect(barrier))"
+    }
+
+    private func effect(_ barrier: ListedBarrier) -> String {
+        "\(named(barrier.held))\(circumstances(of: barrier, holding: barrier.held))"
     }
 
     private func holdings(_ barriers: [ListedBarrier]) -> String {
         let holding = barriers.filter { !$0.held.isEmpty }
         guard !holding.isEmpty else { return "No dispatcher is blocked.\n" }
-        var table = Table([.init("BARRIER"), .init("STATE"), .init("")])
+        var table = Table([.init("BARRIER"), .init("STATE"), .init("BLOCKS")])
         for barrier in holding {
             let isWaiting = !barrier.states.contains { $0.state == .closed }
             table.add([
                 .init(barrier.id, .strong), .init(isWaiting ? "waiting" : "closed", .attention),
-                .init(sentence(barrier)),
+                .init(effect(barrier)),
             ])
         }
         return table.text(style)
@@ -63,8 +67,8 @@ public struct BarrierText {
         let idle = barriers.filter(\.held.isEmpty)
         let absent = idle.filter { $0.states.isEmpty && !$0.scopes.isEmpty }
         return line("open", .good, idle.filter { !$0.states.isEmpty }.map(\.id))
-            + line("before nobody", .faint, absent.map { "\($0.id) (\(named($0.scopes)))" })
-            + line("switched off", .faint, idle.filter(\.scopes.isEmpty).map(\.id))
+            + line("without a dispatcher", .faint, absent.map { "\($0.id) (\(named($0.scopes)))" })
+            + line("disabled", .faint, idle.filter(\.scopes.isEmpty).map(\.id))
     }
 
     private func line(_ heading: String, _ tone: Style.Tone, _ words: [String]) -> String {
@@ -114,7 +118,7 @@ public struct BarrierText {
         case 1: return "\(held[0].pending) of \(events) \(held[0].pending == 1 ? "is" : "are") pending"
         default:
             let counts = held.map { "\($0.pending) for \($0.id)" }.joined(separator: ", ")
-            return "of \(events) there are pending \(counts)"
+            return "of \(events), \(counts) are pending"
         }
     }
 
@@ -122,9 +126,9 @@ public struct BarrierText {
 
     /// Returns the condition that would open a barrier that blocks these dispatchers.
     public func opening(of barrier: ListedBarrier, holding ids: [String]) -> String {
-        if barrier.isWaiting { return "opens once the barrier reports so" }
+        if barrier.isWaiting { return "opens when the barrier reports the state open" }
         if barrier.kind == "WorkerBarrier" {
-            return "opens when `headgate worker \(ids.first ?? "ID")` takes its batches"
+            return "opens when a worker subscribes, like `headgate worker \(ids.first ?? "ID")`"
         }
         if barrier.kind == "RemoteBarrier" || barrier.owner != nil { return remote(barrier) }
         switch barrier.word {
@@ -136,22 +140,22 @@ public struct BarrierText {
         case "interval": return interval(barrier.configuration)
         case "rate": return rate(barrier.configuration)
         case "application_status": return "opens when a client comes to the foreground"
-        case "activation": return "opens when its board completes"
-        default: return "opens when its condition is true"
+        case "activation": return "opens when the board completes"
+        default: return "opens when its condition is met"
         }
     }
 
     private func remote(_ barrier: ListedBarrier) -> String {
         guard let owner = barrier.owner else {
-            return "its owner has disconnected: opens when a client takes it over and opens it"
+            return "opens when a client takes over the barrier and opens it"
         }
-        return "opens when its owner, \(owner), says so"
+        return "opens when its owner, \(owner), opens it"
     }
 
     private func batching(_ size: BatchSize) -> String {
         let enough = "opens once \(Quantity.counted(size.events, "event")) or a whole batch are pending"
         guard let wait = size.longestWait else { return enough }
-        return "\(enough), or the oldest has waited \(Quantity.time(wait))"
+        return "\(enough), or the oldest event is \(Quantity.time(wait)) old"
     }
 
     private func backoff(_ ids: [String]) -> String {
@@ -176,15 +180,15 @@ public struct BarrierText {
 
     private func interval(_ configuration: DataObject) -> String {
         guard let interval = configuration.get(key: "interval_ms", as: Int.self) else {
-            return "opens at its next interval"
+            return "opens at the next interval"
         }
         let open: Int = configuration.get(key: "open_ms") ?? 1_000
         return "opens every \(Quantity.time(.milliseconds(interval))) for \(Quantity.time(.milliseconds(open)))"
     }
 
     private func rate(_ configuration: DataObject) -> String {
-        guard case .number(let rate)? = configuration["per_second"] else { return "opens as its rate allows" }
-        return "opens as its rate allows, \(rate.text) a second"
+        guard case .number(let rate)? = configuration["per_second"] else { return "opens as the rate allows" }
+        return "opens as the rate allows, \(rate.text) a second"
     }
 }
 

@@ -7,10 +7,11 @@ struct ClientText {
 
     /// Returns all clients as a table, with remarks about those that are not read.
     func list(_ clients: [ListedClient]) -> String {
-        guard !clients.isEmpty else { return "Nobody is connected.\n" }
+        guard !clients.isEmpty else { return "No clients are connected.\n" }
         var table = Table([
-            .init("CONNECTION"), .init("CLIENT"), .init("PID", isNumeric: true), .init("UID", isNumeric: true),
-            .init("FOR", isNumeric: true), .init("RECEIVED", isNumeric: true), .init("DUPLICATES", isNumeric: true),
+            .init("SESSION"), .init("CLIENT"), .init("PID", isNumeric: true), .init("UID", isNumeric: true),
+            .init("CONNECTED", isNumeric: true), .init("RECEIVED", isNumeric: true),
+            .init("DUPLICATES", isNumeric: true),
             .init("REJECTED", isNumeric: true), .init("FAILED", isNumeric: true), .init("UNANSWERED", isNumeric: true),
         ])
         for client in clients { table.add(row(client)) }
@@ -30,7 +31,7 @@ struct ClientText {
 
     private func remark(on client: ListedClient) -> String? {
         guard let stop = client.traffic?.stopped else { return nil }
-        let words = "is not read for \(Quantity.time(stop.duration)) already: \(stop.words)"
+        let words = "the daemon has not read from it for \(Quantity.time(stop.duration)): \(stop.words)"
         return "\(style.apply(.strong, to: PlainText.line(client.session))): \(PlainText.line(words))\n"
     }
 }
@@ -39,10 +40,10 @@ extension ListedClient.Stop {
     /// The reason as a text for people.
     public var words: String {
         switch reason {
-        case "unanswered": "it has as many requests unanswered as it may have (limits.max_unanswered)"
-        case "unanswered_bytes": "its unanswered requests are as long as they may be (limits.max_unanswered_bytes)"
-        case "unread_answers": "it does not read its answers (limits.max_output_bytes)"
-        case "storing": "the store has as much to write at once as it takes"
+        case "unanswered": "limit of unanswered requests reached (limits.max_unanswered)"
+        case "unanswered_bytes": "limit of unanswered bytes reached (limits.max_unanswered_bytes)"
+        case "unread_answers": "the client does not read its answers (limits.max_output_bytes)"
+        case "storing": "the store's write buffer is full"
         default: reason
         }
     }

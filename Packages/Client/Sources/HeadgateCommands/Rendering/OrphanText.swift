@@ -32,7 +32,7 @@ struct OrphanText {
     func list(_ orphans: [ListedOrphan]) -> String {
         guard !orphans.isEmpty else { return "" }
         var table = Table([
-            .init("NOT CONFIGURED"), .init("EVENTS", isNumeric: true), .init("OLDEST"), .init("KEPT UNTIL"),
+            .init("REMOVED DISPATCHER"), .init("PENDING", isNumeric: true), .init("OLDEST"), .init("KEPT UNTIL"),
         ])
         for orphan in orphans {
             table.add([
@@ -45,7 +45,7 @@ struct OrphanText {
 
     private func cure(_ orphan: ListedOrphan) -> String {
         let id = PlainText.line(orphan.id)
-        return "\(style.apply(.strong, to: id)): configure it again, or let a new dispatcher take its events over with "
+        return "\(style.apply(.strong, to: id)): configure it again, or let a new dispatcher take over its events with "
             + "\"formerly\": \(PlainText.line(DataItem.string(orphan.id).json)); `headgate export \(id)` prints them\n"
     }
 }

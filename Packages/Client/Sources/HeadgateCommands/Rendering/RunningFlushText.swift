@@ -30,9 +30,9 @@ struct RunningFlushText {
     let style: Style
 
     func list(_ flushes: [RunningFlush]) -> String {
-        guard !flushes.isEmpty else { return "No flush is under way.\n" }
+        guard !flushes.isEmpty else { return "No flush is in progress.\n" }
         var table = Table([
-            .init("FLUSH"), .init("UID", isNumeric: true), .init("FOR"), .init("TIMEOUT"), .init("DISPATCHERS"),
+            .init("FLUSH"), .init("UID", isNumeric: true), .init("RUNNING FOR"), .init("TIMEOUT"), .init("DISPATCHERS"),
         ])
         for flush in flushes { table.add(row(flush)) }
         return table.text(style)

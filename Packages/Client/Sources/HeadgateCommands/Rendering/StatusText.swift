@@ -61,8 +61,14 @@ struct StatusText {
         return counters.isEmpty ? nil : line("counters", counters.joined(separator: ", "))
     }
 
+    /// Returns a counter's name for people.
     private func words(_ name: String) -> String {
-        PlainText.line(String(name.map { $0 == "_" ? " " : $0 }))
+        switch name {
+        case "dead": "dead-lettered"
+        case "transformed_away": "dropped by transformations"
+        case "limited": "refused by a limit"
+        default: PlainText.line(String(name.map { $0 == "_" ? " " : $0 }))
+        }
     }
 
     private func warnings(_ status: DataObject) -> String {
@@ -86,9 +92,9 @@ struct DispatcherText {
     func list(_ dispatchers: [ListedDispatcher]) -> String {
         guard !dispatchers.isEmpty else { return "There are no dispatchers.\n" }
         var table = Table([
-            .init("DISPATCHER"), .init("KIND"), .init("WAY"), .init("PENDING", isNumeric: true),
-            .init("IN FLIGHT", isNumeric: true), .init("SENT", isNumeric: true), .init("FAILED", isNumeric: true),
-            .init("DEAD", isNumeric: true), .init("OLDEST"),
+            .init("DISPATCHER"), .init("KIND"), .init("STATE"), .init("PENDING", isNumeric: true),
+            .init("IN FLIGHT", isNumeric: true), .init("DELIVERED", isNumeric: true), .init("FAILED", isNumeric: true),
+            .init("DEAD-LETTERED", isNumeric: true), .init("OLDEST"),
         ])
         for dispatcher in dispatchers { table.add(row(dispatcher)) }
         let remarks = dispatchers.flatMap { self.remarks(on: $0, dispatchers) }
@@ -98,7 +104,7 @@ struct DispatcherText {
     private func row(_ dispatcher: ListedDispatcher) -> [Table.Cell] {
         [
             .init(dispatcher.id, .strong), .init(dispatcher.kind),
-            dispatcher.isOpen ? .init("open", .good) : .init("closed", .attention),
+            dispatcher.isOpen ? .init("open", .good) : .init("blocked", .attention),
             .init(dispatcher.pending), .init(dispatcher.inFlight), .init(dispatcher.sent),
             .init(dispatcher.failed, .attention), .init(dispatcher.dead, .bad),
             .init(dispatcher.oldest.map(Quantity.time) ?? "–"),
@@ -131,8 +137,8 @@ struct FlushText {
     func text(_ answer: FinishedFlush) -> String {
         guard !answer.dispatchers.isEmpty else { return heading(answer) + "\n" }
         var table = Table([
-            .init("DISPATCHER"), .init("SENT", isNumeric: true), .init("FAILED", isNumeric: true),
-            .init("LEFT", isNumeric: true), .init("BLOCKED BY"),
+            .init("DISPATCHER"), .init("DELIVERED", isNumeric: true), .init("FAILED", isNumeric: true),
+            .init("REMAINING", isNumeric: true), .init("BLOCKED BY"),
         ])
         for part in answer.dispatchers {
             table.add([
@@ -145,8 +151,8 @@ struct FlushText {
 
     private func heading(_ answer: FinishedFlush) -> String {
         switch answer.ended {
-        case .settled: style.apply(.good, to: "All is settled.")
-        case .timeout: style.apply(.attention, to: "The time ran out before all was settled.")
+        case .settled: style.apply(.good, to: "All events were delivered or dropped.")
+        case .timeout: style.apply(.attention, to: "The flush timed out before all events were delivered or dropped.")
         case .cancelled: style.apply(.attention, to: "The flush was cancelled.")
         }
     }

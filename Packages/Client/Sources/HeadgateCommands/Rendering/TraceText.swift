@@ -25,7 +25,7 @@ struct TraceText {
         let details = [event.event, event.namespace.map { "namespace \($0)" }].compactMap(\.self)
         let what = details.isEmpty ? "" : " (\(details.joined(separator: ", ")))"
         let when = event.receivedAt.map { " \(ago($0))" } ?? ""
-        return "\(event.id)\(what) was received\(when) as \(event.sequenceNumber)."
+        return "\(event.id)\(what) was received\(when), sequence number \(event.sequenceNumber)."
     }
 
     private func ago(_ moment: Timestamp) -> String { "\(Quantity.time(clock.age(moment))) ago" }
@@ -59,7 +59,7 @@ struct TraceText {
     private func behind(_ way: ListedTrace.Way) -> String {
         switch way.ahead {
         case nil: ""
-        case 0?: " as the next"
+        case 0?: " as the next event"
         case 1?: " behind 1 other"
         case let ahead?: " behind \(Quantity.grouped(ahead)) others"
         }
@@ -69,7 +69,7 @@ struct TraceText {
     private func attempts(_ way: ListedTrace.Way) -> String {
         let isPlain = way.state == "delivered" || way.state == "in_flight"
         guard let attempts = way.attempts, attempts > (isPlain ? 1 : 0) else { return "" }
-        if way.state == "in_flight" { return ", the \(attempts). attempt" }
+        if way.state == "in_flight" { return ", attempt \(attempts)" }
         return way.state == "pending"
             ? "; sent \(Quantity.counted(attempts, "time")) before" : " after \(Quantity.counted(attempts, "attempt"))"
     }

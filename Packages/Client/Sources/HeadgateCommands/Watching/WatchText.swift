@@ -13,7 +13,7 @@ struct WatchText {
         let sections = topics.map { section($0, of: board, size.columns) }
         let lines = [heading(board)] + sections.flatMap { [""] + $0 }
         return fitted(lines, size.rows - 1).map { TextWidth.cut($0, to: size.columns) }
-            + [style.apply(.faint, to: TextWidth.cut("q or Ctrl-C ends", to: size.columns))]
+            + [style.apply(.faint, to: TextWidth.cut("q or Ctrl-C: quit", to: size.columns))]
     }
 
     private func fitted(_ lines: [String], _ rows: Int) -> [String] {
@@ -26,7 +26,7 @@ struct WatchText {
         let link =
             board.link == .connected
             ? style.apply(.good, to: "connected")
-            : style.apply(.bad, to: "the connection is lost: waiting for the daemon")
+            : style.apply(.bad, to: "connection lost; reconnecting")
         return
             "\(style.apply(.strong, to: "headgate"))  \(PlainText.line(socketPath))  \(clock.text(clock.now))  \(link)"
     }
@@ -44,8 +44,8 @@ struct WatchText {
 
     private func dispatchers(_ board: WatchBoard, _ columns: Int) -> [String] {
         var table = Table([
-            .init("DISPATCHER"), .init("WAY"), .init("PENDING", isNumeric: true), .init("IN FLIGHT", isNumeric: true),
-            .init("SENT", isNumeric: true), .init("A SECOND", isNumeric: true), .init("RETRY IN"),
+            .init("DISPATCHER"), .init("STATE"), .init("PENDING", isNumeric: true), .init("IN FLIGHT", isNumeric: true),
+            .init("DELIVERED", isNumeric: true), .init("PER SECOND", isNumeric: true), .init("NEXT ATTEMPT"),
             .init("BLOCKED BY"),
         ])
         for dispatcher in board.dispatchers { table.add(row(dispatcher, board)) }
@@ -55,10 +55,10 @@ struct WatchText {
     private func row(_ dispatcher: ListedDispatcher, _ board: WatchBoard) -> [Table.Cell] {
         [
             .init(dispatcher.id, .strong),
-            dispatcher.isOpen ? .init("open", .good) : .init("closed", .attention),
+            dispatcher.isOpen ? .init("open", .good) : .init("blocked", .attention),
             .init(dispatcher.pending), .init(dispatcher.inFlight), .init(dispatcher.sent),
             .init(board.rate(of: dispatcher.id).map(Quantity.rate) ?? "–"),
-            .init(dispatcher.retryAt.map { Quantity.time(clock.waitInSeconds(until: $0)) } ?? "–"),
+            .init(dispatcher.retryAt.map { "in \(Quantity.time(clock.waitInSeconds(until: $0)))" } ?? "–"),
             .init(words(dispatcher.blockedBy, board.barriers).joined(separator: ", "), .attention),
         ]
     }
@@ -82,7 +82,7 @@ struct WatchText {
     private func barriers(_ board: WatchBoard, _ columns: Int) -> [String] {
         let words = BarrierText(dispatchers: board.dispatchers, clock: clock, style: style)
         let holding = board.barriers.filter { !$0.held.isEmpty }
-        guard !holding.isEmpty else { return [style.apply(.good, to: "No barrier holds anything.")] }
+        guard !holding.isEmpty else { return [style.apply(.good, to: "No dispatcher is blocked.")] }
         return holding.flatMap { sentence(of: $0.id, words.sentence($0), columns) }
     }
 
@@ -98,8 +98,9 @@ struct WatchText {
 
     private func outcomes(_ board: WatchBoard) -> [String] {
         var table = Table([
-            .init("OUTCOMES"), .init("DELIVERED", isNumeric: true), .init("RETRIED", isNumeric: true),
-            .init("DEAD", isNumeric: true), .init("EXPIRED", isNumeric: true), .init("EVICTED", isNumeric: true),
+            .init("DISPATCHER"), .init("DELIVERED", isNumeric: true), .init("RETRIED", isNumeric: true),
+            .init("DEAD-LETTERED", isNumeric: true), .init("EXPIRED", isNumeric: true),
+            .init("EVICTED", isNumeric: true),
             .init("LAST ERROR"),
         ])
         for outcome in board.outcomes {
@@ -118,7 +119,7 @@ struct WatchText {
         ])
         for client in clients {
             table.add([
-                .init(client.client ?? "(did not say)", client.client == nil ? .faint : .strong),
+                .init(client.client ?? "(unnamed)", client.client == nil ? .faint : .strong),
                 .init(client.uid.map { String($0) } ?? "–"), .init(client.pid.map { String($0) } ?? "–"),
                 .init(client.session),
             ])

@@ -39,7 +39,7 @@ import Testing
                 ])
             #expect(
                 await Set(scene.daemon.record.answers) == [
-                    "2: NoPaper()", "4: board other is not served here", "5: board: must be a board's name",
+                    "2: NoPaper()", "4: this client does not serve board other", "5: board: must be a board's name",
                 ])
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
@@ -120,7 +120,7 @@ import Testing
             let client = try scene.client()
             let first = Task { try await client.serve("till") { _ in .refused } }
             await scene.daemon.wait { $0.requests.count == 1 }
-            let conflict = ClientError.refused(RPCError(.conflict, "this client serves board till already"))
+            let conflict = ClientError.refused(RPCError(.conflict, "this client already serves board till"))
             await #expect(throws: conflict) { try await client.serve("till") { _ in .refused } }
             first.cancel()
             await #expect(throws: CancellationError.self) { try await first.value }
@@ -146,7 +146,7 @@ import Testing
             let asked: DataObject = ["board": "till", "input": [1, 2], "mainboard": "shop"]
             #expect(await scene.daemon.record.requests.last?.params == asked)
             await scene.daemon.answer("board.activate", with: [:])
-            await #expect(throws: ClientError.badAnswer("a result of board.activate without done")) {
+            await #expect(throws: ClientError.badAnswer("the result of board.activate has no done")) {
                 try await client.activate("till")
             }
             let error = RPCError(.activationCycle)

@@ -115,7 +115,7 @@ import Testing
         try await withDaemon { scene in
             let client = try scene.client()
             await scene.daemon.answer("barrier.list", with: ["dispatchers": []])
-            await #expect(throws: ClientError.badAnswer("a result of barrier.list without barriers")) {
+            await #expect(throws: ClientError.badAnswer("the result of barrier.list has no barriers")) {
                 try await client.barriers()
             }
         }

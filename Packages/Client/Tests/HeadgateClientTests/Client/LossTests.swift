@@ -87,7 +87,7 @@ import Testing
     func cannotConnect() async throws {
         let scene = try ClientScene()
         let client = try scene.client { $0.connectTimeout = .zero }
-        let failure = ClientError.cannotConnect(path: scene.daemon.path, cause: "there is no such socket")
+        let failure = ClientError.cannotConnect(path: scene.daemon.path, cause: "no such socket")
         await #expect(throws: failure) { try await client.status() }
         try await scene.daemon.start()
         _ = try await client.status()

@@ -47,7 +47,7 @@ import Testing
             await scene.daemon.wait { $0.answers.count == 3 }
             #expect(
                 await scene.daemon.record.answers == [
-                    "1: no subscription to others", "2: params: not a batch of the protocol", "3: no method dance",
+                    "1: no subscription to others", "2: params: must be a batch", "3: no method dance",
                 ])
             await subscriber.close()
         }

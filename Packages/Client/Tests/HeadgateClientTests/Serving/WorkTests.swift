@@ -99,7 +99,7 @@ import Testing
             await scene.daemon.wait { $0.answers.count == 2 }
             let answers = await scene.daemon.record.answers.sorted()
             #expect(answers[0].utf8.count < 10_000 && answers[0].hasSuffix("…"))
-            #expect(answers[1].hasPrefix("2: the answer is left out"))
+            #expect(answers[1].hasPrefix("2: the answer could not be sent"))
             task.cancel()
             _ = try? await task.value
             await client.close(within: .zero)
@@ -241,7 +241,7 @@ import Testing
             let client = try scene.client()
             let first = Task { try await client.work(for: "jobs") { _ in ["a": .dead] } }
             await scene.daemon.wait { $0.requests.count == 1 }
-            let conflict = ClientError.refused(RPCError(.conflict, "this client works for jobs already"))
+            let conflict = ClientError.refused(RPCError(.conflict, "this client already has a subscription to jobs"))
             await #expect(throws: conflict) { try await client.work(for: "jobs") { _ in [:] } }
             first.cancel()
             await #expect(throws: CancellationError.self) { try await first.value }

@@ -99,5 +99,5 @@ struct MachineScene {
 }
 
 extension ClientError {
-    static let noSocket = ClientError.cannotConnect(path: "s", cause: "there is no such socket")
+    static let noSocket = ClientError.cannotConnect(path: "s", cause: "no such socket")
 }

@@ -63,7 +63,7 @@ import Testing
         }
         let taken = (1...25).map { client.trackSoon("x", id: "e\($0)") }
         #expect(taken == (1...25).map { $0 <= 10 })
-        #expect(dropped.all == (11...25).map { "e\($0): no room came free in time: too many calls are unanswered" })
+        #expect(dropped.all == (11...25).map { "e\($0): the call was not sent in time: too many calls are unanswered" })
         try await scene.daemon.start()
         #expect(await client.drain(within: .seconds(240)) == 0)
         #expect(await scene.daemon.record.stored == (1...10).map { "e\($0)" })

@@ -117,7 +117,7 @@ import Testing
             #expect(await watcher.next() == "ended: not you")
             await scene.daemon.follow { _ in .answer }
             await watcher.watch()
-            let error = ClientError.badAnswer("a result of watch without its id")
+            let error = ClientError.badAnswer("the result of watch has no id")
             #expect(await watcher.next() == "ended: \(error)")
             await watcher.close()
         }

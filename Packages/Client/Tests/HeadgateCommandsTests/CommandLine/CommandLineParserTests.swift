@@ -53,22 +53,22 @@ import Testing
     @Test(
         "An unknown word is reported with the nearest known one",
         arguments: [
-            ([], "there is no command"),
+            ([], "a command is missing"),
             (["dance"], "there is no command dance"),
             (["staus"], "there is no command staus; did you mean status?"),
-            (["config"], "config what? get, set, reload, check"),
+            (["config"], "config: one of these words is missing: get, set, reload, check"),
             (["config", "gte"], "there is no command config gte; did you mean get?"),
             (["status", "--colour"], "there is no option --colour"),
             (["flush", "--wiat"], "there is no option --wiat; did you mean --wait?"),
             (["--sokcet", "x"], "there is no option --sokcet; did you mean --socket?"),
             (["--socket"], "--socket PATH: the value is missing"),
             (["flush", "--timeout"], "--timeout S: the value is missing"),
-            (["flush", "--wait=yes"], "--wait has no value"),
+            (["flush", "--wait=yes"], "--wait takes no value"),
             (["pause"], "pause: ID is missing"),
-            (["resume", "a", "b"], "resume: what is b?"),
-            (["status", "now"], "status: what is now?"),
+            (["resume", "a", "b"], "resume: unexpected argument b"),
+            (["status", "now"], "status: unexpected argument now"),
             (["dead-letters", "purgue"], "there is no command dead-letters purgue; did you mean purge?"),
-            (["dead-letters", "list", "3"], "dead-letters list: what is 3?"),
+            (["dead-letters", "list", "3"], "dead-letters list: unexpected argument 3"),
         ] as [([String], String)])
     func nonsense(words: [String], message: String) {
         let error = #expect(throws: UsageError.self) { try CommandLineParser.parse(words) }

@@ -90,7 +90,7 @@ import Testing
         do throws(UsageError) {
             request = try CommandLineParser.parse(words)
         } catch {
-            guard error.message.hasSuffix(" is missing") || error.message.contains(" what? ") else { throw error }
+            guard error.message.hasSuffix(" is missing") || error.message.contains(" is missing: ") else { throw error }
             return
         }
         guard case .run(let command, let arguments) = request, command.name == "watch" else { return }

@@ -73,7 +73,7 @@ import Testing
             await daemon.answer("dead_letters.list", with: ["dead_letters": .array(rest)])
             let run = try await ToolRun.run(["dead-letters", "requeue"] + letters, on: daemon)
             #expect(run.exitCode.rawValue == code, "\(run.errors)")
-            #expect(run.errors.contains("not sent again") == (code == 1))
+            #expect(run.errors.contains("not requeued") == (code == 1))
         }
     }
 
@@ -126,7 +126,7 @@ import Testing
             await daemon.answer("dead_letters.requeue", with: ["count": 1])
             await daemon.answer("dead_letters.purge", with: ["count": 1_200])
             let requeue = try await ToolRun.run(["dead-letters", "requeue"], on: daemon)
-            #expect(requeue.output == "1 dead letter is in the queue again.\n")
+            #expect(requeue.output == "1 dead letter is requeued.\n")
             let purge = try await ToolRun.run(["dead-letters", "purge"], on: daemon)
             #expect(purge.output == "1 200 dead letters are deleted.\n")
         }
@@ -171,7 +171,7 @@ import Testing
         try await withDaemon(listening: false) { daemon in
             let run = try await ToolRun.run(words, on: daemon, input: "{\"event\":\"x\"}\n")
             #expect(run.exitCode == .cannotConnect)
-            #expect(run.errors.contains("cannot connect to \(daemon.path): there is no such socket\n"))
+            #expect(run.errors.contains("cannot connect to \(daemon.path): no such socket\n"))
             #expect(run.errors.contains("headgate: Is headgated running?"))
         }
     }

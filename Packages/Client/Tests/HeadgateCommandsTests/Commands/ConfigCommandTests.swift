@@ -24,12 +24,12 @@ import Testing
         arguments: [
             (
                 "durability=normal",
-                "normal is not JSON; a text has quotes, and the shell needs some too: 'durability=\"normal\"'"
+                "normal is not JSON; a JSON string needs its own quotes inside the shell's: 'durability=\"normal\"'"
             ),
-            ("durability=", " is not JSON; a text has quotes, and the shell needs some too: 'durability=\"\"'"),
-            ("durability", "durability is not PATH=JSON"), ("=1", "=1: a key is empty"),
+            ("durability=", " is not JSON; a JSON string needs its own quotes inside the shell's: 'durability=\"\"'"),
+            ("durability", "durability is not of the form PATH=JSON"), ("=1", "=1: a key is empty"),
             ("a..b=1", "a..b=1: a key is empty"), ("a.=1", "a.=1: a key is empty"),
-            ("a.\"b=1", "a.\"b=1: a quote is not closed"), ("\"a\"b=1", "\"a\"b=1: what is b=1?"),
+            ("a.\"b=1", "a.\"b=1: a quote is not closed"), ("\"a\"b=1", "\"a\"b=1: unexpected text: b=1"),
             ("transformations[0]=1", "transformations[0]=1: arrays are set as a whole"),
         ])
     func faults(word: String, message: String) {
@@ -41,7 +41,8 @@ import Testing
     @Test("Two values for one place, or for one inside the other, are refused", arguments: ["a.b=2", "a=2", "a.b.c=2"])
     func overlap(word: String) {
         #expect(
-            throws: UsageError(message: "config set: a.b=1 and \(word) are about the same place", command: "config set")
+            throws: UsageError(
+                message: "config set: a.b=1 and \(word) set overlapping key paths", command: "config set")
         ) {
             try SettingsPatch.parse(["a.b=1", word])
         }

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests `headgate export`.
 @Suite(.timeLimit(.minutes(5))) struct ExportTests {
-    @Test("Events that wait are written page after page, then dead letters with what became of them")
+    @Test("Pending events are written page after page, then dead letters with their reasons")
     func pages() async throws {
         let pages = [
             #"{"events":[{"id":"a","n":1.10}],"next":7}"#, #"{"events":[{"id":"b"}],"next":null}"#,

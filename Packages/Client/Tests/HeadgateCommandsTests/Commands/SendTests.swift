@@ -37,7 +37,7 @@ import Testing
         } _: { daemon in
             let run = try await ToolRun.run(["send", "x"], on: daemon)
             #expect(run.exitCode == .failure && run.output.isEmpty)
-            #expect(run.errors == "headgate: no dispatcher wants this event: it was not stored\n")
+            #expect(run.errors == "headgate: no dispatcher accepts this event: it was not stored\n")
             let json = try await ToolRun.run(["send", "x", "--json"], on: daemon)
             #expect(json.exitCode == .failure && json.output == "{\"id\":\"a\",\"unrouted\":true}\n")
         }
@@ -268,7 +268,7 @@ import Testing
 
     @Test("An operand without `=` is wrong usage", arguments: ["plan", "=x", ""])
     func noPair(text: String) {
-        #expect(throws: UsageError(message: "send: \(text) is not KEY=VALUE", command: "send")) {
+        #expect(throws: UsageError(message: "send: \(text) is not of the form KEY=VALUE", command: "send")) {
             try EventData.parse([text])
         }
     }

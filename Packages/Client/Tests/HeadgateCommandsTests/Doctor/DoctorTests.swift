@@ -56,7 +56,7 @@ import Testing
         ]
         let findings = DaemonCheck.findings(
             status { $0["dispatchers"] = .array([timed]) }, version: "1.0", clock: Fixed.clock)
-        #expect(findings.last?.words == "last error 3 min ago: HTTP 503; 0 events waiting")
+        #expect(findings.last?.words == "last error 3 min ago: HTTP 503; 0 events pending")
     }
 
     private func disk(_ change: (inout MachineFacts.Disk) -> Void = { _ in }) -> Finding.Verdict? {
@@ -165,14 +165,14 @@ import Testing
         #expect(
             text == """
                 ok     disk     room
-                WRONG  collect  is away
+                ERROR  collect  is away
                                 → see to it
-                look   clock    is odd
+                warn   clock    is odd
 
-                1 thing is wrong, 1 thing to look at.
+                1 error, 1 warning.
 
                 """)
-        #expect(FindingsText(style: Style(isColoured: false)).text([]) == "\nNothing is wrong.\n")
+        #expect(FindingsText(style: Style(isColoured: false)).text([]) == "\nNo problems found.\n")
     }
 }
 

@@ -12,8 +12,8 @@ import Testing
     func manual() {
         #expect(
             words.list([Fixed.barrier(Fixed.manual)]) == """
-                BARRIER                STATE
-                ManualBarrier:collect  closed  blocks collect since 11:58:00 (2 min): paused: maintenance; \
+                BARRIER                STATE   BLOCKS
+                ManualBarrier:collect  closed  collect since 11:58:00 (2 min): paused: maintenance; \
                 `headgate resume collect` opens it; a flush does not pass it
 
                 """)
@@ -25,7 +25,7 @@ import Testing
             ("manual", [:], "paused: why", "`headgate resume collect` opens it"),
             (
                 "batching", ["batch_size": 50, "max_wait_ms": 5_000], "12 of 50 events are pending",
-                "opens once 50 events or a whole batch are pending, or the oldest has waited 5 s"
+                "opens once 50 events or a whole batch are pending, or the oldest event is 5 s old"
             ),
             ("batching", [:], "12 of 1 event are pending", "opens once 1 event or a whole batch are pending"),
             (
@@ -39,14 +39,14 @@ import Testing
                 "schedule", ["start_hour": 9, "end_hour": 17, "days": ["mon", "tue"], "time_zone": "Europe/Berlin"],
                 "why", "opens from 9:00 to 17:00 on mon, tue, Europe/Berlin"
             ),
-            ("interval", [:], "between two intervals", "opens at its next interval"),
+            ("interval", [:], "between two intervals", "opens at the next interval"),
             (
                 "interval", ["interval_ms": 60_000], "between two intervals", "opens every 60 s for 1 s"
             ),
-            ("rate", ["per_second": 2.5], "why", "opens as its rate allows, 2.5 a second"),
+            ("rate", ["per_second": 2.5], "why", "opens as the rate allows, 2.5 a second"),
             ("application_status", [:], "why", "opens when a client comes to the foreground"),
-            ("activation", [:], "why", "opens when its board completes"),
-            ("something", [:], "why", "opens when its condition is true"),
+            ("activation", [:], "why", "opens when the board completes"),
+            ("something", [:], "why", "opens when its condition is met"),
         ] as [(String, DataObject, String, String)])
     func kinds(word: String, configuration: DataObject, cause: String, opening: String) {
         let barrier = changed(["word": .string(word), "configuration": .object(configuration), "reason": "why"])
@@ -85,7 +85,7 @@ import Testing
             style: Fixed.style)
         let barrier = changed(["word": "batching", "configuration": ["batch_size": 20]])
         let cause = both.cause(of: barrier, holding: ["collect", "archive"])
-        #expect(cause == "of 20 events there are pending 12 for collect, 1 for archive")
+        #expect(cause == "of 20 events, 12 for collect, 1 for archive are pending")
         #expect(both.cause(of: barrier, holding: ["archive"]) == "1 of 20 events is pending")
         #expect(both.cause(of: barrier, holding: ["elsewhere"]) == "less than a full batch of 20 events is pending")
     }
@@ -94,9 +94,9 @@ import Testing
     func remote() {
         let owned = changed(["kind": "RemoteBarrier", "word": "hold", "owner": "shop", "reason": "stock-taking"])
         #expect(words.cause(of: owned, holding: ["collect"]) == "stock-taking")
-        #expect(words.opening(of: owned, holding: ["collect"]) == "opens when its owner, shop, says so")
-        let left = changed(["kind": "RemoteBarrier", "word": "hold", "reason": "left behind by shop"])
-        let opening = "its owner has disconnected: opens when a client takes it over and opens it"
+        #expect(words.opening(of: owned, holding: ["collect"]) == "opens when its owner, shop, opens it")
+        let left = changed(["kind": "RemoteBarrier", "word": "hold", "reason": "its owner shop has disconnected"])
+        let opening = "opens when a client takes over the barrier and opens it"
         #expect(words.opening(of: left, holding: ["collect"]) == opening)
     }
 
@@ -104,8 +104,8 @@ import Testing
     func waiting() {
         let barrier = changed(["states": ["collect": "waiting"], "reason": nil])
         #expect(words.cause(of: barrier, holding: ["collect"]) == "the barrier has not reported a state yet")
-        #expect(words.opening(of: barrier, holding: ["collect"]) == "opens once the barrier reports so")
-        #expect(words.list([barrier]).contains("waiting  blocks collect"))
+        #expect(words.opening(of: barrier, holding: ["collect"]) == "opens when the barrier reports the state open")
+        #expect(words.list([barrier]).contains("waiting  collect"))
     }
 
     @Test("Barriers that hold nobody are listed shortly below those that do")
@@ -114,8 +114,8 @@ import Testing
         let absent = changed(["id": "absent", "states": [:], "scopes": ["nowhere"]])
         let off = changed(["id": "off", "states": [:], "scopes": []])
         let list = words.list([open, absent, Fixed.barrier(Fixed.manual), off])
-        #expect(list.hasPrefix("BARRIER                STATE\nManualBarrier:collect  closed  blocks collect"))
-        #expect(list.hasSuffix("\n\nopen: open\nbefore nobody: absent (nowhere)\nswitched off: off\n"))
+        #expect(list.hasPrefix("BARRIER                STATE   BLOCKS\nManualBarrier:collect  closed  collect"))
+        #expect(list.hasSuffix("\n\nopen: open\nwithout a dispatcher: absent (nowhere)\ndisabled: off\n"))
         #expect(words.list([open]) == "No dispatcher is blocked.\n\nopen: open\n")
         #expect(words.list([]) == "There are no barriers.\n")
     }

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests the texts about queues and dead letters.
 @Suite struct QueueTextTests {
-    @Test("Events that wait are shown in a table, their data cut")
+    @Test("Pending events are shown in a table, their data cut")
     func events() throws {
         let words = QueueText(clock: Fixed.clock, style: Fixed.style)
         let event: DataObject = [
@@ -21,7 +21,7 @@ import Testing
                 There are more: `headgate peek collect --after 12` shows them.
 
                 """)
-        #expect(words.list(try PeekedEvents(["events": [], "next": nil]), of: "collect") == "Nothing waits.\n")
+        #expect(words.list(try PeekedEvents(["events": [], "next": nil]), of: "collect") == "No events are pending.\n")
         #expect(throws: ClientError.self) { try PeekedEvents([:]) }
     }
 
@@ -40,9 +40,9 @@ import Testing
         ])
         #expect(
             words.list(page) == """
-                LETTER  DISPATCHER  REASON          STATUS  ATTEMPTS  DIED      EVENT    ID  ANSWER
-                     3  collect     refused_status     400         1  11:59:55  order    a1  no\\u{a} such field
-                     4  collect     max_retry_age        –         0  –         damaged
+                LETTER  DISPATCHER  REASON          STATUS  ATTEMPTS  DEAD SINCE  EVENT    ID  LAST ANSWER
+                     3  collect     refused_status     400         1  11:59:55    order    a1  no\\u{a} such field
+                     4  collect     max_retry_age        –         0  –           damaged
 
                 There are more: `headgate dead-letters --after 4` shows them.
 

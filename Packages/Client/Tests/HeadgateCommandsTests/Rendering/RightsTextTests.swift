@@ -8,7 +8,7 @@ struct RightsTextTests {
     @Test("X1: the doctor says what the rights allow")
     func finding() {
         let finding = RightsText.finding(["uid": 1000, "gid": 50, "groups": ["track", "read"]])
-        #expect(finding.words == "you may send events (track), see contents of events (read)")
+        #expect(finding.words == "you may send events (track), see the contents of events (read)")
     }
 
     @Test("X1: whoami shows the user, its rights, and its namespace")

@@ -12,8 +12,8 @@ import Testing
         let words = DispatcherText(barriers: [Fixed.barrier(Fixed.manual)], clock: Fixed.clock, style: Fixed.style)
         #expect(
             words.list([ListedDispatcher(Fixed.collect)]) == """
-                DISPATCHER  KIND  WAY     PENDING  IN FLIGHT  SENT  FAILED  DEAD  OLDEST
-                collect     http  closed       12          0     3       1     0  2 min
+                DISPATCHER  KIND  STATE    PENDING  IN FLIGHT  DELIVERED  FAILED  DEAD-LETTERED  OLDEST
+                collect     http  blocked       12          0          3       1              0  2 min
 
                 collect: blocked by ManualBarrier:collect since 11:58:00 (2 min): paused: maintenance; \
                 `headgate resume collect` opens it; a flush does not pass it
@@ -31,9 +31,9 @@ import Testing
         let until = Fixed.clock.now
         let old: DataObject = ["id": "old", "events": 3, "oldest_ms": 120_000, "until": .string(until.text)]
         let text = words.list([ListedOrphan(old)])
-        #expect(text.contains("NOT CONFIGURED  EVENTS  OLDEST  KEPT UNTIL"))
-        #expect(text.contains("old                  3  2 min"))
-        #expect(text.contains(#"take its events over with "formerly": "old"; `headgate export old` prints them"#))
+        #expect(text.contains("REMOVED DISPATCHER  PENDING  OLDEST  KEPT UNTIL"))
+        #expect(text.contains("old                       3  2 min"))
+        #expect(text.contains(#"take over its events with "formerly": "old"; `headgate export old` prints them"#))
         #expect(words.list([]) == "")
     }
 
@@ -46,10 +46,10 @@ import Testing
             ["flush": "f2", "uid": nil, "dispatchers": ["a"], "since": .string(since), "timeout_ms": 30_000],
         ]
         let lines = words.list(flushes.map(RunningFlush.init)).split(separator: "\n").map(String.init)
-        #expect(lines[0].hasPrefix("FLUSH     UID  FOR"))
+        #expect(lines[0].hasPrefix("FLUSH     UID  RUNNING FOR"))
         #expect(lines[1].contains("1000") && lines[1].contains("none") && lines[1].hasSuffix("a, b"))
         #expect(lines[2].contains("daemon") && lines[2].contains("30 s"))
-        #expect(words.list([]) == "No flush is under way.\n")
+        #expect(words.list([]) == "No flush is in progress.\n")
     }
 
     @Test("O3: clients are shown in a table, and below it why one is not read")
@@ -62,13 +62,13 @@ import Testing
         ]
         #expect(
             words.list([ListedClient(shop)]) == """
-                CONNECTION  CLIENT     PID   UID    FOR  RECEIVED  DUPLICATES  REJECTED  FAILED  UNANSWERED
-                session-7   shop/2.1  4711  1000  2 min        12           1         0       2           3
+                SESSION    CLIENT     PID   UID  CONNECTED  RECEIVED  DUPLICATES  REJECTED  FAILED  UNANSWERED
+                session-7  shop/2.1  4711  1000      2 min        12           1         0       2           3
 
-                session-7: is not read for 4 s already: it does not read its answers (limits.max_output_bytes)
+                session-7: the daemon has not read from it for 4 s: the client does not read its answers (limits.max_output_bytes)
 
                 """)
-        #expect(words.list([]) == "Nobody is connected.\n")
+        #expect(words.list([]) == "No clients are connected.\n")
     }
 
     @Test("status says first how the daemon is, then its warnings, then the dispatchers")
@@ -115,9 +115,9 @@ import Testing
         ])
         #expect(
             FlushText(style: Fixed.style).text(answer) == """
-                The time ran out before all was settled.
-                DISPATCHER  SENT  FAILED  LEFT  BLOCKED BY
-                collect        1       0     2  a, b
+                The flush timed out before all events were delivered or dropped.
+                DISPATCHER  DELIVERED  FAILED  REMAINING  BLOCKED BY
+                collect             1       0          2  a, b
 
                 """)
     }

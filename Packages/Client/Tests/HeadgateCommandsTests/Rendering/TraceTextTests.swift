@@ -28,7 +28,7 @@ import Testing
                 "delivered 11 s ago after 3 attempts. Last error: HTTP 503."
             ),
             (["state": "in_flight", "at": Fixed.ago(2), "attempts": 1], "in flight: sent 2 s ago."),
-            (["state": "in_flight", "at": Fixed.ago(2), "attempts": 2], "in flight: sent 2 s ago, the 2. attempt."),
+            (["state": "in_flight", "at": Fixed.ago(2), "attempts": 2], "in flight: sent 2 s ago, attempt 2."),
             (
                 ["state": "dead", "at": Fixed.ago(1), "attempts": 1, "last_error": "HTTP 400", "letter": 7],
                 "dead-lettered 1 s ago after 1 attempt. Last error: HTTP 400. It is dead letter 7: "
@@ -46,7 +46,7 @@ import Testing
             (["state": "purged", "at": Fixed.ago(1), "attempts": 0], "purged 1 s ago by an operator."),
             (["state": "transformed_away", "at": Fixed.ago(1)], "dropped 1 s ago by a transformation."),
             (["state": "later"], "later."),
-            (["state": "pending", "ahead": 0, "attempts": 0], "pending as the next, not blocked."),
+            (["state": "pending", "ahead": 0, "attempts": 0], "pending as the next event, not blocked."),
             (
                 ["state": "pending", "ahead": 1, "attempts": 2, "last_error": "HTTP 503", "blocked_by": ["x"]],
                 "pending behind 1 other, blocked by x; sent 2 times before. Last error: HTTP 503."
@@ -59,7 +59,8 @@ import Testing
         ] as [(DataObject, String)])
     func sentences(_ way: DataObject, _ sentence: String) {
         #expect(
-            text(way) == "e1 (signup, namespace uid:7) was received 12 s ago as 4711.\ncollect: \(sentence)\n")
+            text(way)
+                == "e1 (signup, namespace uid:7) was received 12 s ago, sequence number 4711.\ncollect: \(sentence)\n")
     }
 
     @Test("O2: a removed dispatcher's event waits for it; one of which nothing is known says so")
@@ -67,8 +68,8 @@ import Testing
         let way: DataObject = ["state": "pending", "ahead": 0, "attempts": 0]
         #expect(
             text(way, dispatcher: "old").hasSuffix(
-                "old: pending as the next: this dispatcher is not configured.\n"))
+                "old: pending as the next event: this dispatcher is not configured.\n"))
         let text = words.text([ListedTrace(["id": "e1", "seq": 1])])
-        #expect(text == "e1 was received as 1.\nIts dispatchers are not known.\n")
+        #expect(text == "e1 was received, sequence number 1.\nIts dispatchers are not known.\n")
     }
 }

@@ -29,7 +29,7 @@ import Testing
             #expect(result.output == "{\"watch\":\"w\",\"n\":1.50,\"s\":\"\\u00e9\"}\n")
             #expect(
                 result.errors == """
-                    headgate: the connection is lost: waiting for the daemon
+                    headgate: connection lost; reconnecting
                     headgate: the watch was refused on the new connection, and is requested again: not you
 
                     """)

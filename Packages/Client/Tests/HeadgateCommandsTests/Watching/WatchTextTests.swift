@@ -38,14 +38,14 @@ import Testing
             text(WatchView.usual).lines(board, wide) == [
                 "headgate  /run/s.sock  12:00:00  connected",
                 "",
-                "DISPATCHER  WAY     PENDING  IN FLIGHT  SENT  A SECOND  RETRY IN  BLOCKED BY",
-                "collect     closed       12          0     3         0  90 s      manual",
+                "DISPATCHER  STATE    PENDING  IN FLIGHT  DELIVERED  PER SECOND  NEXT ATTEMPT  BLOCKED BY",
+                "collect     blocked       12          0          3           0  in 90 s       manual",
                 "collect: last error: HTTP 503",
                 "",
                 "ManualBarrier:collect: blocks collect since 11:58:00 (2 min): paused: maintenance; "
                     + "`headgate resume collect` opens it; a flush does not",
                 "  pass it",
-                "q or Ctrl-C ends",
+                "q or Ctrl-C: quit",
             ])
     }
 
@@ -55,13 +55,13 @@ import Testing
             text([.clients, .outcomes]).lines(board, wide) == [
                 "headgate  /run/s.sock  12:00:00  connected",
                 "",
-                "CLIENT          UID  PID  SESSION",
-                "shop/2.1       1000   12  session-1",
-                "(did not say)     0   13  session-2",
+                "CLIENT      UID  PID  SESSION",
+                "shop/2.1   1000   12  session-1",
+                "(unnamed)     0   13  session-2",
                 "",
-                "OUTCOMES  DELIVERED  RETRIED  DEAD  EXPIRED  EVICTED  LAST ERROR",
-                "collect           3        1     0        0        0  –",
-                "q or Ctrl-C ends",
+                "DISPATCHER  DELIVERED  RETRIED  DEAD-LETTERED  EXPIRED  EVICTED  LAST ERROR",
+                "collect             3        1              0        0        0  –",
+                "q or Ctrl-C: quit",
             ])
     }
 
@@ -70,13 +70,13 @@ import Testing
         var board = board
         board.interrupted()
         let lines = text([.dispatchers]).lines(board, wide)
-        #expect(lines[0].hasSuffix("the connection is lost: waiting for the daemon"))
+        #expect(lines[0].hasSuffix("connection lost; reconnecting"))
         #expect(lines[3].hasPrefix("collect"))
     }
 
     @Test("With nothing held it says so")
     func nothing() {
-        #expect(text([.barriers]).lines(WatchBoard(), wide).contains("No barrier holds anything."))
+        #expect(text([.barriers]).lines(WatchBoard(), wide).contains("No dispatcher is blocked."))
     }
 
     @Test("It never takes more room than there is", arguments: 0...12, [0, 1, 7, 30, 80])

@@ -36,10 +36,10 @@ struct AccessRule: Equatable, Sendable {
     /// Decides about a request.
     func judge(_ request: HTTPRequest) -> Verdict {
         guard let host = request.value("host"), hosts.allows(host) else {
-            return .refused(421, "This name is not the console's. --host NAME allows another one.")
+            return .refused(421, "This host name is not allowed. Start the console with --host NAME to allow it.")
         }
         guard request.path.first == "/", let query = request.query else {
-            return .refused(400, "This is no address of a page.")
+            return .refused(400, "This is not the address of a page.")
         }
         switch request.path {
         case "/healthz": return isReading(request) ? .health : .wrongMethod(allowed: "GET, HEAD")
@@ -68,11 +68,11 @@ struct AccessRule: Equatable, Sendable {
     private func judge(_ change: Route.Change, _ request: HTTPRequest, host: String) -> Verdict {
         guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
         guard allowsControl else {
-            return .refused(403, "This console only shows: it was started without --allow-control.")
+            return .refused(403, "This console is read-only: it was started without --allow-control.")
         }
         guard let origin = request.value("origin")?.lowercased(),
             ["http://", "https://"].contains(where: { origin == $0 + host.lowercased() })
-        else { return .refused(403, "This did not come from a page of the console.") }
+        else { return .refused(403, "The request did not come from a page of the console.") }
         return .granted(.change(change))
     }
 
@@ -96,5 +96,5 @@ struct AccessRule: Equatable, Sendable {
     }
 
     private static let unknown = Verdict.refused(
-        401, "This needs the console's token: open the address that it wrote when it started.")
+        401, "The console's token is required: open the URL that headgate-console printed at its start.")
 }

@@ -65,7 +65,7 @@ struct TokenFile: Sendable {
         guard count >= 0 else { throw failure("read") }
         let words = String(decoding: bytes.prefix(count), as: UTF8.self).split(whereSeparator: \.isWhitespace)
         guard count <= Self.longest, words.count == 1, let token = Token(String(words[0])) else {
-            throw Fault(message: "\(path) holds no token: one word of printable ASCII is wanted")
+            throw Fault(message: "\(path) has no valid token: it must be one word of printable ASCII")
         }
         return token
     }

@@ -58,13 +58,13 @@ function open() {
   stream.addEventListener("error", () => {
     if (stream.readyState === EventSource.CLOSED) refused();
     // A console that starts again is back before anybody has read that it was away.
-    else doubt ??= setTimeout(() => tell("The console does not answer: this page is old, and goes on when it is back."), 1500);
+    else doubt ??= setTimeout(() => tell("The console does not answer: this page is out of date. It continues when the console is back."), 1500);
   });
 }
 
 /** Browsers do not come again when they were refused: the token is another one, or there are too many pages. */
 function refused() {
-  tell("The console lets this page in no more. Open the address that it wrote when it started.");
+  tell("The console no longer accepts this page. Open the URL that headgate-console printed at its start.");
   doubt = setTimeout(open, 10000);
 }
 

@@ -39,12 +39,13 @@ struct ConsoleOptions: Equatable, Sendable {
         _ name: String, _ attached: String?, _ rest: inout ArraySlice<String>
     ) throws(UsageFault) {
         if name == "--allow-control" {
-            guard attached == nil else { throw UsageFault(message: "\(name) has no value") }
+            guard attached == nil else { throw UsageFault(message: "\(name) takes no value") }
             allowsControl = true
             return
         }
         guard ["--listen", "--socket", "--token-file", "--host"].contains(name) else {
-            throw UsageFault(message: name.hasPrefix("-") ? "there is no option \(name)" : "what is \(name)?")
+            throw UsageFault(
+                message: name.hasPrefix("-") ? "there is no option \(name)" : "unexpected argument \(name)")
         }
         guard let value = attached ?? rest.popFirst(), !value.isEmpty else {
             throw UsageFault(message: "\(name): the value is missing")
@@ -70,19 +71,20 @@ struct ConsoleOptions: Equatable, Sendable {
     static let usage = """
         usage: headgate-console [--listen ADDRESS] [--socket PATH] [--token-file FILE] [--allow-control] [--host NAME …]
 
-        Serves a web page about the daemon, /metrics for Prometheus and /healthz, on this machine alone.
+        Serves a web console for the daemon, /metrics for Prometheus and /healthz, on the loopback interface only.
 
           --listen ADDRESS   127.0.0.1:PORT, [::1]:PORT or the path of a Unix socket (default: 127.0.0.1:9477);
-                             port 0 takes a free one
-          --socket PATH      the daemon's socket (default: $HEADGATE_SOCKET, or the usual place)
-          --token-file FILE  the token that opens the pages; it is made where it is missing. SIGHUP reads it again.
-                             Without the option each start has a token of its own
-          --allow-control    lets the pages pause, resume, retry, flush, requeue and purge
-          --host NAME        another name by which browsers may call it, as behind a proxy; any number of them
-          --help, --version  explain, or tell the version
+                             port 0 chooses a free port
+          --socket PATH      the daemon's socket (default: $HEADGATE_SOCKET, then the standard paths)
+          --token-file FILE  the file of the access token, created if missing; SIGHUP reads it again
+                             (default: each start creates a new token)
+          --allow-control    allow changes: pause, resume, retry, flush, requeue and purge
+          --host NAME        an additional host name for browsers, for example behind a proxy; repeatable
+          --help, --version  print this help, or the version
 
-        The line `headgate-console ready URL` on standard error says that it serves; the URL has the token in it.
-        Exit codes: 0 stopped in order, 1 failed, 2 usage.
+        The line `headgate-console ready URL` on standard error means that the console is ready; the URL contains the
+        token.
+        Exit codes: 0 stopped in order, 1 failed, 2 usage error.
 
         """
 }

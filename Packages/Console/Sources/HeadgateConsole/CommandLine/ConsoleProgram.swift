@@ -59,7 +59,7 @@ public enum ConsoleProgram {
             do throws(TokenFile.Fault) {
                 if try console.readTokenAgain() { reportReady(console) }
             } catch {
-                log("headgate-console: \(error.message): the old token stays")
+                log("headgate-console: \(error.message); the old token stays valid")
             }
         }
         return stop + [reload]
@@ -71,7 +71,7 @@ public enum ConsoleProgram {
 
     /// Writes a line to standard error, without waiting for a reader.
     private static func log(_ line: String) {
-        LineOutput.standardError.write(line) { "headgate-console: \($0) lines found no room" }
+        LineOutput.standardError.write(line) { "headgate-console: \($0) log lines dropped" }
     }
 
     /// Raises the limit of descriptors to the hard limit, because each open page is a connection.

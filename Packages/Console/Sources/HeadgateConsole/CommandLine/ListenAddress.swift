@@ -30,8 +30,8 @@ enum ListenAddress: Equatable, Sendable {
         case let host:
             guard let numbers = Self.ipv4(host), numbers[0] == 127 else {
                 throw Fault(
-                    message: "\(text) is not loopback: the console shows itself to this machine alone. "
-                        + "Put a server with TLS before it, or go there through ssh -L")
+                    message: "\(text) is not a loopback address: the console listens only on this machine. "
+                        + "Use a reverse proxy with TLS, or a tunnel: ssh -L")
             }
             self = .ipv4(numbers, port: port)
         }

@@ -31,14 +31,14 @@ struct BarriersPage {
     private var table: HTML {
         var table = PageTable(
             "Barriers and dispatchers",
-            [.init(name: "Barrier")] + state.dispatchers.map { .init(name: $0.id) } + [.init(name: "A flush")])
+            [.init(name: "Barrier")] + state.dispatchers.map { .init(name: $0.id) } + [.init(name: "Flushable")])
         for barrier in barriers {
             let states = state.dispatchers.map { dispatcher in
                 barrier.states.first { $0.dispatcher == dispatcher.id }.map { Formatting.state($0.state) } ?? "–"
                     as HTML
             }
             table.add(
-                ["\(barrier.id)"] + states + [barrier.isFlushable ? "passes it" : "does not pass it"])
+                ["\(barrier.id)"] + states + [barrier.isFlushable ? "yes" : "no"])
         }
         return table.html(orElse: "No barriers.")
     }
@@ -61,11 +61,11 @@ struct BarriersPage {
                 settings.isEmpty ? "–" : "\(settings.joined(separator: ", "))",
             ])
         }
-        return table.html(orElse: "–")
+        return table.html(orElse: "No barriers.")
     }
 
     private func setter(_ barrier: ListedBarrier) -> String {
         if let owner = barrier.owner { return owner }
-        return barrier.word != "manual" ? "itself" : barrier.held.isEmpty ? "–" : "an operator"
+        return barrier.word != "manual" ? "the barrier" : barrier.held.isEmpty ? "–" : "an operator"
     }
 }

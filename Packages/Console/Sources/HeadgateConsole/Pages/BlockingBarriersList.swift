@@ -20,7 +20,8 @@ struct BlockingBarriersList {
                 """
         }
         guard !items.isEmpty else {
-            return "<p>No barrier blocks it: pending events are sent as fast as the destination accepts them.</p>"
+            return
+                "<p>No barrier blocks this dispatcher: pending events are sent as fast as the destination accepts them.</p>"
         }
         return "<ul class=\"holders\">\(items)</ul>"
     }

@@ -35,15 +35,15 @@ struct ClientsPage {
         for client in (stopped + others).prefix(Self.mostShown) { table.add(row(client)) }
         let more = all.count - Self.mostShown
         let rest: HTML = more > 0 ? "<p>And \(Formatting.count(more)) more.</p>" : ""
-        return table.html(orElse: "Nobody is.") + rest
+        return table.html(orElse: "No clients are connected.") + rest
     }
 
     private static let columns: [PageTable.Column] = [
-        .init(name: "Connection"), .init(name: "Program"), .init(name: "Process", isNumeric: true),
-        .init(name: "User", isNumeric: true), .init(name: "Connected", isNumeric: true),
-        .init(name: "Events", isNumeric: true), .init(name: "Duplicates", isNumeric: true),
-        .init(name: "Refused", isNumeric: true), .init(name: "Failed", isNumeric: true),
-        .init(name: "Unanswered", isNumeric: true), .init(name: "Read"),
+        .init(name: "Session"), .init(name: "Client"), .init(name: "PID", isNumeric: true),
+        .init(name: "UID", isNumeric: true), .init(name: "Connected", isNumeric: true),
+        .init(name: "Received", isNumeric: true), .init(name: "Duplicates", isNumeric: true),
+        .init(name: "Rejected", isNumeric: true), .init(name: "Failed", isNumeric: true),
+        .init(name: "Unanswered", isNumeric: true), .init(name: "Reading"),
     ]
 
     private func row(_ client: ListedClient) -> [HTML] {
@@ -58,7 +58,7 @@ struct ClientsPage {
 
     private func reading(_ traffic: ListedClient.Traffic) -> HTML {
         guard let stop = traffic.stopped else { return Formatting.badge("yes", .good) }
-        return "\(Formatting.badge("not for \(Quantity.time(stop.duration))", .held)) \(stop.words)"
+        return "\(Formatting.badge("paused for \(Quantity.time(stop.duration))", .held)) \(stop.words)"
     }
 
     /// The counters of all clients, including those that have left.

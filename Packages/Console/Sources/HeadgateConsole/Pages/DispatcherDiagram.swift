@@ -26,7 +26,7 @@ struct DispatcherDiagram {
             """
     }
 
-    /// Returns `The way to collect is closed: batching down, manual up.`
+    /// Returns `collect is blocked. Barriers: batching closed, manual open.`
     private var words: String {
         let states = shown.map { "\($0.barrier.word) \($0.state.rawValue)" }
         let more = gates.count - shown.count

@@ -19,7 +19,7 @@ struct DispatcherForms {
             .pause, "Pause", "Pause this dispatcher. It stays paused across restarts until you resume it.",
             """
             <label>Reason <input name="reason" maxlength="200" autocomplete="off"></label>
-            <label class="check"><input type="checkbox" name="flushable" value="yes"> Flushes may pass</label>
+            <label class="check"><input type="checkbox" name="flushable" value="yes"> Let flushes pass</label>
             """)
     }
 
@@ -95,7 +95,7 @@ extension Route.Change.Act {
         case .pause: "Paused."
         case .resume: "Resumed."
         case .retry: "The backoff has ended: the next attempt begins now."
-        case .flush: "The flush has begun."
+        case .flush: "The flush has started."
         case .purge: "\(Quantity.counted(count, "event")) purged."
         case .requeue: "\(Quantity.counted(count, "event")) requeued."
         case .bury: "\(Quantity.counted(count, "dead letter")) purged."

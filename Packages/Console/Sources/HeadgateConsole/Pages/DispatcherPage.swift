@@ -25,7 +25,7 @@ struct DispatcherPage {
     func html(_ contents: Contents, controls: HTML) -> HTML {
         """
         <section aria-labelledby="held-title"><h2 id="held-title">State</h2><div id="held">\(held)</div></section>
-        <section aria-labelledby="figures-title"><h2 id="figures-title">Figures</h2>
+        <section aria-labelledby="figures-title"><h2 id="figures-title">Metrics</h2>
         <div id="figures">\(figures)</div></section>
         <section aria-labelledby="attempts-title"><h2 id="attempts-title">Attempts</h2>
         <div id="attempts">\(attempts)</div></section>
@@ -54,7 +54,7 @@ struct DispatcherPage {
             Formatting.figure("pending", Formatting.count(dispatcher.pending)),
             Formatting.figure("oldest", "\(Formatting.age(dispatcher.oldest))"),
             Formatting.figure("in flight", Formatting.count(dispatcher.inFlight), Self.batches(state, dispatcher.id)),
-            Formatting.figure("delivered", Formatting.count(dispatcher.sent), "\(Formatting.rate(rate)) a second"),
+            Formatting.figure("delivered", Formatting.count(dispatcher.sent), "\(Formatting.rate(rate)) per second"),
             Formatting.figure("failed attempts", Formatting.count(dispatcher.failed)),
             Formatting.figure("dead-lettered", Formatting.count(dispatcher.dead)),
             Formatting.figure("expired", Formatting.count(dispatcher.expired)),
@@ -75,7 +75,7 @@ struct DispatcherPage {
     private var attempts: HTML {
         let error: HTML =
             dispatcher.lastErrorText(clock).map { "<p class=\"error\">\(Formatting.badge("failing", .bad)) \($0)</p>" }
-            ?? "<p>No last error.</p>"
+            ?? "<p>The last attempt succeeded, or there was none yet.</p>"
         var table = PageTable(
             "Attempts of \(dispatcher.id) by outcome",
             [
@@ -92,7 +92,7 @@ struct DispatcherPage {
                 "\(times.quantile(0.99).map(Formatting.seconds) ?? "–")",
             ])
         }
-        return error + table.html(orElse: "No attempts measured yet.")
+        return error + table.html(orElse: "No attempts since the daemon started.")
     }
 
     // MARK: Content that is read once

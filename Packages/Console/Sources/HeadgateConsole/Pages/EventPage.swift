@@ -18,9 +18,9 @@ struct EventPage {
     /// Returns the body of the page.
     func html(_ id: String?, _ finding: Finding) -> HTML {
         """
-        <form class="search" method="get" action="/event"><label for="id">The event’s id</label>
+        <form class="search" method="get" action="/event"><label for="id">Event id</label>
         <input id="id" name="id" value="\(id ?? "")" required autocomplete="off" spellcheck="false">
-        <button>Trace it</button></form>
+        <button>Trace</button></form>
         \(self.finding(finding))
         """
     }
@@ -56,7 +56,7 @@ struct EventPage {
             <section><h2>\(event.get(key: "event") ?? "")</h2>
             <dl class="figures">\(Formatting.figure("received", Formatting.moment(received, clock)))\
             \(Formatting.figure("sequence number", place))\
-            \(Formatting.figure("of", "\(event.get(key: "namespace") ?? "–")"))</dl>
+            \(Formatting.figure("namespace", "\(event.get(key: "namespace") ?? "–")"))</dl>
             \(table.html(orElse: "No dispatcher accepted this event."))\(holders(event))</section>
 
             """

@@ -13,7 +13,7 @@ enum EventTables {
         var table = PageTable(
             "Pending events of \(dispatcher)",
             [
-                .init(name: "Sequence", isNumeric: true), .init(name: "Event"), .init(name: "Id"),
+                .init(name: "Sequence number", isNumeric: true), .init(name: "Event"), .init(name: "Id"),
                 .init(name: "Received"), .init(name: "Contents"),
             ])
         for event in page.events {
@@ -32,8 +32,9 @@ enum EventTables {
         var table = PageTable(
             "Dead letters of \(dispatcher)",
             [
-                .init(name: "Letter", isNumeric: true), .init(name: "Event"), .init(name: "Id"), .init(name: "Reason"),
-                .init(name: "Attempts", isNumeric: true), .init(name: "Dead since"), .init(name: "Answer"),
+                .init(name: "Dead letter", isNumeric: true), .init(name: "Event"), .init(name: "Id"),
+                .init(name: "Reason"),
+                .init(name: "Attempts", isNumeric: true), .init(name: "Dead since"), .init(name: "Last answer"),
                 .init(name: "Contents"),
             ])
         for letter in page.letters {

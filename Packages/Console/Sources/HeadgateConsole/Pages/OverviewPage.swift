@@ -42,7 +42,7 @@ struct OverviewPage {
     private var clients: [HTML] {
         [
             Formatting.figure("connected", Formatting.count(state.status?.get(key: "clients") ?? 0)),
-            Formatting.figure("received", Formatting.rate(history.latest?.received ?? 0), "a second"),
+            Formatting.figure("received", Formatting.rate(history.latest?.received ?? 0), "per second"),
             Formatting.figure("total", Formatting.count(state.counter("received"))),
         ]
     }
@@ -71,7 +71,7 @@ struct OverviewPage {
             <dl>\(Formatting.figure("pending", Formatting.count(dispatcher.pending)))\
             \(Formatting.figure("oldest", "\(Formatting.age(dispatcher.oldest))"))\
             \(Formatting.figure("in flight", Formatting.count(dispatcher.inFlight)))\
-            \(Formatting.figure("delivered", Formatting.rate(rate), "a second"))\
+            \(Formatting.figure("delivered", Formatting.rate(rate), "per second"))\
             \(Formatting.figure("total", Formatting.count(dispatcher.sent)))\(dead)</dl>\(error(dispatcher))</li>
 
             """
@@ -97,8 +97,8 @@ struct OverviewPage {
             lines: [line("in the store", steps.map { $0?.backlog }, Self.whole)], words: Self.whole)
         return """
             <div class="plots">\(rates.html)\(backlog.html)\
-            \(times("Time to acknowledge", steps.map { $0?.acknowledged }))\
-            \(times("Time from receipt to delivery", steps.map { $0?.reached }))</div>
+            \(times("Time to acknowledge", "stored", steps.map { $0?.acknowledged }))\
+            \(times("Time from receipt to delivery", "delivered", steps.map { $0?.reached }))</div>
 
             """
     }
@@ -107,10 +107,12 @@ struct OverviewPage {
         number < 1 ? Quantity.rate(number) : Quantity.grouped(Int(number))
     }
 
-    private func times(_ title: String, _ values: [History.Quantiles?]) -> HTML {
+    /// - Parameter verb: the verb of the events that the plot measures, for the text of an empty plot.
+    private func times(_ title: String, _ verb: String, _ values: [History.Quantiles?]) -> HTML {
         let nothing =
             state.presence == .serving && state.metrics == nil
-            ? "Not available: the daemon is older than the console." : "No events in this time."
+            ? "Not available: the daemon is older than the console."
+            : "No data: no events were \(verb) while a page of the console was open."
         return Plot(
             title: title,
             lines: [

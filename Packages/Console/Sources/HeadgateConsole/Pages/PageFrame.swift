@@ -43,7 +43,7 @@ struct PageFrame {
             <main id="main" tabindex="-1">
             <h1>\(title)</h1>
             \(note)\(body)</main>
-            <footer><p>Times are this machine’s, \(Self.machine). The daemon’s socket is <code>\(socketPath)</code>.\
+            <footer><p>Times are in the time zone of \(Self.machine). Daemon socket: <code>\(socketPath)</code>.\
              <noscript>This page shows the state at \(clock.text(clock.now)): reload it to update.</noscript></p></footer>
             </body>
             </html>
@@ -77,9 +77,9 @@ struct PageFrame {
     /// The daemon's availability and version.
     private var presence: HTML {
         switch state.presence {
-        case .unknown: return Formatting.badge("not asked yet", .waiting)
-        case .away: return Formatting.badge("away", .bad)
-        case .refusing: return Formatting.badge("refuses", .bad)
+        case .unknown: return Formatting.badge("connecting", .waiting)
+        case .away: return Formatting.badge("unreachable", .bad)
+        case .refusing: return Formatting.badge("access refused", .bad)
         case .serving:
             let version = state.status?.get(key: "version", as: String.self) ?? ""
             let uptime = Duration.milliseconds(state.status?.get(key: "uptime_ms", as: Int.self) ?? 0)
@@ -91,10 +91,10 @@ struct PageFrame {
     /// The most important problem in one sentence. It changes rarely, because screen readers read each change.
     private var summary: HTML {
         switch state.presence {
-        case .unknown: return "The daemon has not been asked yet."
+        case .unknown: return "The console is connecting to the daemon."
         case .away(let cause, let since):
             let rest: HTML = state.asOf.map { "The page shows the state at \(clock.text($0))." } ?? ""
-            return "<strong>The daemon cannot be reached since \(clock.text(since)):</strong> \(cause). \(rest)"
+            return "<strong>The daemon has been unreachable since \(clock.text(since)):</strong> \(cause). \(rest)"
         case .refusing(let cause):
             return "<strong>The daemon refuses the console:</strong> \(cause)."
         case .serving:

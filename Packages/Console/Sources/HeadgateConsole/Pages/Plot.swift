@@ -14,7 +14,7 @@ struct Plot {
     /// Returns a value as text.
     let words: (Double) -> String
     /// The text of a plot without values.
-    var nothing = "No data yet: the console measures only while a page is open."
+    var nothing = "No data yet: the console measures only while one of its pages is open."
 
     private static let height = 100.0
 

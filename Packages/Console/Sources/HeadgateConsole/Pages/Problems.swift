@@ -35,7 +35,7 @@ struct Problems {
                 "Is headgated running? See `systemctl status headgate` and its log. This page reconnects by itself."
             return [
                 Problem(
-                    title: "The daemon cannot be reached since \(clock.text(since)): \(cause)", advice: advice,
+                    title: "The daemon has been unreachable since \(clock.text(since)): \(cause)", advice: advice,
                     isBad: true)
             ]
         case .refusing(let cause):
@@ -62,7 +62,7 @@ struct Problems {
         return [
             Problem(
                 title: "This machine has no network connection",
-                advice: "Events stay on disk and are sent when the network is back.")
+                advice: "Events stay in the store and are sent when the network is back.")
         ]
     }
 
@@ -96,7 +96,7 @@ struct Problems {
         let counts = ["dead": dispatcher.dead, "expired": dispatcher.expired, "evicted": dispatcher.evicted]
         return CounterAdvice.ofEvents.compactMap { trouble in
             guard let count = counts[trouble.counter], count > 0 else { return nil }
-            let events = "\(Quantity.counted(count, "event")) of \(dispatcher.id) \(count == 1 ? "was" : "were")"
+            let events = "\(Quantity.counted(count, "event")) of \(dispatcher.id)"
             return Problem(
                 title: "\(events) \(trouble.words)", advice: trouble.advice, dispatcher: dispatcher.id, isBad: true)
         }

@@ -17,7 +17,7 @@ struct ProblemsPage {
 
     private var list: HTML {
         let all = Problems(state: state, clock: clock).all
-        guard !all.isEmpty else { return "<p class=\"sentence\">\(Formatting.badge("all is well", .good))</p>" }
+        guard !all.isEmpty else { return "<p class=\"sentence\">\(Formatting.badge("No problems", .good))</p>" }
         let items = all.map { problem -> HTML in
             let link: HTML =
                 problem.dispatcher.map {

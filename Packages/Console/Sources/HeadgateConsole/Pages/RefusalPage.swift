@@ -18,13 +18,13 @@ enum RefusalPage {
 
     private static func heading(_ status: Int) -> HTML {
         switch status {
-        case 400: "Not understood"
-        case 401: "Not known"
-        case 403: "Not allowed"
+        case 400: "Bad request"
+        case 401: "Token required"
+        case 403: "Forbidden"
         case 404: "Not found"
-        case 503: "Away"
-        case 421: "Not here"
-        default: "Not done"
+        case 503: "Unavailable"
+        case 421: "Host not allowed"
+        default: "Request refused"
         }
     }
 

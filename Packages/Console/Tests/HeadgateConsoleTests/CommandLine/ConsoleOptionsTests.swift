@@ -52,7 +52,7 @@ struct ConsoleOptionsTests {
         let fault = #expect(throws: ConsoleOptions.UsageFault.self) {
             try ConsoleOptions.parse(["--listen", address])
         }
-        #expect(fault?.message.contains("not loopback") == true)
+        #expect(fault?.message.contains("not a loopback") == true)
     }
 
     @Test("All of 127/8, localhost, [::1] and any path are loopback")

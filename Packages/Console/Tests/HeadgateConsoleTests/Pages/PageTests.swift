@@ -162,10 +162,11 @@ struct PageTests {
         let both = page([read, stopped])
         let first = try #require(both.range(of: "session-2")?.lowerBound)
         let second = try #require(both.range(of: "session-1")?.lowerBound)
-        #expect(first < second && both.contains("not for 3 s") && both.contains("it does not read its answers"))
+        #expect(first < second && both.contains("paused for 3 s") && both.contains("does not read its answers"))
         #expect(both.contains("1\u{202F}234"))
         #expect(page(Array(repeating: read, count: 250)).contains("And 50 more."))
         #expect(
-            page([]).contains("Nobody is.") && ClientsPage(state: DaemonState()).html.text.contains("Not available"))
+            page([]).contains("No clients are connected.")
+                && ClientsPage(state: DaemonState()).html.text.contains("Not available"))
     }
 }

@@ -36,8 +36,8 @@ struct ProblemsTests {
         ]
         #expect(
             titles(status) == [
-                "1 event of web was dead-lettered",
-                "2 events of web were lost: too old, by `max_age_s` or their `ttl_ms`",
+                "1 event of web dead-lettered",
+                "2 events of web expired, by `max_age_s` or their `ttl_ms`",
                 "barrier x: there is no dispatcher `y`",
             ])
     }
@@ -70,8 +70,8 @@ struct ProblemsTests {
     @Test("A daemon that is away is the only thing to know of it beside what it was")
     func away() {
         var state = DaemonState()
-        state.fail(ClientError.cannotConnect(path: "/s", cause: "there is no such socket"), at: clock.now)
+        state.fail(ClientError.cannotConnect(path: "/s", cause: "no such socket"), at: clock.now)
         let problems = Problems(state: state, clock: clock).all
-        #expect(problems.count == 1 && problems[0].isBad && problems[0].title.contains("there is no such socket"))
+        #expect(problems.count == 1 && problems[0].isBad && problems[0].title.contains("no such socket"))
     }
 }

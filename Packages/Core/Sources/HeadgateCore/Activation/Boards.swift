@@ -59,7 +59,7 @@ public enum BoardName {
     public static func complaint(about name: String) -> String? {
         let isAllowed = name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && $0 != "*" }
         if (1...longest).contains(name.utf8.count), isAllowed { return nil }
-        return "a board's name has 1 to \(longest) bytes, no * and no control characters"
+        return "must have 1 to \(longest) bytes, no * and no control characters"
     }
 }
 

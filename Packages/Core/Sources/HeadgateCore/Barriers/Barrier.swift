@@ -123,6 +123,6 @@ final class PlaceholderBarrier: DescribedBarrier {
     }
 
     func reason(for dispatcherId: String) -> String? {
-        "could not be made: \(cause)"
+        "could not be created: \(cause)"
     }
 }

@@ -49,7 +49,7 @@ final class ConfiguredBarriers {
         in context: BarrierContext
     ) throws {
         guard let factory = factories[kind] else {
-            throw BarrierConfigurationFault(key: "kind", message: "is no kind of barrier")
+            throw BarrierConfigurationFault(key: "kind", message: "is not a kind of barrier")
         }
         if let entry = entries[id], entry.kind == kind, entry.barrier is any ConfigurableBarrier {
             return try update(
@@ -67,7 +67,9 @@ final class ConfiguredBarriers {
         _ id: String, scopes: [BarrierScope]?, configuration: DataObject, stateOnError: BarrierState? = nil,
         in context: BarrierContext
     ) throws {
-        guard let entry = entries[id] else { throw BarrierConfigurationFault(key: "id", message: "is no barrier's") }
+        guard let entry = entries[id] else {
+            throw BarrierConfigurationFault(key: "id", message: "is not the id of a barrier")
+        }
         let stateOnError = stateOnError ?? entry.stateOnError
         guard let barrier = entry.barrier as? any ConfigurableBarrier else {
             return try configure(

@@ -14,16 +14,17 @@ extension GateWarning: CustomStringConvertible {
     public var description: String {
         switch self {
         case .wallClockNotSet(let wall, let before):
-            "the wall clock says \(wall.text), which is before \(before.text): it counts as not set, and time without power "
-                + "does not count as age. Set the clock, unless it is right and was ahead before"
+            "the wall clock shows \(wall.text), which is before \(before.text): the daemon treats it as not set, and events "
+                + "do not age while the machine is off. Set the clock, unless it is right and was ahead before"
         case .wallClockFarAhead(let wall, let newest):
-            "the wall clock says \(wall.text), which is very long after \(newest.text): it counts as not set until another "
-                + "boot agrees, and time without power does not count as age. Set the clock if it is wrong"
+            "the wall clock shows \(wall.text), which is long after \(newest.text): the daemon treats it as not set until "
+                + "the next boot confirms it, and events do not age while the machine is off. Set the clock if it is wrong"
         case .deadLettersNearFull(let letters, let bounds, let full):
-            "\(letters.events) dead letters with \(letters.bytes) bytes are kept, of \(bounds.count) and \(bounds.bytes) that may be; "
+            "the dead letters are near their limit: \(letters.events) of \(bounds.count), \(letters.bytes) of \(bounds.bytes) bytes; "
                 + (full == .hold
-                    ? "with as many, a dispatcher whose event dies is held" : "with more, the oldest are dropped")
-                + ": `headgate dead-letters` shows them, `headgate dead-letters requeue` and `headgate dead-letters purge` make room"
+                    ? "at the limit, they block the dispatcher of the next one"
+                    : "above the limit, the oldest are deleted")
+                + ". `headgate dead-letters` lists them, `headgate dead-letters requeue` and `headgate dead-letters purge` make room"
         }
     }
 }

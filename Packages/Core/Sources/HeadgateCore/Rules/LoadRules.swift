@@ -73,7 +73,7 @@ extension RuleFault: CustomStringConvertible {
         case .unknownRule(let id): "there is no load rule `\(id)`"
         case .circle(let ids): "goes in a circle: \(ids.joined(separator: " → "))"
         case .pattern(let fault): "has a regular expression that cannot be used: \(fault.message)"
-        case .tooLarge: "is too large, or nested too deep"
+        case .tooLarge: "is too large or nested too deeply"
         }
     }
 }

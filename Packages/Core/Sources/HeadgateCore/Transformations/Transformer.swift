@@ -108,10 +108,10 @@ extension TransformationFault: CustomStringConvertible {
         case .unknownTransformer(let id): "there is no transformer `\(id)`"
         case .rule(let fault): "its rule: \(fault)"
         case .cannotBeChanged(let member): "`\(member.rawValue)` cannot be changed"
-        case .noWay: "a path leads through a value that is no object, or to an element that is not there"
-        case .notAnEvent: "the result has no name, an empty key, or other data or context than an object"
+        case .noWay: "a path leads through a value that is not an object, or to a missing element"
+        case .notAnEvent: "the result has no name, an empty key, or data or context that is not an object"
         case .tooDeep: "the result is nested deeper than limits.max_depth"
-        case .tooLarge: "the result, or its key, is larger than an event that comes in may be"
+        case .tooLarge: "the result or its key is larger than a tracked event may be"
         }
     }
 }

@@ -64,7 +64,7 @@ public struct DataCoder: Sendable {
     /// - Throws: the errors of ``encode(_:)``, and `EncodingError` if the value's JSON is not an object.
     public func encodeObject(_ value: some Encodable) throws -> DataObject {
         guard case .object(let object) = try encode(value) else {
-            throw EncodingError.no("an object is needed, which \(type(of: value)) does not become", value, at: [])
+            throw EncodingError.no("\(type(of: value)) does not encode as an object", value, at: [])
         }
         return object
     }

@@ -69,7 +69,7 @@ enum ForeignType {
     private func url(_ value: some Encodable, _ encoder: ItemEncoder) throws -> DataItem? {
         guard case .object(let parts) = try encoder.item(of: value, by: ForeignType.plainly) else { return nil }
         guard parts["base"] == nil else {
-            throw EncodingError.no("\(value) is relative: its absoluteURL is needed", value, at: encoder.codingPath)
+            throw EncodingError.no("\(value) is relative: use its absoluteURL", value, at: encoder.codingPath)
         }
         return parts["relative"]
     }
@@ -98,7 +98,7 @@ enum ForeignType {
         case .rfc3339:
             let text: String = try decoder.value()
             guard let moment = Timestamp(rfc3339: text) else {
-                throw decoder.corrupted("\(text) is no moment of RFC 3339")
+                throw decoder.corrupted("\(text) is not a time of RFC 3339")
             }
             return moment
         case .secondsSince1970: milliseconds = try decoder.value(as: Double.self) * 1_000
@@ -131,7 +131,7 @@ enum ForeignType {
         // Only the exact form that is written is read: it stands for one value.
         let text: String = try decoder.value()
         guard let bytes = Base64.decode(text), Base64.encode(bytes) == text else {
-            throw decoder.corrupted("this is no base64")
+            throw decoder.corrupted("not base64")
         }
         return .array(bytes.map { .number(DataNumber($0)) })
     }

@@ -80,7 +80,7 @@ struct ItemDecoder: Decoder {
 
     func mismatch(_ type: Any.Type) -> DecodingError {
         let context = DecodingError.Context(
-            codingPath: codingPath, debugDescription: "\(type) is needed, this is \(item.kind)")
+            codingPath: codingPath, debugDescription: "\(type) expected, found \(item.kind)")
         return item.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
@@ -92,7 +92,7 @@ struct ItemDecoder: Decoder {
     fileprivate func ended(_ type: Any.Type, at place: Int) -> DecodingError {
         let path = codingPath + [IndexKey(place)]
         return .valueNotFound(
-            type, DecodingError.Context(codingPath: path, debugDescription: "the array has \(place) elements only"))
+            type, DecodingError.Context(codingPath: path, debugDescription: "the array has only \(place) elements"))
     }
 }
 

@@ -152,7 +152,7 @@ extension Timestamp: Codable {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
         guard let moment = Timestamp(rfc3339: text) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is no moment of RFC 3339")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is not a time of RFC 3339")
         }
         self = moment
     }

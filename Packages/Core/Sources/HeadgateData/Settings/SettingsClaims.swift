@@ -19,7 +19,7 @@ struct SettingsClaims {
         return other
     }
 
-    /// Returns the owner of a name, or nil if nobody has claimed it.
+    /// Returns the owner of a name, or nil if it is not claimed.
     func owner(of name: String) -> String? { collision(name, isNumbered: false)?.owner }
 
     private func collision(_ name: String, isNumbered: Bool) -> Claim? {

@@ -143,7 +143,7 @@ public final class SettingsReader {
         var seen: Set<String> = []
         // Swift's strings are equal if they are canonically equivalent.
         for key in object.keys where !seen.insert(key).inserted {
-            fault(key, "", "looks exactly like another name here: both have one canonical form in Unicode")
+            fault(key, "", "equals another name in Unicode's canonical form")
         }
     }
 
@@ -331,7 +331,7 @@ extension SettingsReader {
     public func object(_ key: String, most: Int) -> DataObject? {
         guard let object = object(key) else { return nil }
         if object.count <= most { return object }
-        fault(key, "", "may have no more than \(most) entries")
+        fault(key, "", "has at most \(most) entries")
         return nil
     }
 
@@ -339,7 +339,7 @@ extension SettingsReader {
     public func array(_ key: String, most: Int) -> [DataItem]? {
         guard let items = array(key) else { return nil }
         if items.count <= most { return items }
-        fault(key, "", "may have no more than \(most) entries")
+        fault(key, "", "has at most \(most) entries")
         return nil
     }
 

@@ -130,9 +130,10 @@ struct ActivationGateTests {
         arguments: [
             (ActivationOutcome.completed(done: false, output: nil), "board login refused"),
             (.failed(ActivationFault(message: "wrong password")), "board login failed: wrong password"),
-            (.providerLost, "board login lost its process"), (.timedOut, "board login did not answer in time"),
-            (.cancelled(barrier: "gate", cause: .timeout), "board login was held by gate: timeout"),
-            (.circle(["a", "b"]), "board login waits in a circle: a, b"),
+            (.providerLost, "board login lost the process that serves it"),
+            (.timedOut, "board login did not answer in time"),
+            (.cancelled(barrier: "gate", cause: .timeout), "board login was cancelled by gate: timeout"),
+            (.circle(["a", "b"]), "board login waits for itself in a circle: a, b"),
         ])
     func refused(outcome: ActivationOutcome, cause: String) {
         let bench = bench()
@@ -195,11 +196,11 @@ struct ActivationGateTests {
     @Test("A9: the status shows whether the board runs or is not served")
     func reasons() {
         let bench = bench()
-        #expect(bench.barrier(ActivationGateTests.id)?.reason == "board login is run once something waits")
+        #expect(bench.barrier(ActivationGateTests.id)?.reason == "board login runs once an event is pending")
         bench.track(1)
-        #expect(bench.barrier(ActivationGateTests.id)?.reason == "nobody serves board login")
+        #expect(bench.barrier(ActivationGateTests.id)?.reason == "no client serves board login")
         boards.served = ["login"]
-        #expect(bench.barrier(ActivationGateTests.id)?.reason == "board login runs")
+        #expect(bench.barrier(ActivationGateTests.id)?.reason == "board login is running")
     }
 
     @Test(
@@ -211,7 +212,8 @@ struct ActivationGateTests {
         boards.complete(output)
         bench.settle()
         #expect(bench.sender.sent.isEmpty)
-        #expect(bench.barrier(ActivationGateTests.id)?.reason == "board login put out no usable `token`")
+        #expect(
+            bench.barrier(ActivationGateTests.id)?.reason == "board login completed without a usable output `token`")
     }
 
     @Test("A9: each batch carries the board's output")

@@ -92,7 +92,7 @@ struct RemoteBarrierTests {
         for id in ["door", "gate"] {
             #expect(states(id)?["collect"] == after)
             #expect(bench.barrier(id)?.identity.owner == nil)
-            #expect(bench.barrier(id)?.reason == after.map { _ in "left behind by shop" })
+            #expect(bench.barrier(id)?.reason == after.map { _ in "its owner shop has disconnected" })
         }
         #expect(bench.barrier("till")?.identity.owner == "till")
     }
@@ -129,7 +129,7 @@ struct RemoteBarrierTests {
             barriers.ownerLeft(1)
             let isKept = onDisconnect == .keep
             #expect(states() == ["archive": .closed, "collect": isKept ? .open : .closed])
-            #expect(bench.barrier("door")?.reason == (isKept ? "counting" : "left behind by shop"))
+            #expect(bench.barrier("door")?.reason == (isKept ? "counting" : "its owner shop has disconnected"))
         }
     }
 

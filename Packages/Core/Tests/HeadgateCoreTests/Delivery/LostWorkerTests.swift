@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Batches of lost workers")
 struct LostWorkerTests {
-    private let lost = SendResult.lost(cause: "the worker went away")
+    private let lost = SendResult.lost(cause: "the worker disconnected")
 
     /// Answers batches until no event is stored. A batch with one of the `poison` events loses its worker; every other
     /// batch is delivered.
@@ -28,7 +28,7 @@ struct LostWorkerTests {
         bench.settle()
         #expect(bench.sender.sent == [[1, 2], [1, 2]])
         #expect(bench.sender.batches.map(\.attempt) == [1, 2])
-        #expect(bench.summary().lastError == "the worker went away")
+        #expect(bench.summary().lastError == "the worker disconnected")
         #expect(bench.summary().counters[.failed] == 1 && bench.counters[.retried] == 2)
     }
 
@@ -69,7 +69,7 @@ struct LostWorkerTests {
         #expect(bench.sender.delivered == [1, 2, 3, 4, 6, 7, 8, 9])
         #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [5])
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.maxAttempts])
-        #expect(bench.store.memory.deadLetters.map(\.answer) == ["the worker went away"])
+        #expect(bench.store.memory.deadLetters.map(\.answer) == ["the worker disconnected"])
         #expect(bench.store.memory.deadLetters.map(\.attempts) == [9])
     }
 

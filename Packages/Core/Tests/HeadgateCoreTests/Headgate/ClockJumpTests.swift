@@ -222,7 +222,7 @@ struct ClockJumpTests {
         bench.track(1)
         bench.advance(by: .seconds(60))
         #expect(bench.counters[.expired] == 0 && bench.summary().oldest == .seconds(60))
-        #expect(bench.gate.warnings.first?.description.contains("very long after") == true)
+        #expect(bench.gate.warnings.first?.description.contains("long after") == true)
         try boot(bench, at: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + 600_000))
         #expect(bench.counters[.expired] == 0 && bench.gate.stored.events == 6)
         #expect(bench.summary().oldest == .seconds(600) && bench.gate.warnings.isEmpty)

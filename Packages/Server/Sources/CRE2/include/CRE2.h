@@ -22,7 +22,7 @@ enum hg_pattern_answer {
 /// A compiled regular expression, or the reason why it is malformed. Several threads may search for it at once.
 struct hg_pattern;
 
-/// Compiles a pattern in UTF-8. Returns NULL if there is no memory for it.
+/// Compiles a pattern in UTF-8. Returns NULL if not enough memory to compile the expression.
 ///
 /// `max_memory` is the most bytes, roughly, for the pattern and the cache of its searches. A pattern that needs more is
 /// refused.

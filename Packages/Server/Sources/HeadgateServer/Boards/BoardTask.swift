@@ -82,5 +82,6 @@ public final class BoardTask {
 }
 
 extension ActivationFault {
-    fileprivate static let unanswered = ActivationFault(message: "the program let go of it without an answer")
+    fileprivate static let unanswered = ActivationFault(
+        message: "the program released the board task without an answer")
 }

@@ -72,8 +72,8 @@ extension RPCError {
         switch outcome {
         case .completed: return nil
         case .failed(let fault): self = .failed(board: board, fault)
-        case .notServed: self.init(.notFound, "nobody serves board \(board)")
-        case .providerLost: self.init(.providerLost, "the process that was to run board \(board) is gone")
+        case .notServed: self.init(.notFound, "no client serves board \(board)")
+        case .providerLost: self.init(.providerLost, "the process that serves board \(board) has disconnected")
         case .timedOut: self.init(.timeout, "board \(board) did not answer in time")
         case .cancelled(let barrier, let cause): self = .cancelled(barrier: barrier, cause: cause.rawValue)
         case .circle(let boards): self = .circle(boards)
@@ -85,7 +85,7 @@ extension RPCError {
     /// Makes the error of boards that would wait for each other (Behaviour A8).
     static func circle(_ boards: [String]) -> RPCError {
         RPCError(
-            .activationCycle, "boards would wait for each other: \(boards.joined(separator: ", "))",
+            .activationCycle, "the boards would wait for each other in a circle: \(boards.joined(separator: ", "))",
             data: ["path": .array(boards.map { .string($0) })])
     }
 
@@ -125,16 +125,16 @@ extension BoardAnswer {
             let output = view.member("output").map { BoardInput($0) }
             self = .success(BoardResult(done: done, output: output?.item, outputText: output?.text))
         case .failure(.refused(let error)): self = .failure(ActivationFault(error))
-        case .failure(.gone): self = .failure(ActivationFault(message: "its process is gone"))
+        case .failure(.gone): self = .failure(ActivationFault(message: "the serving process has disconnected"))
         }
     }
 }
 
 extension ActivationFault {
-    fileprivate static let noResult = ActivationFault(message: "its process answered without `done`")
+    fileprivate static let noResult = ActivationFault(message: "the serving process answered without `done`")
 
     /// A process that leaves what it is sent unread gets nothing more (Behaviour X2).
-    static let notReading = ActivationFault(message: "its process does not read what it is sent")
+    static let notReading = ActivationFault(message: "the serving process does not read its connection")
 
     init(_ error: RPCError) {
         var told: DataObject = ["code": .number(DataNumber(error.code)), "message": .string(error.message)]

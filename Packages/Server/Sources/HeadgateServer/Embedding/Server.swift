@@ -22,7 +22,7 @@ public actor Server {
     /// - Returns: the socket's path, or nil if the configuration asks for no socket.
     @discardableResult
     public func start(_ configuration: sending ServerConfiguration) throws(StartFault) -> String? {
-        guard service == nil else { throw StartFault("the server runs already") }
+        guard service == nil else { throw StartFault("the server is already running") }
         _ = OpenSSL.skipsExitCleanup
         ProcessSignals.ignoreWriteSignals()
         output = LogOutput(to: configuration.logTarget)

@@ -169,7 +169,8 @@ public struct ServerConfiguration {
         loaded.startWarnings = outcome.warnings + found.warnings
         if persisted == nil {
             loaded.startWarnings.append(
-                SettingsFault(path: "", message: "what config.set persisted cannot be read, and is left out"))
+                SettingsFault(
+                    path: "", message: "the settings persisted with config.set cannot be read and are ignored"))
         }
         return .success(loaded)
     }
@@ -179,7 +180,7 @@ public struct ServerConfiguration {
         do throws(DiskFault) {
             return try PersistedSettings(directory: places.dataDirectory, on: settingsDisk).read()
         } catch {
-            let message = error.storeFault("what config.set persisted cannot be read").message
+            let message = error.storeFault("the settings persisted with config.set cannot be read").message
             throw SettingsFault(path: "", message: message)
         }
     }

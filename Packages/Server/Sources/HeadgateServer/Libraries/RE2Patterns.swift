@@ -13,7 +13,7 @@ struct RE2Compiler: PatternCompiler {
         let compiled = pattern.withUTF8 {
             hg_pattern_create($0.baseAddress, $0.count, ignoreCase, RE2Compiler.mostMemory)
         }
-        guard let compiled else { throw PatternFault("there is no memory for it") }
+        guard let compiled else { throw PatternFault("not enough memory to compile the expression") }
         guard let error = hg_pattern_error(compiled) else { return RE2Pattern(compiled) }
         defer { hg_pattern_destroy(compiled) }
         throw PatternFault(String(cString: error))

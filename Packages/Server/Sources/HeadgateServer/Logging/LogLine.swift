@@ -71,76 +71,84 @@ enum LogKind: String, CaseIterable, Sendable {
         case .barrierFailed: (.warning, "barrier {barrier}: {cause}")
         case .barrierRefused: (.warning, "{fault}")
         case .batchesAbandoned:
-            (.warning, "{batches} batches in flight were interrupted; their events are sent again")
+            (.warning, "the service stopped with {batches} in flight; it sends their events again at the next start")
         case .bypassForbidden:
             (.warning, "board {board} of {client} asks to bypass the gateway, which the settings forbid")
         case .callsRefused:
-            (.warning, "{client} (uid {uid}, pid {pid}) may not call {method}: it lacks the right {group}")
-        case .clientDisconnected: (.notice, "{client} is disconnected: it has lost the right to {rights}")
+            (.warning, "{client} (uid {uid}, pid {pid}) may not call {method}: its user lacks the right {group}")
+        case .clientDisconnected:
+            (.notice, "the service disconnected {client}: its user has lost the right to {rights}")
         case .collectorFailed: (.warning, "collector {collector}: {cause}")
-        case .connectionFailed: (.warning, "a connection could not be taken: {cause}")
+        case .connectionFailed: (.warning, "could not accept a connection: {cause}")
         case .dispatcherRetried:
-            (.notice, "dispatcher {dispatcher} sends again now: an operator ended its wait after {cause}")
+            (.notice, "dispatcher {dispatcher} retries now: an operator ended the backoff after {cause}")
         case .dispatcherRewound:
-            (.notice, "dispatcher {dispatcher} was rewound to {seq} by user {uid}: {events} are sent again")
+            (.notice, "user {uid} rewound dispatcher {dispatcher} to {seq}: {events} pending again")
         case .dispatcherResumed: (.notice, "dispatcher {dispatcher} is resumed: {reason}")
         case .eventsDeadLettered:
-            (.warning, "dispatcher {dispatcher} gave up {events} as {reason}: {cause}; the first is {id}")
+            (.warning, "dispatcher {dispatcher} dead-lettered {events} ({reason}): {cause}; the first is {id}")
         case .eventsDuplicate:
-            (.warning, "dispatcher {dispatcher} sent {events} that its destination had already, from another sender")
-        case .eventsEvicted: (.warning, "dispatcher {dispatcher} lost {events} that had to make room for newer ones")
-        case .eventsExpired: (.warning, "dispatcher {dispatcher} lost {events} that were kept too long")
-        case .eventsPurged: (.notice, "dispatcher {dispatcher} dropped {events} that an operator purged")
-        case .eventsQuarantined: (.error, "dispatcher {dispatcher} lost {events} that a damaged store has not any more")
+            (
+                .warning,
+                "dispatcher {dispatcher}: the destination already had {events} before the first attempt; another sender may use the same ids"
+            )
+        case .eventsEvicted: (.warning, "dispatcher {dispatcher} evicted {events} to make room for newer ones")
+        case .eventsExpired:
+            (.warning, "dispatcher {dispatcher} dropped {events} past their time to live or `store.max_age_s`")
+        case .eventsPurged: (.notice, "dispatcher {dispatcher}: an operator purged {events}")
+        case .eventsQuarantined: (.error, "dispatcher {dispatcher} lost {events} to damage in the store")
         case .eventsRefused: (.warning, "{events} refused: {reason}")
         case .lettersDropped:
-            (.warning, "dispatcher {dispatcher} lost {events}: dead letters that had to make room for newer ones")
+            (.warning, "dispatcher {dispatcher} lost the dead letters of {events} to make room for newer ones")
         case .lettersFull:
             (
                 .warning,
-                "dispatcher {dispatcher} is held: there are {letters} dead letters and no room for one more; "
+                "dispatcher {dispatcher} is blocked: the store has {letters} and no room for another one; "
                     + "requeue or purge some, or raise store.max_dead_letters"
             )
-        case .lettersPurged: (.notice, "{letters} dead letters were deleted for good")
+        case .lettersPurged: (.notice, "an operator purged {letters}")
         case .linesDropped:
-            (.warning, "{lines} lines of the log were dropped, because standard error was not read or not writable")
+            (.warning, "the log lost {lines}: standard error was not read or not writable")
         case .operated:
             (.notice, "{method} {object} by {client} (uid {uid}, pid {pid}): {outcome}; reason: {reason}")
         case .orphanQueueDropped:
             (
                 .warning,
-                "the queue of {dispatcher}, which is not configured any more, is dropped with {events}: {reason}"
+                "the service dropped the backlog of the removed dispatcher {dispatcher}, with {events}: {reason}"
             )
         case .remoteFailed:
-            (.warning, "remote settings could not be fetched, and stay as they were: {cause}")
-        case .remoteRefused: (.warning, "remote settings are refused: {faults}")
-        case .settingsRead: (.notice, "settings read again; changed: {changed}")
-        case .settingsRefused: (.error, "settings are refused, and stay as they were: {fault}")
+            (.warning, "the remote settings could not be fetched; the previous ones stay in force: {cause}")
+        case .remoteRefused: (.warning, "the remote settings are refused; the previous ones stay in force: {faults}")
+        case .settingsRead: (.notice, "the settings were read again; changed: {changed}")
+        case .settingsRefused: (.error, "the settings are refused; the previous ones stay in force: {fault}")
         case .settingsWarning: (.warning, "{fault}")
         case .socketLost:
-            (.error, "the socket {socket} was taken away and cannot be made again yet: {cause}")
-        case .socketRenewed: (.warning, "the socket {socket} was taken away, and is made again")
+            (.error, "the socket {socket} was removed and cannot be recreated yet: {cause}")
+        case .socketRenewed: (.warning, "the socket {socket} was removed; the daemon recreated it")
         case .startFailed: (.error, "{fault}")
-        case .storeDamaged: (.error, "the store is damaged: {count} events are quarantined")
-        case .storeFailed: (.error, "the event store failed, and refused {events}: {cause}")
+        case .storeDamaged: (.error, "the store is damaged: {count} cannot be read and are quarantined")
+        case .storeFailed: (.error, "the event store failed and refused {events}: {cause}")
         case .storeLeft:
-            (.error, "the event store did not answer in time and is left; what was acknowledged is on disk")
+            (
+                .error,
+                "the daemon stopped without an answer from the event store; all acknowledged events are on disk"
+            )
         case .storeNoted: (.notice, "the store: {note}")
         case .storeRenewed:
             (
                 .error,
-                "the files of the event store in {directory} were taken away, and {events} with them; new files are begun"
+                "the files of the event store in {directory} were removed, and {events} with them; the daemon has created new files"
             )
         case .storeUnwritten:
             (
                 .error,
-                "what was settled could not be written down, and is sent again after a restart until it can: {cause}"
+                "the store cannot record delivered and dropped events; after a restart they are sent again: {cause}"
             )
         case .transformationFailed: (.error, "transformations.{transformation}: {cause}")
         case .workerLost:
             (
                 .warning,
-                "dispatcher {dispatcher} lost {worker} with {events}: {cause}; another worker gets them (attempt {attempt}; the first is {id})"
+                "dispatcher {dispatcher} lost {worker} with {events}: {cause}; the events go to another worker (attempt {attempt}; the first is {id})"
             )
         }
     }
@@ -175,8 +183,8 @@ struct LogLine: Equatable, Sendable {
     private func words(_ name: String) -> String {
         switch members[name] {
         case .string(let text)?: text
-        case .number(let number)? where name == LogLine.events:
-            number.text + (number.text == "1" ? " event" : " events")
+        case .number(let number)? where LogLine.nouns[name] != nil:
+            number.text + " " + (LogLine.nouns[name].map { number.text == "1" ? $0.one : $0.many } ?? "")
         case .number(let number)?: number.text
         case .null?: "none"
         default: ""
@@ -184,6 +192,12 @@ struct LogLine: Equatable, Sendable {
     }
 
     private static let events = "events"
+    /// The nouns of the counted members.
+    private static let nouns: [String: (one: String, many: String)] = [
+        events: ("event", "events"), "count": ("event", "events"), "letters": ("dead letter", "dead letters"),
+        "batches": ("batch", "batches"),
+        "lines": ("line", "lines"),
+    ]
     /// The members whose values do not matter when lines are compared.
     private static let changing: Set<String> = [
         events, "id", "letters", "count", "cause", "worker", "attempt",

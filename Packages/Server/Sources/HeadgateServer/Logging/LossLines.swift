@@ -22,7 +22,9 @@ extension Log {
         case .duplicates: tell(.eventsDuplicate, members)
         case .quarantined: tell(.eventsQuarantined, members)
         case .queueExpired, .queueEvicted:
-            members["reason"] = loss.kind == .queueExpired ? "kept too long" : "it had to make room for newer ones"
+            members["reason"] =
+                loss.kind == .queueExpired
+                ? "its events are older than `store.max_age_s`" : "newer events needed the room"
             tell(.orphanQueueDropped, members)
         }
     }

@@ -32,7 +32,8 @@ final class MachineNetwork {
         monitor = nil
         monitor = NetworkMonitor(
             settings, scheduler: scheduler, loop: loop, socket: makeSocket(), http: http(), onChange: onChange)
-        warnings = monitor == nil ? ["the network cannot be watched here; it counts as connected"] : []
+        warnings =
+            monitor == nil ? ["the daemon cannot watch the network of this machine, and treats it as connected"] : []
         if monitor == nil { onChange(.connected(.other)) }
     }
 

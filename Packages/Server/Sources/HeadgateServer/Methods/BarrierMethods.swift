@@ -8,7 +8,7 @@ struct BarrierMethods: MethodFamily {
     let gate: Headgate
 
     private static let list = FamilyMethod<Self>(
-        "barrier.list", .observe, "Every barrier, with its states.", changesNothing: true,
+        "barrier.list", .observe, "Returns every barrier with its states.", changesNothing: true,
         result: .object([.required("barriers", .array(barrier))])
     ) { parts, call in
         call.reply.answer { writer in
@@ -20,16 +20,16 @@ struct BarrierMethods: MethodFamily {
 
     private static let register = FamilyMethod<Self>(
         "barrier.register", .control,
-        "Registers a barrier of the client's own, or takes over one that was left behind.",
+        "Registers a barrier that the client controls, or takes over one whose owner has disconnected.",
         Field("id", .string(1...BarrierName.longest, complaint: BarrierName.complaint)),
         Field(optional: "scopes", scopes, usually: [.all], told: "all", "`all`, or ids of dispatchers"),
         Field("state", Shape<BarrierState>.word), Field(optional: "flushable", usually: true),
         Field(
             optional: "on_disconnect", usually: RemoteBarrierRegistration.OnDisconnect.unregister,
-            "what becomes of it when the client disconnects"), reasons: [.conflict, .limit, .storage]
+            "the barrier's state after the client has disconnected"), reasons: [.conflict, .limit, .storage]
     ) { parts, call, id, scopes, state, isFlushable, onDisconnect throws(RPCError) in
         guard scopes.count <= Limits.mostScopes else {
-            throw RPCError(.limit, "a barrier may have no more than \(Limits.mostScopes) scopes")
+            throw RPCError(.limit, "a barrier has at most \(Limits.mostScopes) scopes")
         }
         let registration = RemoteBarrierRegistration(
             scopes: distinct(scopes), state: state, isFlushable: isFlushable, onDisconnect: onDisconnect)
@@ -42,10 +42,10 @@ struct BarrierMethods: MethodFamily {
     }
 
     private static let set = FamilyMethod<Self>(
-        "barrier.set", .control, "Changes a barrier of the client's own.", Field("id", .string),
+        "barrier.set", .control, "Changes the state of a barrier that the client has registered.", Field("id", .string),
         Field(optional: "state", Shape<BarrierState>.word), Field(optional: "flushable", .bool),
-        Field(optional: "dispatcher", .string, "for this one only"),
-        Field(optional: "reason", .string(0...Limits.longestReason), "for people"),
+        Field(optional: "dispatcher", .string, "the dispatcher, if the state is not for all"),
+        Field(optional: "reason", .string(0...Limits.longestReason), "the reason, shown with the barrier"),
         reasons: [.notFound, .conflict, .storage]
     ) { parts, call, id, state, isFlushable, dispatcher, reason throws(RPCError) in
         let change = RemoteBarrierChange(
@@ -60,7 +60,7 @@ struct BarrierMethods: MethodFamily {
 
     private static let unregister = FamilyMethod<Self>(
         "barrier.unregister", .control, "Removes a barrier.", Field("id", .string),
-        Field(optional: "force", usually: false, "another client's, too"),
+        Field(optional: "force", usually: false, "remove it even if another client has registered it"),
         reasons: [.notFound, .conflict, .storage]
     ) { parts, call, id, force throws(RPCError) in
         do throws(RemoteBarrierRefusal) {
@@ -101,12 +101,13 @@ struct BarrierMethods: MethodFamily {
         "Barrier",
         .object([
             .required("id", .name), .required("kind", .name),
-            .required("scopes", .array(.name), "`all`, or the ids of dispatchers; none: switched off"),
-            .required("states", .dictionary(.words(["open", "closed", "waiting"])), "by dispatcher"),
+            .required(
+                "scopes", .array(.name), "`all`, or the ids of dispatchers; empty if the barrier is switched off"),
+            .required("states", .dictionary(.words(["open", "closed", "waiting"])), "the state for each dispatcher"),
             .required("flushable", .bool), .required("since", .time),
             .required("owner", .nullable(.name), "the session that registered it"),
-            .required("word", .name, "the reason word for people and for `queue_reason`"),
-            .required("reason", .nullable(.text), "what the operator or the owner said, or the cause"),
+            .required("word", .name, "the reason word, as in `queue_reason`"),
+            .required("reason", .nullable(.text), "the reason that the operator or the owner gave, or the cause"),
             .required("configuration", .anyObject),
         ]))
 
@@ -118,11 +119,13 @@ extension RPCError {
     fileprivate init(_ refusal: RemoteBarrierRefusal, barrier id: String) {
         switch refusal {
         case .unknown: self.init(.notFound, "there is no barrier \(id)")
-        case .notRemote: self.init(.conflict, "\(id) is the service's own, or one that its settings name")
+        case .notRemote:
+            self.init(.conflict, "barrier \(id) belongs to the service or is in its settings: no client can change it")
         case .belongs(let owner): self.init(.conflict, "barrier \(id) belongs to \(owner)")
-        case .abandoned: self.init(.conflict, "barrier \(id) was left behind: register it to take it over")
+        case .abandoned:
+            self.init(.conflict, "barrier \(id) was left by a client that disconnected: register it to take it over")
         case .unknownDispatcher(let dispatcher): self.init(.notFound, "there is no dispatcher \(dispatcher)")
-        case .tooMany(let most): self.init(.limit, "there may be no more than \(most) registered barriers")
+        case .tooMany(let most): self.init(.limit, "the limit of \(most) registered barriers is reached")
         }
     }
 }

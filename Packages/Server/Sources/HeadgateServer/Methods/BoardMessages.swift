@@ -12,12 +12,13 @@ enum BoardMessages {
 
     /// A barrier, as a client describes it.
     static let barrier = Shape.object(
-        board, Field(optional: "option", usually: usual.option, "which activations share one cycle of it"),
-        Field(optional: "scope", usually: usual.scope, "how far one cycle reaches"),
+        board, Field(optional: "option", usually: usual.option, "the activations that share one cycle of the barrier"),
+        Field(optional: "scope", usually: usual.scope, "the scope of one cycle of the barrier"),
         Field(optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usual.timeout),
         Field(optional: "on_timeout", usually: usual.onTimeout),
         Field(
-            optional: "sticky_ms", .milliseconds(atLeast: 1), "how long its completion counts for those who come later")
+            optional: "sticky_ms", .milliseconds(atLeast: 1),
+            "the time for which a completed cycle stays valid for later activations")
     ) { board, option, scope, timeout, onTimeout, sticky in
         var barrier = ActivationBarrier(board: board)
         barrier.option = option
@@ -43,18 +44,19 @@ enum BoardMessages {
         "Asks for the barrier of one activation of a board that is served with `\"barrier\": \"ask\"`.",
         params: [.required("board", .name), .required("input", .any), .required("mainboard", .text)],
         result: .object([
-            .optional("barrier", .nullable(barrier.schema), "none: the activation has no barrier of its own")
+            .optional("barrier", .nullable(barrier.schema), "absent or null: the activation has no barrier")
         ]))
 
     /// Reads the answer to `board.barrier`. An answer without a valid barrier is an error of the process.
     static func choice(in result: Result<JSONView, PeerFault>) -> Result<ActivationBarrier?, ActivationFault> {
         switch result {
         case .failure(.refused(let error)): return .failure(ActivationFault(error))
-        case .failure(.gone): return .failure(ActivationFault(message: "its process is gone"))
+        case .failure(.gone): return .failure(ActivationFault(message: "the serving process has disconnected"))
         case .success(let view):
             guard view.kind == .object else {
                 return .failure(
-                    ActivationFault(message: "its process answered board.barrier with a result that is no object"))
+                    ActivationFault(
+                        message: "the serving process answered board.barrier with a result that is not an object"))
             }
             guard let member = view.member("barrier"), member.kind != .null else { return .success(nil) }
             do throws(ParameterFault) {

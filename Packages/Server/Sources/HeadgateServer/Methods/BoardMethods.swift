@@ -31,13 +31,14 @@ struct BoardMethods: MethodFamily {
     }
 
     private static let serve = FamilyMethod<Self>(
-        "board.serve", .serve, "Serves a board, which then comes as `board.run`.",
+        "board.serve", .serve, "Registers the client as a server of a board. The daemon then sends `board.run`.",
         BoardMessages.board,
         Field(
             optional: "barrier", boardBarrier,
-            "the board that must complete before this one runs; `ask`: the server asks for it at each activation"),
+            "the board that must complete before this one runs; `ask`: the server requests it at each activation"),
         Field(
-            optional: "bypass_gateway", usually: false, "no gateway stands before it, where settings allow that"),
+            optional: "bypass_gateway", usually: false,
+            "true: the board bypasses the gateway, if the settings allow that"),
         reasons: [.conflict, .activationCycle, .limit]
     ) { parts, call, board, barrier, bypassesGateway throws(RPCError) in
         let serving = BoardServing(barrier ?? .fixed(nil), bypassesGateway: bypassesGateway)
@@ -64,16 +65,16 @@ struct BoardMethods: MethodFamily {
     private static let usualTimeout = Duration.seconds(30)
 
     private static let activate = FamilyMethod<Self>(
-        "board.activate", .track, "Activates a board, after its barriers, and answers with its outcome.",
+        "board.activate", .track, "Activates a board once its barriers have completed, and returns the outcome.",
         BoardMessages.board,
         Field(optional: "input", .boardInput, usually: BoardInput(), told: .null),
         Field(optional: "mainboard", .string(1...longestMainboard), "by default the connection's namespace"),
         Field(
             optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usualTimeout,
-            "from when its process is asked"),
+            "measured from the request to the serving process"),
         Field(
             optional: "wait_ms", .milliseconds(atLeast: 0), usually: .zero,
-            "how long to wait for one that serves it"),
+            "time to wait for a client that serves the board"),
         result: BoardMessages.outcome,
         reasons: [.notFound, .cancelled, .providerLost, .timeout, .activationCycle, .limit, .shuttingDown]
     ) { parts, call, board, input, mainboard, timeout, wait throws(RPCError) in
@@ -88,7 +89,7 @@ struct BoardMethods: MethodFamily {
                 reply.tell(outcome, of: board)
             }
         } catch {
-            throw RPCError(.limit, "a connection may have \(error.limit) activations under way")
+            throw RPCError(.limit, "a connection has at most \(error.limit) activations in progress")
         }
     }
 
@@ -113,9 +114,9 @@ extension RPCError {
     /// Makes the error for a process that may not serve a board.
     fileprivate init(_ refusal: ServingRefusal, board: String) {
         switch refusal {
-        case .differs: self.init(.conflict, "others serve board \(board) with another barrier or gateway")
+        case .differs: self.init(.conflict, "other clients serve board \(board) with another barrier or gateway")
         case .circle(let boards): self = .circle(boards)
-        case .tooMany(let most): self.init(.limit, "a connection may serve \(most) boards")
+        case .tooMany(let most): self.init(.limit, "a connection serves at most \(most) boards")
         }
     }
 }

@@ -9,7 +9,8 @@ struct ClientMethods: MethodFamily {
     let scheduler: any Scheduler
 
     private static let list = FamilyMethod<Self>(
-        "client.list", .observe, "All connected clients: their counts, and why one is not read now.",
+        "client.list", .observe,
+        "Returns every connected client, its counters, and why the daemon does not read from it, if so.",
         changesNothing: true, result: .object([.required("clients", .array(client))])
     ) { parts, call in
         call.reply.answer { writer in
@@ -23,20 +24,20 @@ struct ClientMethods: MethodFamily {
     }
 
     private static let client = Schema.object(
-        SessionIdentity.members + [.required("connected_ms", .count, "for how long")]
+        SessionIdentity.members + [.required("connected_ms", .count, "time since the connection was opened")]
             + counted.map { .required($0.name, .count, $0.meaning) }
             + [
                 .required("failed", .count, "Messages that were refused or failed"),
-                .required("unanswered", .count, "Requests that are being worked on"),
-                .required("output_bytes", .count, "Bytes of answers that it has not taken yet"),
+                .required("unanswered", .count, "Requests without an answer"),
+                .required("output_bytes", .count, "Bytes of output that the client has not read yet"),
                 .required(
                     "stopped", .nullable(stop),
-                    "why nothing is read from it, and `for_ms` how long; null while it is read"),
+                    "why the daemon does not read from the client, and for how long; null while it reads"),
             ])
 
     private static let stop = Schema.object([
-        .required("reason", .words(of: SessionMachine.Stop.self), "what there is too much of"),
-        .required("for_ms", .count, "since when nothing was read"),
+        .required("reason", .words(of: SessionMachine.Stop.self), "the limit that is reached"),
+        .required("for_ms", .count, "time since the daemon stopped reading"),
     ])
 
     fileprivate static func item(_ stop: Session.Stop) -> DataItem {

@@ -7,9 +7,9 @@ struct ConfigMethods: MethodFamily {
     let places: DaemonPaths
 
     private static let get = FamilyMethod<Self>(
-        "config.get", .observe, "The settings in force, or those of one layer; secrets are blanked.",
+        "config.get", .observe, "Returns the settings in force, or those of one layer, with secrets replaced by ***.",
         changesNothing: true,
-        Field(optional: "layer", Shape<SettingsLayer>.word.named("SettingsLayer"), "only what it says"),
+        Field(optional: "layer", Shape<SettingsLayer>.word.named("SettingsLayer"), "the layer to return"),
         result: .anyObject
     ) { parts, call, layer in
         guard let layer else {
@@ -22,8 +22,8 @@ struct ConfigMethods: MethodFamily {
 
     private static let set = FamilyMethod<Self>(
         "config.set", .configure, "Merges a patch into the programmatic layer; null removes.",
-        Field("patch", .settings, "what is merged"),
-        Field(optional: "persist", usually: false, "whether it outlives a restart"),
+        Field("patch", .settings, "the patch, in the form of the settings"),
+        Field(optional: "persist", usually: false, "true: the change survives a restart"),
         reasons: [.invalidSettings, .storage]
     ) { parts, call, patch, persists in
         parts.control.set(patch, persists: persists) { [reply = call.reply] result in
@@ -31,14 +31,16 @@ struct ConfigMethods: MethodFamily {
             case .success: reply.answer()
             case .failure(.refused(let faults)): reply.fail(.invalidSettings(faults))
             case .failure(.notPersisted):
-                reply.fail(RPCError(.storage, "it is in force, but could not be written down for the next start"))
+                reply.fail(
+                    RPCError(.storage, "the change is in force but could not be saved: it is lost at the next start"))
             }
         }
     }
 
     private static let reload = FamilyMethod<Self>(
         "config.reload", .control, "Reads the configuration file again.",
-        result: .object([.required("changed", .array(.name), "the places that differ")]), reasons: [.invalidSettings]
+        result: .object([.required("changed", .array(.name), "the key paths of the changed settings")]),
+        reasons: [.invalidSettings]
     ) { parts, call throws(RPCError) in
         // A reload is more work than other calls: the session's share of this turn pays for it (Behaviour X3).
         call.session.spend(answer: TurnShare.reload * TurnShare.answerBytes)

@@ -25,13 +25,14 @@ struct ConnectionMethods: MethodFamily {
         make: Client.init)
 
     private static let hello = FamilyMethod<Self>(
-        "hello", .track, "Says who the client is. Optional, and the first request if sent.",
+        "hello", .track, "Identifies the client. Optional. If sent, it must be the first request.",
         Field("client", client),
         Field(
             optional: "namespace", .string(1...256),
-            "in which its events' ids are unique, among those of its user; by default `uid:` and the user's number"),
+            "the namespace of the client's event ids, for its user alone; by default `uid:` and the user's number"),
         Field(
-            optional: "protocol", .integer, usually: protocolNumber, "any other is refused with the reason `conflict`"),
+            optional: "protocol", .integer, usually: protocolNumber,
+            "the protocol's version; the daemon refuses another one with the reason `conflict`"),
         result: .object([
             .required(
                 "server",
@@ -42,7 +43,9 @@ struct ConnectionMethods: MethodFamily {
         guard number == protocolNumber else {
             throw RPCError(.conflict, "this daemon speaks protocol \(protocolNumber)")
         }
-        guard !call.session.hasSpoken else { throw RPCError(.conflict, "hello comes first, and once") }
+        guard !call.session.hasSpoken else {
+            throw RPCError(.conflict, "hello must be the first request, and sent only once")
+        }
         if let namespace { try check(namespace, of: call.session.caller) }
         let name = client.version.map { "\(client.name)/\($0)" } ?? client.name
         call.session.introduce(as: name, namespace: namespace)
@@ -71,12 +74,13 @@ struct ConnectionMethods: MethodFamily {
     // MARK: rights
 
     private static let rights = FamilyMethod<Self>(
-        "rights", .track, "The rights of the caller: the groups of methods that it may call, and its namespace.",
+        "rights", .track,
+        "Returns the rights of the caller: the groups of methods that it may call, and its namespace.",
         changesNothing: true,
         result: .object([
             .required("uid", .count), .required("gid", .count),
             .required("groups", .array(.words(of: MethodGroup.self)), "the groups of methods that the caller may call"),
-            .required("namespace", .name, "in which the ids of its events are unique, as it is stored"),
+            .required("namespace", .name, "the namespace of its event ids, as it is stored"),
         ])
     ) { _, call in
         let caller = call.session.caller
@@ -91,14 +95,14 @@ struct ConnectionMethods: MethodFamily {
     // MARK: ping, rpc.discover, application.status
 
     private static let ping = FamilyMethod<Self>(
-        "ping", .track, "Answers, and does nothing else.", changesNothing: true
+        "ping", .track, "Returns an empty answer, to check the connection.", changesNothing: true
     ) {
         _, call in
         call.reply.answer()
     }
 
     private static let discover = FamilyMethod<Self>(
-        "rpc.discover", .track, "The protocol as the daemon describes it: an OpenRPC document.", changesNothing: true,
+        "rpc.discover", .track, "Returns the OpenRPC document of the protocol.", changesNothing: true,
         result: .object([
             .required("openrpc", .name), .required("info", .anyObject), .required("methods", .array(.anyObject)),
             .required("components", .anyObject),
@@ -108,7 +112,7 @@ struct ConnectionMethods: MethodFamily {
     }
 
     private static let status = FamilyMethod<Self>(
-        "application.status", .track, "Announces the state of the client's application.",
+        "application.status", .track, "Reports the state of the client's application.",
         Field("status", Shape<StatusWord>.word)
     ) { parts, call, word in
         parts.statuses.announce(word.status, by: call.session.number, flushingOn: parts.control.inForce.flushOn)

@@ -8,12 +8,14 @@ struct DeadLetterMethods: MethodFamily {
     let log: Log
 
     private static let list = FamilyMethod<Self>(
-        "dead_letters.list", .read, "The dead letters, the oldest first.", changesNothing: true,
+        "dead_letters.list", .read, "Returns dead letters, oldest first.", changesNothing: true,
         Field(optional: "dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 100),
-        Field(optional: "after", .integer(0...), usually: 0, "a letter's number: those behind it, as `next` tells"),
+        Field(
+            optional: "after", .integer(0...), usually: 0,
+            "return the dead letters after this number (`next` of the previous page)"),
         result: .object([
             .required("dead_letters", .array(letter)),
-            .required("next", .nullable(.place), "for `after`; null when there are no more"),
+            .required("next", .nullable(.place), "the `after` of the next page; null at the end"),
         ]), reasons: [.notFound, .storage]
     ) { parts, call, dispatcher, limit, after throws(RPCError) in
         let (reply, gate) = (call.reply, parts.gate)
@@ -22,19 +24,20 @@ struct DeadLetterMethods: MethodFamily {
         ) { [gate] result in
             switch result {
             case .success(let page): reply.answer { $0.page(page, dispatcherId: gate.dispatcherId) }
-            case .failure: reply.fail(RPCError(.storage, "the dead letters could not be read"))
+            case .failure: reply.fail(RPCError(.storage, "the store could not read the dead letters"))
             }
         }
         guard isKnown else { throw .unknownDispatcher(dispatcher ?? "") }
     }
 
-    private static let dispatcher = Field(optional: "dispatcher", .string, "those of one dispatcher")
-    private static let letters = Field(optional: "letters", numbers, "these; all, if neither is said")
+    private static let dispatcher = Field(optional: "dispatcher", .string, "only dead letters of this dispatcher")
+    private static let letters = Field(
+        optional: "letters", numbers, "the numbers of dead letters; without them and without a dispatcher, all")
     private static let numbers = Shape<[Int]>.array(of: .integer).map { Set($0.map { LetterNumber($0) }) }
     private static let count = Schema.object([.required("count", .count)])
 
     private static let requeue = FamilyMethod<Self>(
-        "dead_letters.requeue", .control, "Requeues dead letters, with the same ids.", dispatcher, letters,
+        "dead_letters.requeue", .control, "Requeues dead letters. The events keep their ids.", dispatcher, letters,
         result: count, reasons: [.notFound, .queueFull, .storage]
     ) { parts, call, dispatcher, letters throws(RPCError) in
         let isKnown = parts.gate.requeueDeadLetters(of: dispatcher, letters) { [reply = call.reply] result in
@@ -47,7 +50,7 @@ struct DeadLetterMethods: MethodFamily {
     }
 
     private static let purge = FamilyMethod<Self>(
-        "dead_letters.purge", .control, "Drops dead letters.", dispatcher, letters, result: count,
+        "dead_letters.purge", .control, "Deletes dead letters.", dispatcher, letters, result: count,
         reasons: [.notFound, .storage]
     ) { parts, call, dispatcher, letters throws(RPCError) in
         let isKnown = parts.gate.purgeDeadLetters(of: dispatcher, letters) {
@@ -56,7 +59,8 @@ struct DeadLetterMethods: MethodFamily {
             case .success(let count):
                 if count > 0 { log.tell(.lettersPurged, ["letters": .number(DataNumber(count))]) }
                 reply.answer(["count": .number(DataNumber(count))])
-            case .failure: reply.fail(RPCError(.storage, "not all of the dead letters could be deleted"))
+            case .failure:
+                reply.fail(RPCError(.storage, "the store could not delete all of the dead letters; try again"))
             }
         }
         guard isKnown else { throw .unknownDispatcher(dispatcher ?? "") }
@@ -67,7 +71,7 @@ struct DeadLetterMethods: MethodFamily {
         .object([
             .required("letter", .place), .required("dispatcher", .nullable(.name)),
             .required("reason", .words(of: DeadLetter.Reason.self)),
-            .required("status", .nullable(.count), "the last answer's status"),
+            .required("status", .nullable(.count), "the status of the last answer"),
             .required("answer", .nullable(.text), "the beginning of the last answer"),
             .required("attempts", .count), .required("first_failed_at", .time), .required("died_at", .time),
             .required("event", .anyObject),
@@ -82,11 +86,11 @@ extension RPCError {
         switch fault {
         case .queueFull(let count):
             self.init(
-                .queueFull, "there was room for \(count) of the dead letters; the others are still there",
+                .queueFull, "the queue had room for \(count) dead letters; the others remain dead letters",
                 data: ["count": .number(DataNumber(count))])
         case .store(_, let count):
             self.init(
-                .storage, "only \(count) of the dead letters could be requeued; the others are still there",
+                .storage, "only \(count) dead letters could be requeued; the others remain dead letters",
                 data: ["count": .number(DataNumber(count))])
         }
     }

@@ -8,7 +8,7 @@ struct DispatcherMethods: MethodFamily {
     let log: Log
 
     private static let list = FamilyMethod<Self>(
-        "dispatcher.list", .observe, "Every dispatcher, with its queue.", changesNothing: true,
+        "dispatcher.list", .observe, "Returns every dispatcher with the state of its queue.", changesNothing: true,
         result: .object([.required("dispatchers", .array(dispatcher)), .required("orphans", .array(orphan))])
     ) { parts, call in
         call.reply.answer { writer in
@@ -19,18 +19,21 @@ struct DispatcherMethods: MethodFamily {
         }
     }
 
-    private static let reason = Field(optional: "reason", .string(0...Limits.longestReason), "for people")
+    private static let reason = Field(
+        optional: "reason", .string(0...Limits.longestReason), "the reason, shown with the barrier")
 
     private static let pause = FamilyMethod<Self>(
-        "dispatcher.pause", .control, "Closes a dispatcher's ManualBarrier.", Field("id", .string), reason,
-        Field(optional: "flushable", usually: false, "whether a flush goes through"), reasons: [.notFound, .storage]
+        "dispatcher.pause", .control, "Pauses a dispatcher: closes its ManualBarrier. It stays paused across restarts.",
+        Field("id", .string), reason,
+        Field(optional: "flushable", usually: false, "true: a flush passes the barrier"),
+        reasons: [.notFound, .storage]
     ) { parts, call, id, reason, isFlushable throws(RPCError) in
         let isKnown = parts.gate.pause(id, reason: reason, isFlushable: isFlushable, then: call.reply.answerWritten())
         guard isKnown else { throw .unknownDispatcher(id) }
     }
 
     private static let resume = FamilyMethod<Self>(
-        "dispatcher.resume", .control, "Opens a dispatcher's ManualBarrier.", Field("id", .string), reason,
+        "dispatcher.resume", .control, "Resumes a dispatcher: opens its ManualBarrier.", Field("id", .string), reason,
         reasons: [.notFound, .storage]
     ) { parts, call, id, reason throws(RPCError) in
         guard parts.gate.resume(id, then: call.reply.answerWritten()) else { throw .unknownDispatcher(id) }
@@ -60,15 +63,15 @@ struct DispatcherMethods: MethodFamily {
     static let orphan = Schema.named(
         "Orphan",
         .object([
-            .required("id", .name), .required("events", .count, "events in the queue"),
-            .required("oldest_ms", .nullable(.count), "the age of the oldest; null while it is being read"),
-            .required("until", .time, "when the queue is dropped"),
+            .required("id", .name), .required("events", .count, "pending events"),
+            .required("oldest_ms", .nullable(.count), "the age of the oldest event; null while the daemon reads it"),
+            .required("until", .time, "the time at which the queue is dropped"),
         ]))
 
     private static let state: [Schema.Member] = [
         .required("id", .name), .required("kind", .name), .required("state", .words(of: DispatcherState.self)),
         .required("blocked_by", .array(.name), "the ids of the barriers that block the dispatcher"),
-        .required("pending", .count, "events that wait"), .required("in_flight", .count),
+        .required("pending", .count, "pending events"), .required("in_flight", .count),
     ]
 
     private static let counters: [Schema.Member] = DispatcherCounter.allCases.compactMap { counter in
@@ -76,7 +79,7 @@ struct DispatcherMethods: MethodFamily {
     }
 
     private static let lastAttempt: [Schema.Member] = [
-        .required("oldest_ms", .nullable(.count), "the age of the oldest event that waits"),
+        .required("oldest_ms", .nullable(.count), "the age of the oldest pending event"),
         .required("retry_at", .nullable(.time)),
         .required("last_error", .nullable(.text), "the cause of the last failed attempt, null after a success"),
         .required("last_error_at", .nullable(.time), "the time of that attempt"),
@@ -92,7 +95,7 @@ extension Reply {
         { fault in
             guard fault == nil else {
                 return self.fail(
-                    RPCError(.storage, "it is so now, but could not be written down for the next start"))
+                    RPCError(.storage, "the change is in force but could not be saved: it is lost at the next start"))
             }
             self.answer()
         }

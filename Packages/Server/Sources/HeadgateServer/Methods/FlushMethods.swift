@@ -11,11 +11,11 @@ struct FlushMethods: MethodFamily {
     static let usualTimeout = Duration.seconds(30)
 
     private static let flush = FamilyMethod<Self>(
-        "flush", .track, "Sends what is queued now, flushable barriers or not.",
-        Field(optional: "dispatchers", .array(of: .string), "all, if nothing is said"),
-        Field(optional: "wait", usually: false, "answers when it has ended"),
-        Field(optional: "timeout_ms", .milliseconds(atLeast: 0), usually: usualTimeout, "0 is none"),
-        Field(optional: "flush", .string(1...Limits.longestName), "an id of the client's choice, to cancel it by"),
+        "flush", .track, "Sends the events that are pending now, through all flushable barriers.",
+        Field(optional: "dispatchers", .array(of: .string), "the dispatchers to flush; by default all"),
+        Field(optional: "wait", usually: false, "true: the answer comes when the flush has ended"),
+        Field(optional: "timeout_ms", .milliseconds(atLeast: 0), usually: usualTimeout, "0: no timeout"),
+        Field(optional: "flush", .string(1...Limits.longestName), "an id chosen by the client, for `flush.cancel`"),
         result: .object([
             .required("flush", .name), .optional("ended", .words(["settled", "timeout", "cancelled"])),
             .optional("dispatchers", .dictionary(part)),
@@ -34,7 +34,7 @@ struct FlushMethods: MethodFamily {
             asked.began(flush, by: uid)
             if !waits { call.reply.answer(["flush": .string(flush)]) }
         case .failure(.unknownDispatcher(let id)): throw RPCError(.notFound, "there is no dispatcher \(id)")
-        case .failure(.idInUse): throw RPCError(.conflict, "a flush of this id is under way")
+        case .failure(.idInUse): throw RPCError(.conflict, "a flush with this id is in progress")
         }
     }
 
@@ -44,7 +44,8 @@ struct FlushMethods: MethodFamily {
     ])
 
     private static let cancel = FamilyMethod<Self>(
-        "flush.cancel", .control, "Ends a flush. Unsent events wait again.", Field("flush", .string, "its id"),
+        "flush.cancel", .control, "Cancels a flush. Events that were not sent stay pending.",
+        Field("flush", .string, "the flush's id"),
         reasons: [.notFound]
     ) { parts, call, name throws(RPCError) in
         guard parts.gate.cancelFlush(name) else { throw RPCError(.notFound, "there is no flush \(name)") }
@@ -52,7 +53,8 @@ struct FlushMethods: MethodFamily {
     }
 
     private static let list = FamilyMethod<Self>(
-        "flush.list", .observe, "All running flushes, also of disconnected clients.", changesNothing: true,
+        "flush.list", .observe, "Returns every flush in progress, also flushes of clients that have disconnected.",
+        changesNothing: true,
         result: .object([.required("flushes", .array(summary))])
     ) { parts, call in
         call.reply.answer { writer in
@@ -69,10 +71,10 @@ struct FlushMethods: MethodFamily {
     }
 
     private static let summary = Schema.object([
-        .required("flush", .name, "its id, for `flush.cancel`"),
-        .required("uid", .nullable(.count), "the user who asked for it; null for the service's own"),
+        .required("flush", .name, "the flush's id, for `flush.cancel`"),
+        .required("uid", .nullable(.count), "the user who requested the flush; null for a flush by the service"),
         .required("dispatchers", .array(.name)), .required("since", .time),
-        .required("timeout_ms", .nullable(.count), "after which it ends in any case; null: never"),
+        .required("timeout_ms", .nullable(.count), "the flush's timeout; null if there is none"),
     ])
 
     static let methods = [flush, cancel, list]
@@ -133,7 +135,7 @@ final class ClientFlushes {
         guard users.values.count(where: { $0 == uid }) >= Limits.mostFlushesPerUser else { return }
         throw RPCError(
             .limit,
-            "a user may have no more than \(Limits.mostFlushesPerUser) flushes under way: `headgate flushes` shows them, "
+            "a user has at most \(Limits.mostFlushesPerUser) flushes in progress: `headgate flushes` lists them, "
                 + "`headgate flushes cancel` ends some"
         )
     }

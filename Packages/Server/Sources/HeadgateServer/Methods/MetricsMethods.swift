@@ -8,7 +8,7 @@ struct MetricsMethods: MethodFamily {
     let reading: () -> MetricsReading
 
     private static let metrics = FamilyMethod<Self>(
-        "metrics", .observe, "All metrics, in the form that monitoring systems read.", changesNothing: true,
+        "metrics", .observe, "Returns all metrics, for monitoring systems.", changesNothing: true,
         result: .object([
             .required(
                 "metrics",
@@ -16,7 +16,7 @@ struct MetricsMethods: MethodFamily {
                     .object([
                         .required("name", .name), .required("type", .words(of: Metric.Kind.self)),
                         .required("help", .text),
-                        .required("unit", .nullable(.words(of: Metric.Unit.self)), "what its values are in"),
+                        .required("unit", .nullable(.words(of: Metric.Unit.self)), "the unit of the values"),
                         .required("samples", .array(sample)),
                     ])))
         ])
@@ -33,7 +33,7 @@ struct MetricsMethods: MethodFamily {
         .required("labels", .dictionary(.text)), .optional("value", .number, "of a counter or a gauge"),
         .optional(
             "buckets", .array(.array(.nullable(.number))),
-            "of a histogram: bounds, and how many values were no greater; the last bound is null, for any value"),
+            "for a histogram: pairs of an upper bound and the cumulative count; the last bound is null (+Inf)"),
         .optional("sum", .number, "of a histogram"), .optional("count", .count, "of a histogram"),
     ])
 

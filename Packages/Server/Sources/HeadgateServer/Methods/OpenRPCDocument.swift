@@ -19,7 +19,7 @@ enum OpenRPCDocument {
     private static let info: DataObject = [
         "title": "Headgate",
         "description": """
-        JSON-RPC 2.0, one message a line, over a Unix stream socket. Docs/Protocol.md says the rest in words. \
+        JSON-RPC 2.0, one message a line, over a Unix stream socket. Docs/Protocol.md describes the rest. \
         The lengths of strings are counted in bytes of UTF-8.
         """,
         "version": .string(Version.current), "x-protocol": 1,

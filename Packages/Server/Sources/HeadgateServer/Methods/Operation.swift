@@ -14,7 +14,7 @@ struct Operation {
         mutating func countRefused(_ method: String) { refused[method, default: 0] += 1 }
     }
 
-    /// How a call ended.
+    /// The outcome of a call.
     enum Outcome {
         case done
         case failed(RPCError)

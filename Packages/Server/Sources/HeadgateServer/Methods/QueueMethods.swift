@@ -7,13 +7,15 @@ struct QueueMethods: MethodFamily {
     let gate: Headgate
 
     private static let peek = FamilyMethod<Self>(
-        "queue.peek", .read, "The next events of a dispatcher, as they are stored.", changesNothing: true,
+        "queue.peek", .read, "Returns the next pending events of a dispatcher, as they are stored.",
+        changesNothing: true,
         Field("dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 10),
         Field(
-            optional: "after", .integer(0...), usually: 0, "a sequence number: what comes behind it, as `next` tells"),
+            optional: "after", .integer(0...), usually: 0,
+            "return the events after this sequence number (`next` of the previous page)"),
         result: .object([
             .required("events", .array(.anyObject)),
-            .required("next", .nullable(.place), "for `after`; null when there are no more"),
+            .required("next", .nullable(.place), "the `after` of the next page; null at the end"),
         ]), reasons: [.notFound, .storage]
     ) { parts, call, id, limit, after throws(RPCError) in
         let reply = call.reply
@@ -24,15 +26,16 @@ struct QueueMethods: MethodFamily {
         ) { result in
             switch result {
             case .success(let page): reply.answer { $0.page(page) }
-            case .failure: reply.fail(RPCError(.storage, "the queue could not be read"))
+            case .failure: reply.fail(RPCError(.storage, "the store could not read the queue"))
             }
         }
         guard isKnown else { throw .unknownDispatcher(id) }
     }
 
     private static let purge = FamilyMethod<Self>(
-        "queue.purge", .control, "Drops a dispatcher's pending events, not those in flight.",
-        Field("dispatcher", .string), Field(optional: "before_seq", .integer(1...), "only what is older"),
+        "queue.purge", .control, "Deletes the pending events of a dispatcher. Events in flight are not affected.",
+        Field("dispatcher", .string),
+        Field(optional: "before_seq", .integer(1...), "only events with a lower sequence number"),
         result: .object([.required("purged", .count)]),
         reasons: [.notFound, .storage, .cancelled]
     ) { parts, call, id, before throws(RPCError) in
@@ -40,7 +43,10 @@ struct QueueMethods: MethodFamily {
             switch result {
             case .success(let count): reply.answer(["purged": .number(DataNumber(count))])
             case .failure(.store):
-                reply.fail(RPCError(.storage, "the queue is purged, but could not be written down for the next start"))
+                reply.fail(
+                    RPCError(
+                        .storage,
+                        "the queue is purged, but this could not be saved: the events may return at the next start"))
             case .failure(.dispatcherRemoved(let purged)):
                 reply.fail(
                     RPCError(

@@ -18,13 +18,14 @@ struct RewindMethods: MethodFamily {
     }
 
     private static let rewind = FamilyMethod<Self>(
-        "dispatcher.rewind", .control, "Sends a dispatcher's events again, from a place on that the store still keeps.",
+        "dispatcher.rewind", .control,
+        "Rewinds a dispatcher: delivered events that the store retains are sent again, from a given sequence number or time on.",
         Field("id", .string, "the dispatcher's id"),
         Field("to", target, "a sequence number, a time, or a duration back like \"-2h\""),
         result: .object([
-            .required("first_seq", .place, "where the dispatcher starts again"),
-            .required("events", .count, "how many events are pending again"),
-            .required("complete", .bool, "false when nothing is retained, so that some events may be missing"),
+            .required("first_seq", .place, "the sequence number of the first event that is pending again"),
+            .required("events", .count, "the number of events that are pending again"),
+            .required("complete", .bool, "false if the store retains no delivered events, so that some may be missing"),
         ]),
         reasons: [.notFound, .storage, .conflict, .cancelled]
     ) { parts, call, id, target throws(RPCError) in
@@ -56,12 +57,12 @@ extension RPCError {
     fileprivate init(_ refusal: RewindRefusal, of id: String) {
         switch refusal {
         case .unsupported(let kind):
-            self.init(.conflict, "the event store of kind \(kind) cannot rewind: it deletes events that are settled")
-        case .future: self.init(.notFound, "that is in the future: nothing is stored from there on")
+            self.init(.conflict, "the event store of kind \(kind) cannot rewind: it deletes delivered events")
+        case .future: self.init(.notFound, "`to` is in the future: no event is stored from there on")
         case .notRetained(let oldest?):
             self.init(
                 .notFound,
-                "events from there on are no longer kept; the oldest that are kept begin with \(oldest.sequenceNumber), "
+                "the store no longer has these events; its oldest event is \(oldest.sequenceNumber), "
                     + "received at \(oldest.time.text)",
                 data: [
                     "oldest_seq": .number(DataNumber(Int(oldest.sequenceNumber))),
@@ -69,9 +70,9 @@ extension RPCError {
                 ])
         case .notRetained(nil):
             self.init(
-                .notFound, "no settled events are kept; set `store.retain` to keep them, so that \(id) can be rewound")
+                .notFound, "the store retains no delivered events; set `store.retain`, so that \(id) can be rewound")
         case .dispatcherRemoved: self.init(.cancelled, "the dispatcher \(id) was removed meanwhile")
-        case .store: self.init(.storage, "the event store could not be read or written; nothing was sent again")
+        case .store: self.init(.storage, "the event store failed; no event was sent again")
         }
     }
 }

@@ -19,6 +19,6 @@ struct ServerMessage: Sendable {
 
 extension ServerMessage {
     static let closing = ServerMessage(
-        "closing", "The server is about to close this connection.",
+        "closing", "The server will close this connection.",
         params: [.required("reason", .words([ErrorReason.shuttingDown.rawValue, ErrorReason.unauthorized.rawValue]))])
 }

@@ -11,7 +11,8 @@ struct StatusMethods: MethodFamily {
     let state: () -> ServiceState
 
     private static let status = FamilyMethod<Self>(
-        "status", .observe, "The daemon's status, for a first look.", changesNothing: true,
+        "status", .observe, "Returns the status of the daemon, its store, dispatchers and barriers.",
+        changesNothing: true,
         result: .object([
             .required("version", .name), .required("uptime_ms", .count), .required("ready", .bool),
             .required(
@@ -20,19 +21,23 @@ struct StatusMethods: MethodFamily {
                     .required("kind", .name), .required("durability", .words(of: Durability.self)),
                     .required("events", .count), .required("bytes", .count),
                     .required("oldest_ms", .nullable(.count)),
-                    .required("disk_bytes", .count, "what the store's files take"),
+                    .required("disk_bytes", .count, "the size of the store's files"),
                     .required(
                         "retained",
                         .object([
-                            .required("events", .count, "events that every dispatcher has settled and that are kept"),
+                            .required(
+                                "events", .count,
+                                "retained events: delivered to or dropped for every dispatcher, and kept by `store.retain`"
+                            ),
                             .required("bytes", .count),
-                            .required("oldest_ms", .nullable(.count), "the age of the oldest of them"),
+                            .required("oldest_ms", .nullable(.count), "the age of the oldest retained event"),
                         ])),
                     .required(
                         "dedupe",
                         .object([
-                            .required("ids", .count, "how many ids of clients are remembered"),
-                            .required("since", .nullable(.time), "when the oldest of them was received"),
+                            .required("ids", .count, "the number of remembered event ids"),
+                            .required(
+                                "since", .nullable(.time), "the time at which the oldest remembered id was received"),
                         ])),
                 ])),
             .required("clients", .count),

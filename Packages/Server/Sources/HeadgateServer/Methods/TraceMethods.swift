@@ -9,11 +9,11 @@ struct TraceMethods: MethodFamily {
     let quota: UserQuota
 
     private static let trace = FamilyMethod<Self>(
-        "event.trace", .observe, "The state or outcome of the event of an id, for each of its dispatchers.",
-        changesNothing: true, Field("id", .string(1...Limits.longestWord), "the id that was tracked"),
+        "event.trace", .observe, "Returns the state or outcome of an event for each of its dispatchers.",
+        changesNothing: true, Field("id", .string(1...Limits.longestWord), "the event's id"),
         Field(
             optional: "namespace", .string(1...UserNamespace.longest),
-            "in which the id was given, as it is stored, or a name that the caller chose; the caller's when it is left out, any for `*`"
+            "the namespace of the id, as it is stored or as the caller chose it; by default the caller's; `*` is any"
         ),
         result: .object([.required("events", .array(event), "the oldest first")]),
         reasons: [.notFound, .storage, .limit]
@@ -29,7 +29,10 @@ struct TraceMethods: MethodFamily {
             quota.end(for: uid)
             switch result {
             case .success(let events) where events.isEmpty:
-                reply.fail(RPCError(.notFound, "there is no event \(id), or what became of it is forgotten"))
+                reply.fail(
+                    RPCError(
+                        .notFound,
+                        "no event \(id) is known: it was never received, or its outcome is no longer remembered"))
             case .success(let events): reply.answer { $0.traced(events, id: id) }
             case .failure: reply.fail(RPCError(.storage, "the event store could not be read"))
             }
@@ -37,8 +40,8 @@ struct TraceMethods: MethodFamily {
     }
 
     private static let event = Schema.object([
-        .required("id", .name), .required("namespace", .nullable(.text), "null where it is not known any more"),
-        .required("seq", .place), .required("event", .nullable(.text), "its name"),
+        .required("id", .name), .required("namespace", .nullable(.text), "null if it is no longer known"),
+        .required("seq", .place), .required("event", .nullable(.text), "the event's name"),
         .required("received_at", .nullable(.time)), .required("dispatchers", .dictionary(way)),
     ])
 
@@ -46,13 +49,13 @@ struct TraceMethods: MethodFamily {
         "TracedWay",
         .object([
             .required("state", .words(of: TracedWay.State.self)),
-            .required("at", .nullable(.time), "when it ended, or was sent"),
-            .required("attempts", .nullable(.count), "how often it was sent, the last time included"),
-            .required("last_error", .nullable(.text), "what its last attempt failed of"),
-            .required("ahead", .nullable(.count), "how many of the dispatcher's events have to end before it"),
-            .required("blocked_by", .array(.name), "the ids of the barriers that hold it"),
-            .required("letter", .nullable(.place), "its dead letter"),
-            .required("replayed", .bool, "whether a rewind made it pending again"),
+            .required("at", .nullable(.time), "the time of the outcome, or of the attempt in flight"),
+            .required("attempts", .nullable(.count), "the number of attempts, including the last one"),
+            .required("last_error", .nullable(.text), "the last error"),
+            .required("ahead", .nullable(.count), "the number of events of the dispatcher ahead of it"),
+            .required("blocked_by", .array(.name), "the ids of the barriers that block the dispatcher"),
+            .required("letter", .nullable(.place), "the number of its dead letter"),
+            .required("replayed", .bool, "true if a rewind made the event pending again"),
         ]))
 
     static let methods = [trace]

@@ -11,11 +11,12 @@ struct TrackMethods: MethodFamily {
     /// This declaration serves `track` in a JSON-RPC batch or as a notification. The session runs other calls on its
     /// hot path.
     private static let track = FamilyMethod<Self>(
-        "track", .track, "Takes an event, and answers once it is safe.", readingItself: EventReader.members,
+        "track", .track, "Tracks an event. The answer comes once the event is stored.",
+        readingItself: EventReader.members,
         result: .object([
-            .required("id", .name), .optional("seq", .place, "its place in the order of receipt"),
-            .optional("duplicate", .bool, "true: it was here before, and is not stored again"),
-            .optional("unrouted", .bool, "true: no dispatcher wants it, and it is not stored"),
+            .required("id", .name), .optional("seq", .place, "its sequence number, in the order of receipt"),
+            .optional("duplicate", .bool, "true: an event with this id was already stored; this one is not stored"),
+            .optional("unrouted", .bool, "true: no dispatcher accepts the event, so it is not stored"),
         ]), reasons: reasons
     ) { parts, call, params throws(RPCError) in
         let (eventID, admission) = try parts.tracking.track(params, from: call.session)
@@ -27,10 +28,10 @@ struct TrackMethods: MethodFamily {
 
     /// All events of a call are stored in one commit group, or none is.
     private static let trackMany = FamilyMethod<Self>(
-        "track_many", .track, "Takes events, all or none.",
+        "track_many", .track, "Tracks several events atomically: all are stored, or none.",
         readingItself: [.required("events", .array(.named("TrackedEvent", .object(EventReader.members))))],
         result: .object([
-            .required("ids", .array(.name)), .optional("first_seq", .place, "absent when all are unrouted"),
+            .required("ids", .array(.name)), .optional("first_seq", .place, "absent if all events are unrouted"),
             .optional("last_seq", .place, "likewise"), .required("duplicates", .count),
             .required("unrouted", .count),
         ]), reasons: reasons

@@ -4,15 +4,15 @@ import HeadgateWire
 /// The notification `changed` to clients that watch (Behaviour B10).
 enum WatchMessages {
     static let changed = ServerMessage(
-        "changed", "A change for a watch. The topic's member holds the new state.",
+        "changed", "A watched topic has changed. The topic's member has the new state.",
         params: [
             .required("watch", .name), .required("topic", .words(of: WatchTopic.self)),
             .optional("dispatchers", .array(DispatcherMethods.dispatcher)),
             .optional("barriers", .array(BarrierMethods.barrier)),
-            .optional("removed", .array(.name), "the ids of those that are there no more"),
-            .optional("outcomes", .array(outcomes), "since the notification before"),
+            .optional("removed", .array(.name), "the ids of removed entries"),
+            .optional("outcomes", .array(outcomes), "the counts since the previous notification"),
             .optional("clients", .array(.object(SessionIdentity.members))),
-            .optional("count", .count, "of the clients"),
+            .optional("count", .count, "the number of connected clients"),
         ])
 
     private static let outcomes = Schema.object(

@@ -6,7 +6,8 @@ struct WatchMethods: MethodFamily {
     let watches: Watches
 
     private static let watch = FamilyMethod<Self>(
-        "watch", .observe, "Reports changes by `changed` notifications.",
+        "watch", .observe,
+        "Starts a watch: the daemon reports the present state and later changes as `changed` notifications.",
         Field(
             optional: "topics", .array(of: Shape<WatchTopic>.word, atLeast: 1), usually: WatchTopic.allCases,
             told: .array(WatchTopic.allCases.map { .string($0.rawValue) })),

@@ -3,7 +3,8 @@ import HeadgateWire
 /// The daemon's request `dispatch` to workers (Behaviour K3).
 enum WorkerMessages {
     static let dispatch = ServerMessage(
-        "dispatch", "A batch for a worker. After an error, or no answer within the lease, it is sent again.",
+        "dispatch",
+        "A batch for a worker. If the answer is an error, or does not come within the lease, the daemon sends the batch again.",
         params: [
             .required("dispatcher", .name), .required("batch", .name), .required("attempt", .place),
             .required("events", .array(deliveredEvent)),
@@ -11,16 +12,16 @@ enum WorkerMessages {
         result: .object([
             .optional(
                 "outcomes", .dictionary(.words(of: WorkerAnswer.Word.self)),
-                "by event id; those not named are delivered")
+                "outcomes by event id; missing events count as delivered")
         ]))
 
     /// The schema of a delivered event, which all kinds of dispatchers send.
     private static let deliveredEvent = Schema.named(
         "DeliveredEvent",
         .object([
-            .required("id", .name), .required("seq", .place, "its place in the order of receipt"),
+            .required("id", .name), .required("seq", .place, "its sequence number, in the order of receipt"),
             .required("event", .name), .required("time", .time), .required("received_at", .time),
-            .optional("key", .name), .required("attempt", .place, "charged attempts so far, and one"),
-            .required("context", .anyObject, "where it comes from"), .required("data", .anyObject),
+            .optional("key", .name), .required("attempt", .place, "the number of this attempt, from 1"),
+            .required("context", .anyObject, "the origin of the event"), .required("data", .anyObject),
         ]))
 }

@@ -8,9 +8,11 @@ struct WorkerMethods: MethodFamily {
     let workforces: WorkerGroups
 
     private static let subscribe = FamilyMethod<Self>(
-        "dispatcher.subscribe", .serve, "Takes batches of a dispatcher of kind `worker`, which come as `dispatch`.",
+        "dispatcher.subscribe", .serve,
+        "Subscribes to the batches of a dispatcher of kind `worker`, which the daemon sends as `dispatch`.",
         Field("id", .string),
-        Field(optional: "credit", .integer(1...DispatcherSettings.mostInFlight), usually: 1, "batches at once"),
+        Field(
+            optional: "credit", .integer(1...DispatcherSettings.mostInFlight), usually: 1, "the most batches at a time"),
         Field(optional: "limit", .integer(1...), "the most events of a batch"),
         reasons: [.notFound, .conflict, .unauthorized]
     ) { parts, call, id, credit, mostEvents throws(RPCError) in
@@ -29,7 +31,8 @@ struct WorkerMethods: MethodFamily {
     }
 
     private static let unsubscribe = FamilyMethod<Self>(
-        "dispatcher.unsubscribe", .serve, "Ends a subscription. Answered once its batches are finished.",
+        "dispatcher.unsubscribe", .serve,
+        "Ends a subscription. The answer comes once the batches in progress are answered.",
         Field("id", .string), reasons: [.notFound]
     ) { parts, call, id throws(RPCError) in
         let reply = call.reply

@@ -18,12 +18,12 @@ enum ConnectionCounter: Int, CounterList {
     /// The counter's meaning, for documents and metrics.
     var meaning: String {
         switch self {
-        case .rejectedConnections: "Connections that were one too many"
-        case .failedNotifications: "Notifications that could not be carried out"
-        case .lineTooLong: "Lines that were longer than max_line_bytes"
-        case .slowReadersClosed: "Connections closed because their client did not take its answers"
+        case .rejectedConnections: "Connections refused because of limits.max_connections"
+        case .failedNotifications: "Notifications (messages without an id) that failed"
+        case .lineTooLong: "Lines longer than limits.max_line_bytes"
+        case .slowReadersClosed: "Connections closed because the client did not read its answers"
         case .limited: "Messages refused because of a limit"
-        case .pausedReadings: "How often a connection was read no further until there was room"
+        case .pausedReadings: "Times that reading from a connection was paused until there was room"
         }
     }
 }

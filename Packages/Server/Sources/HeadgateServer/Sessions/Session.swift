@@ -252,7 +252,7 @@ final class Session {
 
     private func handle(_ messages: IncomingBatch, bytes: Int) {
         guard messages.count <= Limits.mostInBatch else {
-            return refuse(nil, RPCError(.limit, "a batch may have no more than \(Limits.mostInBatch) messages"), nil)
+            return refuse(nil, RPCError(.limit, "a batch has at most \(Limits.mostInBatch) messages"), nil)
         }
         let batch = BatchReply(to: self, requestBytes: bytes)
         for message in messages {

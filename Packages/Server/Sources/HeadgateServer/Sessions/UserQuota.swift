@@ -15,7 +15,7 @@ final class UserQuota {
     func begin(for uid: UInt32) throws(RPCError) {
         let count = underWay[uid, default: 0]
         guard count < most else {
-            throw RPCError(.limit, "a user may have no more than \(most) \(what) under way")
+            throw RPCError(.limit, "a user has at most \(most) \(what) in progress")
         }
         underWay[uid] = count + 1
     }

@@ -45,20 +45,20 @@ public struct BarrierSettings: Equatable, Sendable {
     private func warnOfScopes(_ reader: SettingsReader, _ kinds: BarrierKinds, _ dispatchers: [ConfiguredDispatcher]) {
         guard let scopes else {
             if dispatchers.contains(where: { kinds.stands(kind, before: $0) }) { return }
-            return reader.warn("scopes", "", "are not given, and by default it stands before no dispatcher")
+            return reader.warn("scopes", "", "are missing, and by default this barrier applies to no dispatcher")
         }
         for case .dispatcher(let scope) in scopes
         where !dispatchers.contains(where: { ExactName($0.id) == ExactName(scope) }) {
             reader.warn("scopes", "", "there is no dispatcher `\(scope)`")
         }
-        if scopes.contains(.all), dispatchers.isEmpty { reader.warn("scopes", "", "there is no dispatcher at all") }
+        if scopes.contains(.all), dispatchers.isEmpty { reader.warn("scopes", "", "no dispatcher is configured") }
     }
 
     /// Returns the fault of a barrier's ID, or nil if the ID is valid.
     private static func complaint(about id: String) -> String? {
         if let complaint = BarrierName.complaint(about: id) { return complaint }
         let isTaken = BarrierKinds.ownedByService.contains { id.hasPrefix($0 + ":") }
-        return isTaken ? "is the name of a barrier that the service has by itself" : nil
+        return isTaken ? "is the name of a built-in barrier" : nil
     }
 }
 
@@ -141,7 +141,7 @@ public struct BarrierKinds {
     }
 
     private func complaint(about kind: String) -> String {
-        if BarrierKinds.ownedByService.contains(kind) { return "the service has this barrier by itself" }
+        if BarrierKinds.ownedByService.contains(kind) { return "this barrier is built in" }
         return SettingsReader.mustBeOne(of: names)
     }
 }

@@ -45,7 +45,9 @@ extension Settings {
             let entry = reader.reader(object, at: "transformations[\(place)]")
             let transformation = ConfiguredTransformation(
                 entry, place: place, rules: rules, dispatcherIDs: dispatcherIDs, own: own)
-            if !ids.insert(transformation.settings.id).inserted { entry.fault("id", "", "is the id of one before") }
+            if !ids.insert(transformation.settings.id).inserted {
+                entry.fault("id", "", "is the id of an earlier transformation")
+            }
             transformations.append(transformation)
             entry.finish()
         }
@@ -62,7 +64,7 @@ extension SettingsReader {
         if let kind = String(dataItem: kind), own.contains(kind) {
             return .own(kind: kind, configuration: object("configuration") ?? [:])
         }
-        let none = "must not be there: no program brings a kind of transformer"
+        let none = "must not be given: this program has no kinds of transformers"
         fault("kind", "", own.isEmpty ? none : SettingsReader.mustBeOne(of: own.sorted()))
         acceptEveryKey()
         return .edits([])
@@ -91,7 +93,7 @@ extension SettingsReader {
         _ key: String, _ suffix: String, _ item: DataItem, _ dispatcherIDs: Set<String>
     ) -> TransformationScope? {
         guard let scope = String(dataItem: item).flatMap(TransformationScope.init(rawValue:)) else {
-            fault(key, suffix, "must be afterCollectors, allDispatchers, or dispatcher: and the id of one")
+            fault(key, suffix, "must be afterCollectors, allDispatchers, or dispatcher:ID")
             return nil
         }
         if case .dispatcher(let id) = scope, !dispatcherIDs.contains(id) {
@@ -166,17 +168,17 @@ extension SettingsReader {
     /// Returns the fault of a path to rename. Data, context and name must stay.
     private func movable(_ path: EventPath) -> String? {
         if let complaint = changeable(path) { return complaint }
-        return path.names.isEmpty && path.member != .key ? "`\(path.member.rawValue)` has to stay" : nil
+        return path.names.isEmpty && path.member != .key ? "`\(path.member.rawValue)` must not be removed" : nil
     }
 
     private func hashable(_ path: EventPath) -> String? {
         if let complaint = changeable(path) { return complaint }
         let isWhole = path.names.isEmpty && (path.member == .data || path.member == .context)
-        return isWhole ? "`\(path.member.rawValue)` is an object, and stays one" : nil
+        return isWhole ? "`\(path.member.rawValue)` must remain an object" : nil
     }
 
     private func removable(_ path: EventPath) -> String? {
-        path.member == .event ? "`event` has to stay" : changeable(path)
+        path.member == .event ? "`event` must not be removed" : changeable(path)
     }
 
     /// Returns the requirement that a value breaks, or nil if the path may have the value.

@@ -37,8 +37,8 @@ public enum DaemonCommand: Equatable, Sendable {
           --data DIR      keep events in this directory; by default the configuration's data_dir,
                           then $STATE_DIRECTORY, then $XDG_STATE_HOME/headgate, which is
                           ~/.local/state/headgate if $XDG_STATE_HOME is not set
-          --check         say what is wrong with the configuration; exit 1 if anything is
-          --verify DIR    tell what a data directory holds, changing nothing; exit 1 if any of it is damaged
+          --check         check the configuration and print its faults; exit 1 if there are any
+          --verify DIR    report the contents of a data directory without changing it; exit 1 if it is damaged
           --help          print this
           --version       print the version
 
@@ -70,7 +70,7 @@ private struct Parser {
             }
         }
         guard let verified else { return isCheck ? .check(options) : .run(options) }
-        guard !isCheck, options == DaemonOptions() else { throw fault("--verify stands alone") }
+        guard !isCheck, options == DaemonOptions() else { throw fault("--verify allows no other option") }
         return .verify(verified)
     }
 
@@ -83,7 +83,7 @@ private struct Parser {
     private mutating func value(
         _ name: String, _ value: String?, _ earlier: String?
     ) throws(DaemonCommand.UsageFault) -> String {
-        guard earlier == nil else { throw fault("\(name) is there twice") }
+        guard earlier == nil else { throw fault("\(name) is given twice") }
         guard let value = value ?? rest.popFirst(), !value.isEmpty else { throw fault("\(name) needs a value") }
         return value
     }

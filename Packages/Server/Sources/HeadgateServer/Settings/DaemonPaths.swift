@@ -34,7 +34,7 @@ public struct DaemonPaths: Equatable, Sendable {
         let data =
             options.dataDirectory ?? settings.get(key: "data_dir") ?? variables.dataDirectory(userID: userID)
         guard let data else {
-            throw SettingsFault(path: "data_dir", message: "is required where neither HOME nor STATE_DIRECTORY is set")
+            throw SettingsFault(path: "data_dir", message: "is required if neither HOME nor STATE_DIRECTORY is set")
         }
         let socket = options.socket ?? variables["HEADGATE_SOCKET"] ?? settings.get(key: "socket")
         return DaemonPaths(socket: socket ?? variables.socket, dataDirectory: data)
@@ -48,7 +48,7 @@ public struct DaemonPaths: Equatable, Sendable {
         }
         switch ExistingPath(dataDirectory).state {
         case .notDirectory(let path):
-            let message = "cannot be \(dataDirectory): \(path) is not a directory"
+            let message = "\(dataDirectory) cannot be the data directory: \(path) is not a directory"
             findings.faults.append(SettingsFault(path: "data_dir", message: message))
         case .notWritable(let path):
             // The user who checks may be another than the one who runs the daemon.

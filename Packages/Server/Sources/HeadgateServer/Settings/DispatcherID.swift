@@ -7,7 +7,7 @@ enum DispatcherID {
 
     /// Returns the fault of an ID, or nil if the ID is valid.
     static func complaint(about id: String) -> String? {
-        if id == BarrierScope.all.rawValue { return "`all` is the scope of all dispatchers and names none" }
+        if id == BarrierScope.all.rawValue { return "must not be `all`, which stands for all dispatchers" }
         if (1...longest).contains(id.utf8.count), id.utf8.allSatisfy(isAllowed) { return nil }
         return "a dispatcher's name has 1 to \(longest) letters (a-z), digits, `_`, `-` or `.`"
     }

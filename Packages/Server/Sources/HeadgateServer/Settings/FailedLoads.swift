@@ -55,13 +55,12 @@ struct FailedLoads {
         let (since, cause) = (failure.since.text, failure.cause)
         return switch step {
         case .file:
-            "the configuration file is refused since \(since): \(cause); the settings read before stay in force, and a "
-                + "start would fail. Correct the file and reload it"
+            "the configuration file is refused since \(since): \(cause); the previous settings stay in force, and a "
+                + "start would fail. Fix the file, then `headgate config reload`"
         case .fetch:
-            "remote: no settings could be fetched since \(since): \(cause); the settings fetched before stay in force"
+            "remote: the settings could not be fetched since \(since): \(cause); the previous ones stay in force"
         case .remote:
-            "remote: the settings that the server sends are refused since \(since): \(cause); those accepted before stay "
-                + "in force"
+            "remote: the settings from the server are refused since \(since): \(cause); the previous ones stay in force"
         }
     }
 }

@@ -20,7 +20,7 @@ extension GatewayRules {
         }
         self.init(rules, allowsBypass: allowsBypass)
         if let circle {
-            reader.fault("rules", "", "the gateways wait for each other: \(circle.joined(separator: ", "))")
+            reader.fault("rules", "", "the gateways wait for each other in a circle: \(circle.joined(separator: ", "))")
         }
     }
 }

@@ -45,7 +45,7 @@ struct RuleReader {
     private func rule(_ reader: SettingsReader) -> Rule? {
         let given = RuleReader.forms.filter { reader.item($0) != nil }
         guard given.count == 1, let form = given.first else {
-            reader.fault("must have one, and only one, of: " + RuleReader.forms.joined(separator: ", "))
+            reader.fault("must have exactly one of: " + RuleReader.forms.joined(separator: ", "))
             reader.acceptEveryKey()
             return nil
         }
@@ -145,7 +145,7 @@ extension Settings {
     func warnOfUnusedRules(_ reader: SettingsReader, _ rules: RuleReader, program: NameTable<Rule>) {
         let holder = reader.reader([:], at: "load_rules")
         for id in loadRules.keys.sorted() where !rules.named.ids.contains(id) && program[id] == nil {
-            holder.warn(id, "", "is named by no dispatcher, transformation or other rule, so that it does nothing")
+            holder.warn(id, "", "is not used by any dispatcher, transformation or other rule")
         }
     }
 
@@ -166,6 +166,6 @@ extension EventPath {
     /// Returns the fault of a path as written in the settings, or nil if the path is valid.
     func complaint(about text: String) -> String? {
         if text.isEmpty { return "must be a path, like data.user.id" }
-        return names.count <= SettingsText.maxDepth ? nil : "leads deeper than \(SettingsText.maxDepth)"
+        return names.count <= SettingsText.maxDepth ? nil : "has more than \(SettingsText.maxDepth) levels"
     }
 }

@@ -54,7 +54,9 @@ struct PersistedSettings {
         refused.filter { patch[$0] != nil }.map {
             SettingsFault(
                 path: $0,
-                message: "cannot be persisted: a start needs it before it reads what was persisted; set it in the file")
+                message:
+                    "cannot be persisted, because the start needs it before it reads persisted settings; set it in the configuration file"
+            )
         }
     }
 }

@@ -106,7 +106,7 @@ final class RemoteSettings {
         } catch let fault as HeaderFault {
             ended(.nothing(cause: fault.cause))
         } catch {
-            ended(.nothing(cause: (error as? TLSFiles.Fault)?.cause ?? "the request could not be made"))
+            ended(.nothing(cause: (error as? TLSFiles.Fault)?.cause ?? "the request could not be created"))
         }
     }
 

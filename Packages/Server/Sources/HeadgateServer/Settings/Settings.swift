@@ -109,7 +109,7 @@ public struct Settings: Equatable, Sendable {
             section.word("kind", of: StoreKind.allCases, into: &storeKind)
             store.read(section)
             guard store.retain != nil, storeKind == .sqlite, durability != .memory else { return }
-            section.fault("retain", "", "needs the store of kind log: one of kind sqlite deletes what is settled")
+            section.fault("retain", "", "needs the store of kind log: a store of kind sqlite deletes delivered events")
         }
         reader.section("trace") { $0.integer("remember", in: 0...EventTrace.most, into: &tracedEvents) }
         reader.milliseconds("shutdown_timeout_ms", atLeast: 0, into: &shutdownTimeout)
@@ -127,7 +127,7 @@ public struct Settings: Equatable, Sendable {
             dispatchers.append(ConfiguredDispatcher(id: id, entry, rules: rules, kinds: vocabulary.dispatcherKinds))
         }
         refuseConfiguredFormers(reader)
-        if dispatchers.isEmpty { reader.warn("dispatchers", "", "there is none, so no event is kept") }
+        if dispatchers.isEmpty { reader.warn("dispatchers", "", "is empty, so no event is stored") }
     }
 
     /// Refuses `formerly` if that dispatcher is still configured, because it keeps its queue (Behaviour Q3).
@@ -136,7 +136,7 @@ public struct Settings: Equatable, Sendable {
         for dispatcher in dispatchers {
             guard let former = dispatcher.common.formerly, former != dispatcher.id, dispatcherIDs.contains(former)
             else { continue }
-            holder.fault(dispatcher.id, ".formerly", "`\(former)` is still configured, and keeps its queue")
+            holder.fault(dispatcher.id, ".formerly", "`\(former)` is still configured, so its queue is not taken over")
         }
     }
 
@@ -154,7 +154,7 @@ public struct Settings: Equatable, Sendable {
         let holder = reader.reader([:], at: "barriers")
         for kind in kinds.own.sorted() where !barriers.contains(where: { $0.id == kind }) {
             if dispatchers.contains(where: { kinds.stands(kind, before: $0) }) { continue }
-            holder.warn(kind, "", "stands by default before no dispatcher that is there")
+            holder.warn(kind, "", "applies by default to no configured dispatcher")
         }
     }
 

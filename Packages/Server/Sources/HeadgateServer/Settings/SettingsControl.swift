@@ -147,7 +147,7 @@ final class SettingsControl {
         var whole = JSONWriter()
         whole.object(layers[.programmatic].patched(with: patch))
         guard whole.bytes.count <= Limits.mostProgrammaticBytes else {
-            let message = "what programs set may have no more than \(Limits.mostProgrammaticBytes) bytes"
+            let message = "the programmatic settings have at most \(Limits.mostProgrammaticBytes) bytes"
             return .refused([SettingsFault(path: "", message: message)])
         }
         let before = waiting

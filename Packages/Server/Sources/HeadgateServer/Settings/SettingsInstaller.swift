@@ -42,7 +42,7 @@ struct SettingsInstaller {
     private func refuseRetention(_ new: Settings) throws(StartFault) {
         let store = gate.events.store
         guard new.store.retain != nil, !store.canRewind else { return }
-        throw StartFault("the event store of kind \(store.kind) deletes what is settled", at: "store.retain")
+        throw StartFault("the event store of kind \(store.kind) deletes delivered events", at: "store.retain")
     }
 
     /// Applies settings with the parts that were prepared.
@@ -147,7 +147,7 @@ struct SettingsInstaller {
     private func refuseTakenIds(_ new: Settings) throws(StartFault) {
         let taken = Set(gate.barrierSummaries.filter { $0.identity.kind == RemoteBarrier.kind }.map(\.identity.id))
         guard let barrier = new.barriers.first(where: { taken.contains($0.id) }) else { return }
-        throw StartFault("a client has registered a barrier of this id", at: "barriers.\(barrier.id)")
+        throw StartFault("a client has registered a barrier with this id", at: "barriers.\(barrier.id)")
     }
 
     /// Applies the barriers of the settings.

@@ -91,6 +91,7 @@ struct LeftOutSettings: Equatable {
 
     /// The warning for `status` and the log.
     var warning: SettingsFault {
-        SettingsFault(path: part.path, message: "what config.set persisted here is left out: \(fault)")
+        SettingsFault(
+            path: part.path, message: "this part of the settings persisted with config.set is ignored: \(fault)")
     }
 }

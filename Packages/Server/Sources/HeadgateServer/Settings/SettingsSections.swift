@@ -54,7 +54,7 @@ public struct AccessSettings: Equatable, Sendable {
         reader.section("configure") { configure = Grant($0) }
         reader.entries("shared_namespaces", most: Limits.mostRules) { name, users in
             if !(1...Limits.longestName).contains(name.utf8.count) || UserNamespace.hasPrefix(name) {
-                users.fault("a shared namespace has 1 to \(Limits.longestName) bytes, and does not begin with uid:")
+                users.fault("must have 1 to \(Limits.longestName) bytes and must not begin with uid:")
             }
             sharedNamespaces[name] = Grant(users)
         }
@@ -254,7 +254,9 @@ enum LocalSetting {
         var faults = paths.filter { remote.contains($0[...]) }.map {
             SettingsFault(
                 path: $0.joined(separator: "."),
-                message: "must not be in the remote settings, which are refused as a whole; set it in the file")
+                message:
+                    "must not be in the remote settings, which are refused as a whole; set it in the configuration file"
+            )
         }
         if let store = remote["store"], DataObject(dataItem: store) == nil {
             faults.append(SettingsFault(path: "store", message: "must be an object in the remote settings"))

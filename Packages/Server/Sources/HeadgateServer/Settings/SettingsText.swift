@@ -33,7 +33,7 @@ public enum SettingsFile {
         guard file >= 0 else { throw unreadable(path, errno) }
         defer { close(file) }
         guard waiting || isReadAtOnce(file) else {
-            throw fault(path, "is a pipe or a socket: it can be read at the start only")
+            throw fault(path, "is a pipe or a socket, which can be read only at the start")
         }
         var text: [UInt8] = []
         while true {
@@ -88,7 +88,7 @@ public enum SettingsText {
             }
             guard view.kind == .object else { throw SettingsFault(path: "", message: "must be an object: { … }") }
             // Parsers disagree on which of two equal keys counts.
-            if let path = view.repeatedMember { throw SettingsFault(path: path, message: "is there twice") }
+            if let path = view.repeatedMember { throw SettingsFault(path: path, message: "appears twice") }
             return DataObject(view)
         }
     }
@@ -114,6 +114,6 @@ public enum SettingsText {
 
     /// Every comment that ends was removed before, so a `/*` here has no end.
     private static func remark(on rest: ArraySlice<UInt8>) -> String {
-        rest.starts(with: "/*".utf8) ? ", or a comment that ends" : ""
+        rest.starts(with: "/*".utf8) ? " (a comment is not closed)" : ""
     }
 }

@@ -42,7 +42,7 @@ struct StartSettings {
     /// Returns the warning for the log about a copy of the remote settings that was left out.
     static func warning(leavingOutCopy faults: [SettingsFault]) -> SettingsFault {
         let list = faults.map(\.description).joined(separator: "; ")
-        return SettingsFault(path: "", message: "the copy of the remote settings is left out: \(list)")
+        return SettingsFault(path: "", message: "the local copy of the remote settings is ignored: \(list)")
     }
 
     /// Leaves out parts of the persisted settings until the rest is valid or empty.

@@ -24,7 +24,7 @@ struct StoredKind {
                     + "`headgate send`; nothing was changed")
         }
         let name = try setAside(other)
-        return "the empty event store of kind \(other.rawValue) is set aside as \(name)"
+        return "the empty event store of kind \(other.rawValue) was renamed to \(name)"
     }
 
     func isThere(_ kind: StoreKind) -> Bool {

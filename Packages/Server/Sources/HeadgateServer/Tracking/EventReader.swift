@@ -17,12 +17,13 @@ final class EventReader {
 
     /// The declared params of `track`. A test compares them with what this class reads.
     static let members: [Schema.Member] = [
-        .required("event", .name, "what happened"), .optional("data", .anyObject, "kept as it is"),
-        .optional("id", word, "the same id again, in one namespace and within the dedupe window, is stored once"),
-        .optional("key", word, "events of one key are delivered in their order, whatever goes on beside them"),
-        .optional("time", .time, "when it happened, if that is not when it is received"),
-        .optional("dispatchers", .array(.name), "narrows the dispatchers that may get it"),
-        .optional("ttl_ms", .integer(least: 1), "how long after its receipt it is worth delivering"),
+        .required("event", .name, "what happened"), .optional("data", .anyObject, "stored unchanged"),
+        .optional(
+            "id", word, "events with the same id, in one namespace and within the dedupe window, are stored once"),
+        .optional("key", word, "events with the same key are delivered in order, even with several batches in flight"),
+        .optional("time", .time, "the time at which the event happened; by default the time of receipt"),
+        .optional("dispatchers", .array(.name), "the only dispatchers that may get the event"),
+        .optional("ttl_ms", .integer(least: 1), "the time to live after the receipt"),
     ]
 
     private static let word = Schema.string(least: 1, most: Limits.longestWord)

@@ -33,7 +33,7 @@ final class Watches {
     /// - Returns: the watch's ID.
     func start(_ topics: Set<WatchTopic>, for session: Session) throws(RPCError) -> String {
         guard watches.count(where: { $0.session === session }) < Watches.mostPerSession else {
-            throw RPCError(.limit, "a connection may have no more than \(Watches.mostPerSession) watches")
+            throw RPCError(.limit, "a connection has at most \(Watches.mostPerSession) watches")
         }
         let watch = Watch(id: "watch-\(next)", topics: topics, session: session)
         next += 1

@@ -54,7 +54,7 @@ final class LogEngine {
     private func writeAgain(_ entries: some Sequence<LogEntry>) -> Result<Int, StoreFault> {
         do throws(StoreFault) { try directory.holdAgain() } catch { return .failure(error) }
         return attempt { () throws(DiskFault) in try log.write(entries) }
-            .mapError { .failed("the log's files were taken away: \($0.message)") }
+            .mapError { .failed("the log's files were removed: \($0.message)") }
     }
 
     /// Drops at once what is not needed, and retained events too.

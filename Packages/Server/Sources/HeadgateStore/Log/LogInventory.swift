@@ -82,7 +82,7 @@ struct LogInventory {
         case .foreign(let version):
             throw .foreign(
                 "\(files.path(file.number)) was written by another version of headgated (format \(version), "
-                    + "this one knows \(LogFormat.version)); it was left as it is")
+                    + "this one knows \(LogFormat.version)); it was not changed")
         case .header(let header):
             newest = max(newest, header.number)
             if header.use == .active { sources.append(LogSource(file: file, header: header)) }

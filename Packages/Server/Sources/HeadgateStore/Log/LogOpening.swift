@@ -27,7 +27,7 @@ struct LogOpening {
             case .disk(let fault): throw fault.storeFault("cannot read the log in \(options.logDirectory)")
             case .foreign(let message): throw .newerVersion(message)
             case .damaged(let reason): return try startAfresh(reason)
-            case .gone: throw .failed("the log in \(options.logDirectory) was taken away")
+            case .gone: throw .failed("the log in \(options.logDirectory) was removed")
             }
         }
     }
@@ -37,7 +37,7 @@ struct LogOpening {
             try options.disk.makeDirectory(options.logDirectory)
             try options.disk.syncDirectory(options.directory)
         } catch {
-            throw error.storeFault("cannot make the directory \(options.logDirectory)")
+            throw error.storeFault("cannot create the directory \(options.logDirectory)")
         }
     }
 
@@ -47,7 +47,7 @@ struct LogOpening {
         var recovery = LogRecovery(options)
         do throws(LogRecovery.Fault) {
             let recovered = try recovery.run(numbersBehind: options.numberAhead)
-            return try open(recovered, ["the event store was damaged (\(reason)) and is set aside as \(name)"])
+            return try open(recovered, ["the event store was damaged (\(reason)) and was renamed to \(name)"])
         } catch {
             throw .failed("\(options.logDirectory): \(error)")
         }

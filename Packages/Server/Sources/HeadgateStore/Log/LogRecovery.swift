@@ -64,7 +64,7 @@ struct LogRecovery {
                 inventory.blank.forEach(files.remove)
                 return try begin(numbersBehind: number, inventory)
             case .renew: throw .gone
-            default: throw .damaged("no segment of it can be read from its beginning")
+            default: throw .damaged("no segment can be read from its start")
             }
         }
         var replay = try replay(chain)
@@ -111,7 +111,7 @@ struct LogRecovery {
         var outcome = outcome
         for file in lost {
             let name = try Fault.of { () throws(DiskFault) in try files.setAside(file) }
-            outcome.warnings.append("a file of the log was damaged, and is set aside as \(name)")
+            outcome.warnings.append("a file of the log was damaged and was renamed to \(name)")
         }
         return outcome
     }
@@ -143,7 +143,7 @@ struct LogRecovery {
             if isTail { return Replay(state: state, tail: segment, reading: reading, doubtful: doubtful) }
             state.segments.append(entry(segment, end: reading.report.end, summary: 0))
         }
-        throw .damaged("it has no end")
+        throw .damaged("the log has no end")
     }
 
     private func apply(
@@ -167,7 +167,7 @@ struct LogRecovery {
                 }
             }
         } catch {
-            throw .damaged("a frame of it is not what it says")
+            throw .damaged("a frame contradicts its header")
         }
     }
 
@@ -175,7 +175,7 @@ struct LogRecovery {
     private mutating func note(_ reading: LogReading) {
         for range in reading.report.damaged {
             let events = reading.events(in: range).map { ", and \($0) events with them" } ?? ""
-            warnings.append("\(position(range, in: reading)) are damaged and left out\(events)")
+            warnings.append("\(position(range, in: reading)) are damaged and are ignored\(events)")
             files.putAside(Array(reading.bytes(range)), as: "\(reading.source.header.number)-\(range.lowerBound)")
         }
     }
@@ -185,8 +185,8 @@ struct LogRecovery {
         let isClosed = reading.report.frames.last?.frame.kind == .closed
         guard written == nil, !isClosed, let torn = reading.report.torn else { return }
         notes.append(
-            "\(position(torn, in: reading)), at the end of the log, are of a write that was cut off, or they are damaged: "
-                + "what they held was never acknowledged, or it is lost")
+            "\(position(torn, in: reading)), at the end of the log, are an incomplete write or damaged: "
+                + "their events were never acknowledged, or are lost")
     }
 
     private func position(_ range: Range<Int>, in reading: LogReading) -> String {
@@ -210,7 +210,7 @@ struct LogRecovery {
     }
 
     private func action(_ evidence: LogEvidence) throws(Fault) -> RecoveryAction {
-        guard let found = RecoveryCase.of(evidence) else { throw .damaged("nothing is known of what it says") }
+        guard let found = RecoveryCase.of(evidence) else { throw .damaged("the files contradict each other") }
         return found.action
     }
 
@@ -227,7 +227,7 @@ struct LogRecovery {
     private mutating func resume(
         _ replay: Replay, hasMarker: Bool, _ inventory: LogInventory
     ) throws(Fault) -> Outcome {
-        guard let last = replay.reading.report.frames.last else { throw .damaged("it has no end") }
+        guard let last = replay.reading.report.frames.last else { throw .damaged("the log has no end") }
         let active = active(replay, end: last.offset, last: last.frame.previous)
         try Fault.of { () throws(DiskFault) in try active.resume(hasMarker: hasMarker) }
         return try outcome(replay.state, active, next: inventory.newest + 1, inventory)
@@ -284,7 +284,7 @@ struct LogRecovery {
             try apply(frame, reading.content(frame, offset), at: offset, of: tail, to: &state)
         }
         let frames = reading.report.frames.filter { $0.frame.kind != .closed }
-        guard let last = frames.last else { throw .damaged("it has no end") }
+        guard let last = frames.last else { throw .damaged("the log has no end") }
         let end = last.offset + last.frame.size
         let begin = doubtful.first?.offset ?? end
         try Fault.of { () throws(DiskFault) in
@@ -361,7 +361,7 @@ struct LogRecovery {
                 continue
             }
             guard let segment = try load(entry, state, inventory) else {
-                warnings.append("the segment \(entry.number) of the log in \(files.directory) is not there any more")
+                warnings.append("the segment \(entry.number) of the log in \(files.directory) no longer exists")
                 state.forget(entry.number)
                 continue
             }

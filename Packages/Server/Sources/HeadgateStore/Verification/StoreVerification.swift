@@ -73,12 +73,12 @@ public struct StoreReport {
     public func lines(_ directory: String) -> [String] {
         var lines = [
             "\(directory): an event store of kind \(kind), \(diskBytes) bytes",
-            "events: \(events), the last number given is \(state.lastSequenceNumber)",
+            "events: \(events), last sequence number \(state.lastSequenceNumber)",
         ]
         lines += state.dispatchers.sorted { $0.number < $1.number }.map { dispatcher in
             let waiting = state.unsettled[dispatcher.number]?.total ?? .zero
-            let gone = dispatcher.orphanedSince == nil ? "" : ", not configured any more"
-            return "  \(dispatcher.id): \(waiting.events) wait, \(waiting.bytes) bytes\(gone)"
+            let gone = dispatcher.orphanedSince == nil ? "" : ", no longer configured"
+            return "  \(dispatcher.id): \(waiting.events) pending, \(waiting.bytes) bytes\(gone)"
         }
         lines.append("dead letters: \(letters)")
         lines.append("remembered ids: \(state.recentIDs.reduce(0) { $0 + $1.count })")
@@ -86,7 +86,7 @@ public struct StoreReport {
         if damaged > 0 { lines.append("damaged: \(damaged) events cannot be read") }
         if damagedLetters > 0 { lines.append("damaged: \(damagedLetters) dead letters cannot be read") }
         lines += state.notes.map { "note: \($0)" }
-        if isSound { lines.append(state.notes.isEmpty ? "nothing is damaged" : "nothing else is damaged") }
+        if isSound { lines.append(state.notes.isEmpty ? "no damage found" : "no other damage found") }
         return lines
     }
 }

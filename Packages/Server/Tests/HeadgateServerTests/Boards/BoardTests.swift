@@ -128,7 +128,7 @@ struct BoardTests {
             try await server.serve("checkout")
             let id = await client.activate("checkout")
             await server.answer(try await server.run(), result)
-            #expect(try await client.error(to: id).message.hasSuffix("its process answered without `done`"))
+            #expect(try await client.error(to: id).message.hasSuffix("the serving process answered without `done`"))
             let next = await client.activate("checkout")
             try await server.runNext()
             #expect(try await client.answer(to: next)["done"] == true)

@@ -259,7 +259,7 @@ struct ProgramBoardTests {
         configuration.setGateway(.barrier(ActivationBarrier(board: "b")), before: "a")
         configuration.setGateway(.exempt, before: "a*b")
         let fault = #expect(throws: StartFault.self) { try configuration.load() }
-        #expect(fault?.description.contains("gateway.rules: the gateways wait for each other: a, b, a") == true)
+        #expect(fault?.description.contains("gateway.rules: the gateways wait for each other in a circle") == true)
         #expect(fault?.description.contains("gateway.rules.a*b: ") == true)
     }
 

@@ -109,7 +109,7 @@ struct HTTPEarlyAnswerTests {
         defer { server.stop() }
         try await SenderStage.http(HTTPSettings(endpoint: server.url, method: .get)) { stage in
             let result = await stage.send(String(repeating: "1", count: size))
-            #expect(result == .unsendable(cause: "the URL with the event is longer than any that can be sent"))
+            #expect(result == .unsendable(cause: "the URL with the event is too long to send"))
             #expect(await stage.send("{}") == .delivered)
         }
     }

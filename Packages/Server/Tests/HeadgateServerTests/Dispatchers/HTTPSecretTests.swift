@@ -119,7 +119,9 @@ struct HTTPSecretTests {
         ]
         try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
             await stage.putOut(["token": "s3c/ret"])
-            #expect(await stage.send("{}") == .noAnswer(cause: "header X-Tenant: the board has not put out `tenant`"))
+            #expect(
+                await stage.send("{}") == .noAnswer(cause: "header X-Tenant: the board's output has no member `tenant`")
+            )
             await stage.putOut(["token": "s3c/ret", "tenant": 4711])
             #expect(await stage.send("{}") == .http(422, answer: "*** or ***: ***"))
         }

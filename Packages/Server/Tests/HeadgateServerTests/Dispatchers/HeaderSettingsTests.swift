@@ -17,11 +17,11 @@ struct HeaderSettingsTests {
                 #"X: must be a string, {"file": path}, {"env": name} or {"output": name}"#
             ),
             (#""X": {"env": "a=b"}"#, "X.env: must be the name of an environment variable"),
-            (#""X": "a", "x": "b""#, "x: is there twice"),
+            (#""X": "a", "x": "b""#, "x: appears twice"),
             (#""content-length": "0""#, "content-length: is set by the dispatcher itself"),
             (
                 #""a b": "c""#,
-                "a b: a header's name has letters, digits, and none of the marks that mean something in HTTP"
+                "a b: must be a header's name: letters, digits, and none of the separators of HTTP"
             ),
         ])
     func faults(headers: String, line: String) throws {

@@ -31,10 +31,10 @@ struct KafkaAnswerTests {
             (RD_KAFKA_RESP_ERR__AUTHENTICATION, "Kafka: authentication failed"),
             (RD_KAFKA_RESP_ERR_PRODUCER_FENCED, "Kafka: the producer has to be recreated"),
             (RD_KAFKA_RESP_ERR__BAD_MSG, "Kafka: no Kafka broker answers at this address"),
-            (RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, "Kafka: the brokers do not know this compression"),
-            (RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, "Kafka: the brokers' version does not fit"),
-            (RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION, "Kafka: the brokers' version does not fit"),
-            (RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS, "Kafka: the topic's settings do not fit"),
+            (RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, "Kafka: the brokers do not support this compression"),
+            (RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, "Kafka: the brokers' version is not supported"),
+            (RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION, "Kafka: the brokers' version is not supported"),
+            (RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS, "Kafka: the topic's configuration does not allow the request"),
             (RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION, "Kafka: the topic's name is not valid"),
             (RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, "Kafka: REBALANCE_IN_PROGRESS"),
         ] {
@@ -51,14 +51,14 @@ struct KafkaAnswerTests {
         for error in [RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE] {
             #expect(KafkaAnswer(error).report == .refused(large))
         }
-        let odd = EventOutcome.dead(.refused, cause: "Kafka: the topic refuses such an event")
+        let odd = EventOutcome.dead(.refused, cause: "Kafka: the topic refuses the event")
         for error in [
             RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP,
             RD_KAFKA_RESP_ERR_POLICY_VIOLATION,
         ] {
             #expect(KafkaAnswer(error).report == .refused(odd))
         }
-        let damaged = EventOutcome.retry(cause: "Kafka: the broker takes the event for damaged", charged: true)
+        let damaged = EventOutcome.retry(cause: "Kafka: the broker reports the event as damaged", charged: true)
         #expect(KafkaAnswer(RD_KAFKA_RESP_ERR_INVALID_MSG).report == .refused(damaged))
     }
 
@@ -79,7 +79,7 @@ struct KafkaAnswerTests {
             ("SSL routines::tlsv13 alert certificate required s3cret", "TLS: client certificate refused"),
             ("SSL routines::tlsv1 alert unknown ca s3cret", "TLS: client certificate refused"),
             ("SSL routines::sslv3 alert handshake failure s3cret", "TLS: handshake failed"),
-            ("SSL routines::wrong version number s3cret", "TLS: the broker speaks none"),
+            ("SSL routines::wrong version number s3cret", "TLS: the broker does not use TLS"),
         ] {
             // librdkafka may report the error under either code.
             for error in [RD_KAFKA_RESP_ERR__SSL, RD_KAFKA_RESP_ERR__TRANSPORT] {
@@ -98,10 +98,10 @@ struct KafkaAnswerTests {
                 RD_KAFKA_RESP_ERR__BAD_MSG, "Invalid response size 1213486160 s3cret",
                 "Kafka: a web server answers at this address, not a broker"
             ),
-            (RD_KAFKA_RESP_ERR__BAD_MSG, "Invalid response size 352518912", "Kafka: the broker seems to want TLS"),
+            (RD_KAFKA_RESP_ERR__BAD_MSG, "Invalid response size 352518912", "Kafka: the broker seems to require TLS"),
             (
                 RD_KAFKA_RESP_ERR__TRANSPORT, "incorrect security.protocol (connecting to a SSL listener?)",
-                "Kafka: the broker seems to want TLS"
+                "Kafka: the broker seems to require TLS"
             ),
         ] {
             let odd = KafkaTrouble(error, text)

@@ -44,7 +44,7 @@ struct KafkaSettingsTests {
                 ]
             ),
             (#""brokers": ["a"]"#, ["topic: is required"]),
-            (#""brokers": [], "topic": "t""#, ["brokers: must name a broker at least"]),
+            (#""brokers": [], "topic": "t""#, ["brokers: must name at least one broker"]),
             (
                 #""brokers": ["a", 1, "kafka://a", "u@a", "a,b", "a:0"], "topic": "t""#,
                 [

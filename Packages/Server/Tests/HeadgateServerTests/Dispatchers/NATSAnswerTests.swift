@@ -23,7 +23,7 @@ struct NATSAnswerTests {
             #expect(answer.isStreamInDoubt)
         }
         let silent = NATSAnswer(failure: NATS_NO_RESPONDERS)
-        #expect(silent.outcome == again("NATS: no stream takes the subject", charged: false))
+        #expect(silent.outcome == again("NATS: no stream has this subject", charged: false))
         #expect(silent.isStreamInDoubt)
     }
 

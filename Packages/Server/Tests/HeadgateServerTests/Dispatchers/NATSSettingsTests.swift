@@ -47,7 +47,7 @@ struct NATSSettingsTests {
         arguments: [
             (#""subject": "s""#, ["servers: is required"]),
             (#""servers": ["a"]"#, ["subject: is required"]),
-            (#""servers": [], "subject": "s""#, ["servers: must name a server at least"]),
+            (#""servers": [], "subject": "s""#, ["servers: must name at least one server"]),
             (#""servers": "a", "subject": "s""#, ["servers: must be a list"]),
             (
                 #""servers": ["a", 1, "http://a", "nats://a/x", "a:0"], "subject": "s""#,
@@ -60,11 +60,11 @@ struct NATSSettingsTests {
             (#""servers": ["a"], "subject": "a.*""#, ["subject: must be without wildcards"]),
             (
                 #""servers": ["a"], "subject": "a..b""#,
-                ["subject: must be words with dots between them, without spaces"]
+                ["subject: must be words separated by dots, without spaces"]
             ),
             (
                 #""servers": ["a"], "subject": "$JS.API.STREAM.DELETE.X""#,
-                ["subject: must not begin with `$`, which is the servers' own"]
+                ["subject: must not begin with `$`, which is reserved for the servers"]
             ),
             (
                 #""servers": ["a"], "subject": "s", "stream": "a.b""#,

@@ -37,7 +37,7 @@ import Testing
             let client = try await stage.client()
             let warnings = try await client.call("status")["warnings"].elements
             let warning: DataItem =
-                "barriers.BatchingBarrier: stands by default before no dispatcher that is there"
+                "barriers.BatchingBarrier: applies by default to no configured dispatcher"
             #expect(warnings == (isWarning ? [warning] : []))
             // `collect` comes, and the warning goes.
             let collect: DataItem = ["kind": "file", "path": "c.ndjson"]

@@ -13,12 +13,12 @@ import Testing
     func text() {
         #expect(
             LogOutput.rendered(died, as: .text, at: Timestamp(milliseconds: 0))
-                == "headgated: warning: dispatcher collect gave up 1 event as refused_status: HTTP 400 forged; the first is e1"
+                == "headgated: warning: dispatcher collect dead-lettered 1 event (refused_status): HTTP 400 forged; the first is e1"
         )
         let notice = LogLine(.settingsRead, ["changed": "nothing"])
         #expect(
             LogOutput.rendered(notice, as: .text, at: Timestamp(milliseconds: 0))
-                == "headgated: settings read again; changed: nothing")
+                == "headgated: the settings were read again; changed: nothing")
     }
 
     @Test("O4: characters that steer a terminal are escaped in both formats")
@@ -45,7 +45,7 @@ import Testing
             try DataItem(parsing: Array(text.utf8)) == [
                 "time": "2027-01-15T12:00:00.123Z", "level": "warning",
                 "message":
-                    "dispatcher collect gave up 2 events as refused_status: HTTP 400\nforged; the first is e1 (2 times in 10 s)",
+                    "dispatcher collect dead-lettered 2 events (refused_status): HTTP 400\nforged; the first is e1 (2 times in 10 s)",
                 "kind": "events_died", "dispatcher": "collect", "events": 2, "reason": "refused_status",
                 "cause": "HTTP 400\nforged", "id": "e1", "times": 2,
             ])

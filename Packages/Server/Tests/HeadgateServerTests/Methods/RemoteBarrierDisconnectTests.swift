@@ -42,7 +42,7 @@ struct RemoteBarrierDisconnectTests {
             let barrier = try await watcher.barrier("door") { $0["owner"] == .null }
             #expect(barrier["states"] == ["archive": .string(after), "collect": .string(after)])
             let reason: String? = barrier["reason"].get()
-            #expect(reason?.hasPrefix("left behind by shop/2.1") == true)
+            #expect(reason?.hasPrefix("its owner shop/2.1") == true)
         }
     }
 

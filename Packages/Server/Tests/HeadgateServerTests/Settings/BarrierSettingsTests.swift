@@ -71,7 +71,7 @@ struct BarrierSettingsTests {
     func standsBeforeNothing(barriers: String, isWarning: Bool) throws {
         let read = try reading(barriers)
         let name = barriers.split(separator: "\"")[1]
-        let expected = "barriers.\(name).scopes: are not given, and by default it stands before no dispatcher"
+        let expected = "barriers.\(name).scopes: are missing, and by default this barrier applies to no dispatcher"
         #expect(read.faults.isEmpty && read.warnings.map(\.description) == (isWarning ? [expected] : []))
     }
 
@@ -126,15 +126,15 @@ struct BarrierSettingsTests {
                         + "IntervalBarrier, RateBarrier, ScheduleBarrier"
                 ]
             ),
-            (#"{"x": {"kind": "ManualBarrier"}}"#, ["barriers.x.kind: the service has this barrier by itself"]),
-            (#"{"BackoffBarrier": {}}"#, ["barriers.BackoffBarrier.kind: the service has this barrier by itself"]),
+            (#"{"x": {"kind": "ManualBarrier"}}"#, ["barriers.x.kind: this barrier is built in"]),
+            (#"{"BackoffBarrier": {}}"#, ["barriers.BackoffBarrier.kind: this barrier is built in"]),
             (
                 #"{"ManualBarrier:a": {"kind": "BatchingBarrier"}}"#,
-                ["barriers.ManualBarrier:a: is the name of a barrier that the service has by itself"]
+                ["barriers.ManualBarrier:a: is the name of a built-in barrier"]
             ),
             (
                 #"{"": {"kind": "BatchingBarrier"}}"#,
-                ["barriers.: a barrier's name has 1 to 128 bytes and no control characters"]
+                ["barriers.: must have 1 to 128 bytes and no control characters"]
             ),
             (
                 #"{"BatchingBarrier": {"scopes": 1}}"#,
@@ -182,7 +182,7 @@ struct BarrierSettingsTests {
                 [
                     "s.configuration.start_hour: must be a whole number from 0 to 23",
                     "s.configuration.days: must be a list of at least one of: mon, tue, wed, thu, fri, sat, sun",
-                    "s.configuration.time_zone: is no time zone that this machine knows",
+                    "s.configuration.time_zone: is not a time zone of this machine",
                 ]
             ),
             (
@@ -234,7 +234,7 @@ struct BarrierSettingsTests {
     func lookalikes() throws {
         let read = try reading(
             #"{"caf\u00e9": {"kind": "BatchingBarrier"}, "cafe\u0301": {"kind": "BatchingBarrier"}}"#)
-        #expect(read.faults.count == 1 && read.faults[0].message.contains("looks exactly like another name"))
+        #expect(read.faults.count == 1 && read.faults[0].message.contains("equals another name"))
     }
 
     @Test("S2, S6: a program's kinds check their configurations as the service's own do")

@@ -27,7 +27,7 @@ struct DaemonCommandTests {
         arguments: [
             (["--config"], "--config needs a value"),
             (["--socket="], "--socket needs a value"),
-            (["--data", "a", "--data", "b"], "--data is there twice"),
+            (["--data", "a", "--data", "b"], "--data is given twice"),
             (["--check=yes"], "--check takes no value"),
             (["--port", "1"], "unknown argument: --port"),
             (["headgate.json"], "unknown argument: headgate.json"),

@@ -47,7 +47,7 @@ struct PlacesTests {
     func nowhere() {
         #expect(
             throws: SettingsFault(
-                path: "data_dir", message: "is required where neither HOME nor STATE_DIRECTORY is set")
+                path: "data_dir", message: "is required if neither HOME nor STATE_DIRECTORY is set")
         ) { try find([:]) }
     }
 

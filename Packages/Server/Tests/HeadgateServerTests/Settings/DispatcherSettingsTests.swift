@@ -160,7 +160,7 @@ struct DispatcherSettingsTests {
                 [
                     "retry_for_status_codes.abc: must be a status code from 300 to 999",
                     "retry_for_status_codes.200: must be a status code from 300 to 999",
-                    "retry_for_status_codes.403: must be true (retry) or false (give up)",
+                    "retry_for_status_codes.403: must be true (retry) or false (dead-letter)",
                 ]
             ),
         ])

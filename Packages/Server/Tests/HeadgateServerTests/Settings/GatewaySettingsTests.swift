@@ -41,14 +41,14 @@ struct GatewaySettingsTests {
             (#"{"rules": {"a*b": "exempt"}}"#, "rules.a*b: must be named by a board, or by a prefix and *"),
             (#"{"rules": {"a": "free"}}"#, #"rules.a: must be "exempt", or an object with a board"#),
             (#"{"rules": {"a": {}}}"#, "rules.a.board: is required"),
-            (#"{"rules": {"a": {"board": "b*"}}}"#, "rules.a.board: a board's name has"),
+            (#"{"rules": {"a": {"board": "b*"}}}"#, "rules.a.board: must have 1 to 128 bytes"),
             (#"{"rules": {"a": {"board": "b", "option": "x"}}}"#, "rules.a.option: must be one of: void, unique, each"),
             (#"{"rules": {"a": {"board": "b", "scope": "x"}}}"#, "rules.a.scope: must be one of: main, global"),
             (#"{"rules": {"a": {"board": "b", "timeout_ms": 0}}}"#, "rules.a.timeout_ms: must be a whole number"),
             (#"{"allow_bypass": 1}"#, "allow_bypass: must be true or false"),
             (
                 #"{"rules": {"*": {"board": "auth"}, "auth": {"board": "login"}}}"#,
-                "rules: the gateways wait for each other: auth, login, auth"
+                "rules: the gateways wait for each other in a circle: auth, login, auth"
             ),
         ])
     func faults(gateway: String, line: String) throws {
@@ -88,9 +88,9 @@ struct GatewaySettingsTests {
         arguments: [
             (#""activation_barrier": {}"#, "activation_barrier.board: is required"),
             (#""activation_barrier": "login""#, "activation_barrier: must be an object"),
-            (#""activation_barrier": {"board": "a*"}"#, "activation_barrier.board: a board's name has"),
+            (#""activation_barrier": {"board": "a*"}"#, "activation_barrier.board: must have 1 to 128 bytes"),
             (#""activation_barrier": {"board": "a", "sticky_ms": 0}"#, "activation_barrier.sticky_ms: must be"),
-            (#""headers": {"X": {"output": "a"}}"#, "headers: take a board's output, and there is no"),
+            (#""headers": {"X": {"output": "a"}}"#, "headers: use a board's output, so an"),
             (
                 #""activation_barrier": {"board": "a"}, "headers": {"X": {"output": ""}}"#,
                 "headers.X.output: must be the name of a member of the board's output"

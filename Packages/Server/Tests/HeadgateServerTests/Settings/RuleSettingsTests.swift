@@ -58,10 +58,10 @@ struct RuleSettingsTests {
                 #""a": {"or": [null]}"#,
                 ["load_rules.a.or[0]: must be a rule: an object, or the id of one in load_rules"]
             ),
-            (#""a": {}"#, ["load_rules.a: must have one, and only one, of: operator, and, or, not"]),
+            (#""a": {}"#, ["load_rules.a: must have exactly one of: operator, and, or, not"]),
             (
                 #""a": {"and": [], "operator": "equals"}"#,
-                ["load_rules.a: must have one, and only one, of: operator, and, or, not"]
+                ["load_rules.a: must have exactly one of: operator, and, or, not"]
             ),
             (
                 #""a": {"not": {"operator": "equals"}}"#,
@@ -71,7 +71,7 @@ struct RuleSettingsTests {
             (#""a": {"operator": "is_defined", "path": 1}"#, ["load_rules.a.path: must be a string"]),
             (
                 #""a": {"operator": "is_empty", "path": "\#(String(repeating: "x.", count: 70))"}"#,
-                ["load_rules.a.path: leads deeper than 64"]
+                ["load_rules.a.path: has more than 64 levels"]
             ),
             (#""a": {"operator": "less_than", "path": "x", "value": "5"}"#, ["load_rules.a.value: must be a number"]),
             (#""a": {"operator": "contains", "path": "x", "value": 5}"#, ["load_rules.a.value: must be a string"]),
@@ -151,7 +151,7 @@ struct RuleSettingsTests {
     func doubling() throws {
         let rules = (1...60).map { #""r\#($0)": {"and": ["r\#($0 - 1)", "r\#($0 - 1)"]}"# }
         let reading = try reading(#""r0": {"operator": "is_defined", "path": "x"}, "# + rules.joined(separator: ", "))
-        #expect(reading.faults.last?.description == "load_rules.r60: is too large, or nested too deep")
+        #expect(reading.faults.last?.description == "load_rules.r60: is too large or nested too deeply")
     }
 
     @Test("S2: a dispatcher's rule is checked as well, and an unknown key is a fault")

@@ -268,7 +268,7 @@ struct ProgrammaticLimitTests {
             for number in 1...4 { try await client.call("config.set", ["patch": ["note\(number)": text]]) }
             let refusal = try await client.refusal("config.set", ["patch": ["note5": text]])
             #expect(refusal.reason == "invalid_settings")
-            #expect(refusal.message.contains("no more than 4194304 bytes"))
+            #expect(refusal.message.contains("at most 4194304 bytes"))
             let layer = try await client.call("config.get", ["layer": "programmatic"])
             #expect(layer["note4"] == text && layer["note5"] == .null)
             try await client.call("config.set", ["patch": ["note1": .null, "note5": text]])

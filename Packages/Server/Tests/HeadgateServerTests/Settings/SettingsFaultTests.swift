@@ -125,7 +125,7 @@ struct SettingsFaultTests {
     @Test("Settings without a dispatcher are told of", arguments: ["{}", #"{"dispatchers": {}}"#])
     func noDispatcher(text: String) throws {
         #expect(
-            try SettingsReading.of(text).findings.lines == ["dispatchers: warning: there is none, so no event is kept"])
+            try SettingsReading.of(text).findings.lines == ["dispatchers: warning: is empty, so no event is stored"])
     }
 
     @Test("A socket's path is held to what the system takes")
@@ -143,7 +143,7 @@ struct SettingsFaultTests {
         let reading = try SettingsReading.of(
             #"{"dispatchers": {\#(dispatchers.joined(separator: ","))}, "barriers": {\#(barriers.joined(separator: ","))}}"#
         )
-        let told = ["dispatchers", "barriers"].map { "\($0): may have no more than 256 entries" }
+        let told = ["dispatchers", "barriers"].map { "\($0): has at most 256 entries" }
         #expect(reading.faults.map(\.description) == (count > 256 ? told : []))
     }
 
@@ -156,7 +156,7 @@ struct SettingsFaultTests {
     func manyEntries(path: String, most: Int) throws {
         for count in [most, most + 1] {
             let reading = Settings.read(Self.settings(with: count, at: path))
-            let told = "\(path): may have no more than \(most) entries"
+            let told = "\(path): has at most \(most) entries"
             #expect(reading.faults.map(\.description) == (count > most ? [told] : []))
         }
     }

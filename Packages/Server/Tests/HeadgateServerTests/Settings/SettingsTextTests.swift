@@ -18,19 +18,19 @@ struct SettingsTextTests {
             ("{\"a\": 1 \"b\": 2}", "line 1, column 9: expected `,` or `}`"),
             ("[1 2]", "line 1, column 4: expected `,` or `]`"),
             ("[1}", "line 1, column 3: expected `,` or `]`"),
-            ("{} {}", "line 1, column 4: expected nothing more"),
+            ("{} {}", "line 1, column 4: unexpected text after the value"),
             ("{\"ä\": x}", "line 1, column 7: expected a value"),
             ("{\r\n\"a\": tru}", "line 2, column 6: expected a value"),
             ("{\"a\": \"b\n}", "line 1, column 9: a string must end on its line, and have control characters escaped"),
-            ("{\"a\": \"b", "line 1, column 9: a string without its closing quote"),
+            ("{\"a\": \"b", "line 1, column 9: a string has no closing quote"),
             (#"{"a": "\x"}"#, "line 1, column 9: unknown escape in a string"),
             (#"{"a": "\u12g4"}"#, "line 1, column 10: expected four hexadecimal digits"),
             ("[01]", "line 1, column 3: expected `,` or `]`"),
             ("[-]", "line 1, column 3: expected a digit"),
             ("[1.]", "line 1, column 4: expected a digit"),
             ("[1e+]", "line 1, column 5: expected a digit"),
-            ("{} /* x", "line 1, column 4: expected nothing more, or a comment that ends"),
-            ("{\"a\": /* x", "line 1, column 7: expected a value, or a comment that ends"),
+            ("{} /* x", "line 1, column 4: unexpected text after the value (a comment is not closed)"),
+            ("{\"a\": /* x", "line 1, column 7: expected a value (a comment is not closed)"),
         ])
     func places(text: String, message: String) {
         #expect(throws: SettingsFault(path: "", message: message)) { try SettingsText.parse(Array(text.utf8)) }
@@ -44,7 +44,7 @@ struct SettingsTextTests {
             (#"{"transformations": [{}, {"id": 1, "id": 1}]}"#, "transformations[1].id"),
         ])
     func repeated(text: String, path: String) {
-        #expect(throws: SettingsFault(path: path, message: "is there twice")) {
+        #expect(throws: SettingsFault(path: path, message: "appears twice")) {
             try SettingsText.parse(Array(text.utf8))
         }
     }

@@ -67,7 +67,8 @@ struct StartSettingsTests {
             persisted: ["dispatchers": ["collect": ["byte_limit": 700]]])
         #expect(worse.refusedRemote != nil && worse.leftOut == [])
         #expect(worse.reading.settings?.dispatchers.first?.common.byteLimit == 700)
-        #expect(worse.warnings.map(\.message).first?.hasPrefix("the copy of the remote settings is left out") == true)
+        #expect(
+            worse.warnings.map(\.message).first?.hasPrefix("the local copy of the remote settings is ignored") == true)
     }
 
     @Test("S1: a fault of the file keeps the service from starting")

@@ -56,12 +56,12 @@ struct TransformationSettingsTests {
             (
                 #"[{"id": "t", "remove": ["x"], "scopes": ["all", 5, "dispatcher:"]}]"#,
                 (0...2).map {
-                    "transformations[0].scopes[\($0)]: must be afterCollectors, allDispatchers, or dispatcher: and the id of one"
+                    "transformations[0].scopes[\($0)]: must be afterCollectors, allDispatchers, or dispatcher:ID"
                 }
             ),
             (
                 #"[{"id": "t", "remove": ["x"], "scopes": []}, {"id": "t", "remove": ["x"], "scopes": []}]"#,
-                ["transformations[1].id: is the id of one before"]
+                ["transformations[1].id: is the id of an earlier transformation"]
             ),
             (
                 #"[{"id": "t", "scopes": [], "order": "first", "when": "nobody", "remove": ["x"]}]"#,
@@ -73,10 +73,10 @@ struct TransformationSettingsTests {
             (
                 #"[{"id": "t", "scopes": [], "remove": ["id", "event", "seq.x", "", 5], "hash": ["data", "attempt"]}]"#,
                 [
-                    "transformations[0].hash[0]: `data` is an object, and stays one",
+                    "transformations[0].hash[0]: `data` must remain an object",
                     "transformations[0].hash[1]: `attempt` cannot be changed",
                     "transformations[0].remove[0]: `id` cannot be changed",
-                    "transformations[0].remove[1]: `event` has to stay",
+                    "transformations[0].remove[1]: `event` must not be removed",
                     "transformations[0].remove[2]: `seq` cannot be changed",
                     "transformations[0].remove[3]: must be a path, like data.user.id",
                     "transformations[0].remove[4]: must be a path, like data.user.id",
@@ -95,8 +95,8 @@ struct TransformationSettingsTests {
             (
                 #"[{"id": "t", "scopes": [], "rename": {"event": "x", "data": "y", "a": "id", "b": 5}}]"#,
                 [
-                    "transformations[0].rename.event: `event` has to stay",
-                    "transformations[0].rename.data: `data` has to stay",
+                    "transformations[0].rename.event: `event` must not be removed",
+                    "transformations[0].rename.data: `data` must not be removed",
                     "transformations[0].rename.a: `id` cannot be changed",
                     "transformations[0].rename.b: must be a string",
                 ]

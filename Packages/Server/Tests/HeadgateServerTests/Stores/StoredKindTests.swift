@@ -44,7 +44,7 @@ struct StoredKindTests {
             #expect(message.contains(word), "\(message)")
         }
         let after = try content()
-        // SQLite's own companion files and the lock come and go with whoever opens the store.
+        // SQLite's own companion files and the lock come and go with the process that opens the store.
         let companions = ["events.db-wal", "events.db-shm", "headgate.lock"]
         let changed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
         #expect(changed.subtracting(companions) == [])
@@ -56,7 +56,7 @@ struct StoredKindTests {
         try fill(old, settledThrough: 3)
         let kind = StoredKind(directory: directory.path)
         let note = try #require(try kind.makeRoom(for: new))
-        #expect(note.contains("of kind \(old.rawValue) is set aside as"))
+        #expect(note.contains("of kind \(old.rawValue) was renamed to"))
         #expect(!kind.isThere(old))
         #expect(try kind.makeRoom(for: new) == nil)
         let fresh = store(new)
@@ -72,12 +72,12 @@ struct StoredKindTests {
         let before = try content()
         let report = try verification.run()
         let lines = report.lines(directory.path)
-        #expect(report.isSound && lines.last == "nothing is damaged")
+        #expect(report.isSound && lines.last == "no damage found")
         #expect(lines[0].hasPrefix("\(directory.path): an event store of kind \(kind.rawValue), "))
-        #expect(lines[1] == "events: 3, the last number given is 3")
-        #expect(lines[2].hasPrefix("  collect: 1 wait, "))
+        #expect(lines[1] == "events: 3, last sequence number 3")
+        #expect(lines[2].hasPrefix("  collect: 1 pending, "))
         let after = try content()
-        // SQLite's own companion files and the lock come and go with whoever opens the store.
+        // SQLite's own companion files and the lock come and go with the process that opens the store.
         let companions = ["events.db-wal", "events.db-shm", "headgate.lock"]
         let changed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
         #expect(changed.subtracting(companions) == [])

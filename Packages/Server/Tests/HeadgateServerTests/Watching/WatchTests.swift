@@ -86,16 +86,16 @@ struct WatchTests {
             try await client.call("track", ["event": "signup", "dispatchers": ["collect"]])
             let gate = "ActivationGate:collect"
             let first = try await client.watch("barriers")["barriers"]?["barriers"] ?? .null
-            #expect(first.element(where: "id", is: .string(gate))["reason"] == "nobody serves board login")
+            #expect(first.element(where: "id", is: .string(gate))["reason"] == "no client serves board login")
             let server = try await stage.client()
             try await server.serve("login")
             _ = try await server.run()
-            try await client.barrier(gate) { $0["reason"] == "board login runs" }
+            try await client.barrier(gate) { $0["reason"] == "board login is running" }
             // The present run may still finish.
             try await server.call("board.unserve", ["board": "login"])
-            try await client.barrier(gate) { $0["reason"] == "nobody serves board login" }
+            try await client.barrier(gate) { $0["reason"] == "no client serves board login" }
             try await server.serve("login")
-            try await client.barrier(gate) { $0["reason"] == "board login runs" }
+            try await client.barrier(gate) { $0["reason"] == "board login is running" }
         }
     }
 

@@ -62,7 +62,7 @@ struct LogEndDamageTests {
         try rot("event-5")
         let state = try scene.open()
         #expect(state.warnings.count == 1 && state.notes == [])
-        #expect(state.warnings[0].hasSuffix(" are damaged and left out, and 3 events with them"), "\(state.warnings)")
+        #expect(state.warnings[0].hasSuffix(" are ignored, and 3 events with them"), "\(state.warnings)")
         #expect(try scene.numbers() == [1, 2, 3, 7, 8, 9])
         #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory + "/log/damaged").count == 1)
     }
@@ -73,7 +73,7 @@ struct LogEndDamageTests {
         try rot("event-8")
         let verified = try StoreVerification(directory: scene.directory).run()
         let lines = verified.lines(scene.directory)
-        #expect(verified.isSound && lines.last == "nothing else is damaged")
+        #expect(verified.isSound && lines.last == "no other damage found")
         #expect(lines.contains { $0.hasPrefix("note: ") && $0.contains("at the end of the log") })
         let state = try scene.open()
         #expect(state.warnings == [] && state.notes.count == 1, "\(state.notes)")

@@ -112,13 +112,13 @@ public struct JSONSyntaxError: Error, Equatable, Sendable {
         case HG_JSON_LACKS_COLON: "expected `:`"
         case HG_JSON_LACKS_COMMA_IN_ARRAY: "expected `,` or `]`"
         case HG_JSON_LACKS_COMMA_IN_OBJECT: "expected `,` or `}`"
-        case HG_JSON_LACKS_END: "expected nothing more"
+        case HG_JSON_LACKS_END: "unexpected text after the value"
         case HG_JSON_LACKS_REST: "the text ends too early"
         case HG_JSON_LACKS_DIGIT: "expected a digit"
         case HG_JSON_LACKS_ESCAPE: "unknown escape in a string"
         case HG_JSON_LACKS_HEX_DIGITS: "expected four hexadecimal digits"
         case HG_JSON_LACKS_ESCAPED_CONTROL: "a string must end on its line, and have control characters escaped"
-        case HG_JSON_LACKS_CLOSING_QUOTE: "a string without its closing quote"
+        case HG_JSON_LACKS_CLOSING_QUOTE: "a string has no closing quote"
         default: "expected a value"
         }
     }

@@ -29,7 +29,7 @@ public final class MessageDecoder {
     @inline(__always)
     private func decode(_ view: JSONView) -> IncomingLine {
         guard let elements = view.elements else { return .message(IncomingMessage(view, names)) }
-        guard elements.count > 0 else { return .message(.invalid(id: nil, .invalidRequest("an empty batch"))) }
+        guard elements.count > 0 else { return .message(.invalid(id: nil, .invalidRequest("the batch is empty"))) }
         return .batch(IncomingBatch(elements: elements, names: names))
     }
 }
@@ -73,7 +73,7 @@ extension IncomingMessage {
     @inline(__always)
     fileprivate init(_ view: JSONView, _ names: JSONNames) {
         guard view.kind == .object else {
-            self = .invalid(id: nil, .invalidRequest("a message is an object"))
+            self = .invalid(id: nil, .invalidRequest("a message must be an object"))
             return
         }
         self = MessageFields(view, names).message

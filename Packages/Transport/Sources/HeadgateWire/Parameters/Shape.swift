@@ -44,7 +44,7 @@ extension Shape where Value == String {
     public static let string = Shape(.text) { view throws(ParameterFault) in
         guard view.kind == .string else { throw ParameterFault("must be a string") }
         guard view.raw.count <= longestName, let text = view.string else {
-            throw ParameterFault("must be shorter: no name is that long")
+            throw ParameterFault("is longer than any valid name")
         }
         return text
     }

@@ -133,7 +133,7 @@ final class ActivationGate: DescribedBarrier {
         let item = result.output
         let output = item?.get(as: DataObject.self) ?? [:]
         for name in settings.outputs.sorted() where output.outputText(name) == nil {
-            throw ActivationRefusal(cause: "board \(settings.board) put out no usable `\(name)`")
+            throw ActivationRefusal(cause: "board \(settings.board) completed without a usable output `\(name)`")
         }
         return output
     }
@@ -151,10 +151,10 @@ final class ActivationGate: DescribedBarrier {
     func reason(for dispatcherId: String) -> String? {
         let board = settings.board
         switch phase {
-        case .idle: return "board \(board) is run once something waits"
+        case .idle: return "board \(board) runs once an event is pending"
         case .asking:
             let isServed = turn.host?.boardActivator?.isServed(board) ?? false
-            return isServed ? "board \(board) runs" : "nobody serves board \(board)"
+            return isServed ? "board \(board) is running" : "no client serves board \(board)"
         case .resting(let cause, _): return cause
         case .open: return nil
         }
@@ -191,12 +191,12 @@ struct ActivationRefusal: Error {
         switch outcome {
         case .completed: "refused"
         case .failed(let fault): "failed: \(fault.message.cut(toBytes: longestMessage))"
-        case .notServed: "is served by nobody"
-        case .providerLost: "lost its process"
+        case .notServed: "has no client that serves it"
+        case .providerLost: "lost the process that serves it"
         case .timedOut: "did not answer in time"
-        case .cancelled(let barrier, let cause): "was held by \(barrier): \(cause.rawValue)"
-        case .circle(let boards): "waits in a circle: \(boards.joined(separator: ", "))"
-        case .givenUp: "was given up"
+        case .cancelled(let barrier, let cause): "was cancelled by \(barrier): \(cause.rawValue)"
+        case .circle(let boards): "waits for itself in a circle: \(boards.joined(separator: ", "))"
+        case .givenUp: "was cancelled"
         }
     }
 

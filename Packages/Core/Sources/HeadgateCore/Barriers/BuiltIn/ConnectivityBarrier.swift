@@ -39,7 +39,7 @@ public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, D
 
     public func reason(for dispatcherId: String) -> String? {
         switch network {
-        case .unknown: "it is not known whether there is a network connection"
+        case .unknown: "the state of the network connection is unknown"
         case .disconnected: "no network connection"
         case .connected(let kind): settings.allows(kind) ? nil : "the network connection is \(kind.rawValue)"
         }

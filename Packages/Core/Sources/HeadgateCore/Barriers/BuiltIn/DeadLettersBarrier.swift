@@ -30,7 +30,7 @@ public final class DeadLettersBarrier: DescribedBarrier {
 
     public func reason(for dispatcherId: String) -> String? {
         guard needed != nil else { return nil }
-        return "there is no room for more dead letters: requeue or purge some, or raise store.max_dead_letters or "
+        return "the limit of dead letters is reached: requeue or purge some, or raise store.max_dead_letters or "
             + "store.max_dead_letter_bytes"
     }
 }

@@ -36,7 +36,7 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, BarrierJS
 
     public func reason(for dispatcherId: String) -> String? {
         guard let rate = settings.perSecond, meters[dispatcherId]?.state.value == .closed else { return nil }
-        return "more than \(DataNumber(rate).int.map(String.init) ?? String(rate)) a second"
+        return "rate limit reached: \(DataNumber(rate).int.map(String.init) ?? String(rate)) a second"
     }
 
     /// Returns a dispatcher's meter. It is kept when the dispatcher leaves the scope, so that leaving and returning

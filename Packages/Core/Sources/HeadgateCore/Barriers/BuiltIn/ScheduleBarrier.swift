@@ -39,8 +39,8 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Barri
 
     public func reason(for dispatcherId: String) -> String? {
         guard state.value == .closed else { return nil }
-        guard let opening = hours.nextOpening(after: context.scheduler.wall) else { return "outside its hours" }
-        return "outside its hours until \(opening.text)"
+        guard let opening = hours.nextOpening(after: context.scheduler.wall) else { return "outside the schedule" }
+        return "outside the schedule until \(opening.text)"
     }
 
     private static func hours(_ configuration: DataObject, _ context: BarrierContext) throws -> OpeningHours {
@@ -115,7 +115,7 @@ public struct ScheduleSettings: BarrierConfiguration, Equatable {
 
     /// The fault for a time zone that this machine does not know.
     public static let unknownTimeZone = BarrierConfigurationFault(
-        key: "time_zone", message: "is no time zone that this machine knows")
+        key: "time_zone", message: "is not a time zone of this machine")
 }
 
 /// The window of a schedule in its time zone.

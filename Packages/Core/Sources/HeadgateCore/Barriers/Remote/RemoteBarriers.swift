@@ -175,7 +175,8 @@ public final class RemoteBarriers {
     }
 
     private func abandon(_ id: String, _ record: Record, to state: BarrierState?) {
-        record.barrier.current.abandon(to: state, reason: "left behind by \(record.owner?.name ?? "its owner")")
+        record.barrier.current.abandon(
+            to: state, reason: "its owner \(record.owner.map { "\($0.name) " } ?? "")has disconnected")
         records[id]?.owner = nil
         place(id)
     }

@@ -160,9 +160,9 @@ struct ScheduleBarrierTests {
             "start_hour": 14, "end_hour": 15, "days": ["sun"], "time_zone": "Europe/Berlin",
         ])
         #expect(watch.state == .closed)
-        #expect(barrier.reason(for: "collect") == "outside its hours until 2026-03-08T13:00:00.000Z")
+        #expect(barrier.reason(for: "collect") == "outside the schedule until 2026-03-08T13:00:00.000Z")
         #expect(throws: BarrierConfigurationFault.self) { try barrier.updateConfiguration(["time_zone": "Mars"]) }
-        #expect(barrier.reason(for: "collect") == "outside its hours until 2026-03-08T13:00:00.000Z")
+        #expect(barrier.reason(for: "collect") == "outside the schedule until 2026-03-08T13:00:00.000Z")
         bench.advance(to: "2026-03-08T13:00:00Z")
         #expect(watch.state == .open)
     }
@@ -171,7 +171,7 @@ struct ScheduleBarrierTests {
     func noOpening() throws {
         bench.setWall("2026-03-28T12:00:00Z")
         let barrier = try barrier(["start_hour": 2, "end_hour": 3, "days": ["sun"], "time_zone": "Europe/Berlin"])
-        #expect(barrier.reason(for: "collect") == "outside its hours until 2026-04-05T00:00:00.000Z")
+        #expect(barrier.reason(for: "collect") == "outside the schedule until 2026-04-05T00:00:00.000Z")
     }
 
     @Test(

@@ -118,7 +118,7 @@ struct ConfiguredBarrierTests {
         try bench.gate.addBarrier(
             id: "told", kind: "ToldBarrier", scopes: nil, configuration: ["fail": true], stateOnError: state)
         #expect(bench.barrier("told")?.states.map(\.state) == [state, state])
-        #expect(bench.barrier("told")?.reason == "could not be made: failed")
+        #expect(bench.barrier("told")?.reason == "could not be created: failed")
         #expect(bench.counters[.barrierErrors] == 1)
         try bench.gate.updateBarrier(id: "told", scopes: nil, configuration: ["state": "closed"])
         #expect(bench.barrier("told")?.states.map(\.state) == [.closed, .closed])

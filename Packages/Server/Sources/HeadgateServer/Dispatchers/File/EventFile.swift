@@ -118,7 +118,7 @@ struct FileFault: Error, Equatable {
             case EACCES, EPERM: "permission denied"
             case EROFS: "read-only file system"
             case ENOENT: "no such directory"
-            case ENXIO, EPIPE: "nobody reads the pipe"
+            case ENXIO, EPIPE: "the pipe has no reader"
             case EWOULDBLOCK: "in use by another process"
             default: String(cString: strerror(code)).lowercased()
             }

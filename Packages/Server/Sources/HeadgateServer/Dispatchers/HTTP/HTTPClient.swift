@@ -273,7 +273,7 @@ private final class SocketWatch {
     }
 }
 
-/// The secrets of the proxies that the environment names: user names and passwords, in all their forms (Behaviour X4).
+/// The secrets of the proxies that the environment names: user names and passwords, in every form (Behaviour X4).
 enum ProxySecrets {
     /// The variables from which libcurl takes a proxy.
     private static let variables = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]

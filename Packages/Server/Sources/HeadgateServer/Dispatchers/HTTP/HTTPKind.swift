@@ -50,7 +50,7 @@ struct HTTPKind: DispatcherKind {
     ) {
         guard !settings.outputs.isEmpty else { return }
         if common.activationBarrier == nil {
-            entry.fault("headers", "", "take a board's output, and there is no activation_barrier")
+            entry.fault("headers", "", "use a board's output, so an activation_barrier is required")
         }
         common.activationBarrier?.outputs = settings.outputs
     }
@@ -76,7 +76,7 @@ extension HTTPAnswerPolicy {
     }
 
     private mutating func readStatusCode(_ key: String, _ reader: SettingsReader) {
-        guard let retry = reader.value(key, Bool.self, mustBe: "true (retry) or false (give up)") else { return }
+        guard let retry = reader.value(key, Bool.self, mustBe: "true (retry) or false (dead-letter)") else { return }
         // A 2xx is a delivery before any rule applies, and a 1xx never ends an attempt.
         guard let code = Int(key), (300...999).contains(code), key == String(code) else {
             return reader.fault(key, "", "must be a status code from 300 to 999")
@@ -91,4 +91,5 @@ extension String {
     fileprivate var isURIReference: Bool {
         wholeMatch(of: #/(?:[A-Za-z0-9\-._~:\/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+/#) != nil
     }
+
 }

@@ -82,5 +82,5 @@ enum HTTPOutcome: Equatable {
     /// libcurl could not make the request.
     case unmade(cause: String)
 
-    static let longURL = "the URL with the event is longer than any that can be sent"
+    static let longURL = "the URL with the event is too long to send"
 }

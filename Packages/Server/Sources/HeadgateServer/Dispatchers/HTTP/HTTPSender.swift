@@ -123,7 +123,7 @@ final class HTTPSender: Sender {
         switch fault {
         case let fault as HeaderFault: fault.cause
         case let fault as TLSFiles.Fault: fault.cause
-        default: "the request could not be made"
+        default: "the request could not be created"
         }
     }
 

@@ -28,7 +28,7 @@ extension SettingsReader {
         return keys.compactMap { name in
             guard let value = headerValue(name) else { return nil }
             if let complaint = HeaderName.complaint(about: name) { fault(name, "", complaint) }
-            if !seen.insert(name.lowercased()).inserted { fault(name, "", "is there twice") }
+            if !seen.insert(name.lowercased()).inserted { fault(name, "", "appears twice") }
             return HTTPSettings.Header(name: name, value: value)
         }
     }

@@ -7,7 +7,7 @@ enum HeaderName {
     static func complaint(about name: String) -> String? {
         if ours.contains(name.lowercased()) { return "is set by the dispatcher itself" }
         if !name.isEmpty, name.utf8.allSatisfy(isAllowed) { return nil }
-        return "a header's name has letters, digits, and none of the marks that mean something in HTTP"
+        return "must be a header's name: letters, digits, and none of the separators of HTTP"
     }
 
     /// Returns true if a header of this name counts as a secret even if its value is in the settings (Behaviour X4).

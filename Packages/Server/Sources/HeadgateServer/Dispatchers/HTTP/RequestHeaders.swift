@@ -69,7 +69,7 @@ extension HTTPSettings.Header {
     /// taken just before the settings asked for it.
     private func outputValue(_ member: String, _ output: DataObject) throws(HeaderFault) -> String {
         guard let text = output.outputText(member) else {
-            throw HeaderFault(header: name, fault: "the board has not put out `\(member)`")
+            throw HeaderFault(header: name, fault: "the board's output has no member `\(member)`")
         }
         return text
     }

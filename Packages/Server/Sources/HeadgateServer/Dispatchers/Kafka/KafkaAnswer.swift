@@ -15,10 +15,10 @@ struct KafkaAnswer: Equatable {
         case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
             report = .refused(.dead(.tooLarge, cause: "Kafka: larger than the topic's max.message.bytes"))
         case RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
-            report = .refused(.dead(.refused, cause: "Kafka: the topic refuses such an event"))
+            report = .refused(.dead(.refused, cause: "Kafka: the topic refuses the event"))
         // Brokers before 2.4 also report this for an event without a key in a compacted topic.
         case RD_KAFKA_RESP_ERR_INVALID_MSG:
-            report = .refused(.retry(cause: "Kafka: the broker takes the event for damaged", charged: true))
+            report = .refused(.retry(cause: "Kafka: the broker reports the event as damaged", charged: true))
         // The other messages or the connections report the cause.
         case RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT, RD_KAFKA_RESP_ERR__FATAL:
             report = .failed(cause: nil)
@@ -41,10 +41,10 @@ extension rd_kafka_resp_err_t {
             ("Kafka: no such host", [RD_KAFKA_RESP_ERR__RESOLVE]),
             ("TLS: handshake failed", [RD_KAFKA_RESP_ERR__SSL]),
             ("Kafka: no Kafka broker answers at this address", [RD_KAFKA_RESP_ERR__BAD_MSG]),
-            ("Kafka: the topic's settings do not fit", [RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS]),
-            ("Kafka: the brokers do not know this compression", [RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE]),
+            ("Kafka: the topic's configuration does not allow the request", [RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS]),
+            ("Kafka: the brokers do not support this compression", [RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE]),
             (
-                "Kafka: the brokers' version does not fit",
+                "Kafka: the brokers' version is not supported",
                 [RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION]
             ),
             ("Kafka: the topic's name is not valid", [RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION]),

@@ -80,7 +80,7 @@ extension KafkaSettings {
             guard rd_kafka_conf_set(configuration, name, value, &text, text.count) == RD_KAFKA_CONF_OK else {
                 rd_kafka_conf_destroy(configuration)
                 // The value is left out, because it may be a secret.
-                throw KafkaFault(cause: "Kafka: librdkafka does not take \(name)")
+                throw KafkaFault(cause: "Kafka: librdkafka rejects the setting \(name)")
             }
         }
         return configuration
@@ -101,7 +101,7 @@ extension KafkaSettings {
     private static func fault(saying text: String) -> KafkaFault {
         if text.contains("ssl.ca.") { return KafkaFault(cause: "TLS: CA file not usable") }
         if text.contains("ssl.") { return KafkaFault(cause: "TLS: client certificate or key not usable") }
-        return KafkaFault(cause: "Kafka: the producer could not be made")
+        return KafkaFault(cause: "Kafka: could not create the producer")
     }
 
     private func password() throws(KafkaFault) -> [(name: String, value: String)] {

@@ -43,7 +43,7 @@ extension SettingsReader {
     /// Reads the brokers of a cluster, at least one.
     fileprivate func kafkaBrokers(_ key: String) -> [KafkaBroker] {
         guard let items = array(key) else { return [] }
-        if items.isEmpty { fault(key, "", "must name a broker at least") }
+        if items.isEmpty { fault(key, "", "must name at least one broker") }
         return items.enumerated().compactMap { place, item in
             do throws(Endpoint.Fault) {
                 guard let text = String(dataItem: item) else { throw Endpoint.Fault(message: "must be a string") }

@@ -93,7 +93,7 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
         (self.producer, self.reports) = (producer, reports)
         guard let topic = rd_kafka_topic_new(producer, settings.topic, nil) else {
             close()
-            throw KafkaFault(cause: "Kafka: the producer could not be made")
+            throw KafkaFault(cause: "Kafka: the producer could not be created")
         }
         self.topic = topic
         return topic

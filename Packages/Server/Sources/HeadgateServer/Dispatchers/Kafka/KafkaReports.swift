@@ -136,7 +136,7 @@ struct KafkaTrouble: Equatable {
             (cause, isSpecific, isFinal) = ("Kafka: a web server answers at this address, not a broker", true, false)
         case RD_KAFKA_RESP_ERR__BAD_MSG where KafkaTrouble.alertLengths.contains(where: text.contains),
             RD_KAFKA_RESP_ERR__TRANSPORT where text.contains("connecting to a SSL listener"):
-            (cause, isSpecific, isFinal) = ("Kafka: the broker seems to want TLS", true, false)
+            (cause, isSpecific, isFinal) = ("Kafka: the broker seems to require TLS", true, false)
         case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
             (cause, isSpecific, isFinal) = (error.cause, false, true)
         case RD_KAFKA_RESP_ERR__TRANSPORT:
@@ -154,7 +154,7 @@ struct KafkaTrouble: Equatable {
     /// Returns the cause of a TLS error. librdkafka does not distinguish a wrong host name from an untrusted
     /// certificate.
     private static func tlsCause(_ text: String) -> String {
-        if text.contains("wrong version number") { return "TLS: the broker speaks none" }
+        if text.contains("wrong version number") { return "TLS: the broker does not use TLS" }
         let isOfCertificate = text.contains("certificate") || text.contains("unknown ca")
         guard isOfCertificate else { return "TLS: handshake failed" }
         // An alert comes from the broker.

@@ -92,7 +92,7 @@ extension natsStatus {
         switch self {
         case NATS_NO_SERVER: "NATS: no server could be reached"
         case NATS_TIMEOUT: "timed out"
-        case NATS_NO_RESPONDERS: "NATS: no stream takes the subject"
+        case NATS_NO_RESPONDERS: "NATS: no stream has this subject"
         case NATS_NOT_PERMITTED: "NATS: permissions violation"
         case NATS_INSUFFICIENT_BUFFER: "NATS: not connected"
         default: connectionCause ?? "NATS: " + String(cString: natsStatus_GetText(self)).lowercased()
@@ -102,8 +102,8 @@ extension natsStatus {
     private var connectionCause: String? {
         switch self {
         case NATS_CONNECTION_AUTH_FAILED: "NATS: authorization violation"
-        case NATS_SECURE_CONNECTION_WANTED: "TLS: the server speaks none"
-        case NATS_SECURE_CONNECTION_REQUIRED: "TLS: the server wants it"
+        case NATS_SECURE_CONNECTION_WANTED: "TLS: the server does not support TLS"
+        case NATS_SECURE_CONNECTION_REQUIRED: "TLS: the server requires TLS"
         case NATS_SSL_ERROR: Self.tlsCause
         case NATS_CONNECTION_CLOSED, NATS_CONNECTION_DISCONNECTED, NATS_IO_ERROR, NATS_STALE_CONNECTION:
             "connection lost"

@@ -113,7 +113,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
     }
 
     private func connect() throws(NATSFault) {
-        guard NATSLibrary.isOpen else { throw NATSFault("NATS: the library could not be opened") }
+        guard NATSLibrary.isOpen else { throw NATSFault("NATS: the library libnats could not be initialized") }
         number = MessageLinks.add(link)
         do throws(NATSFault) {
             let closure = MessageLinks.closure(of: number)

@@ -44,7 +44,7 @@ extension SettingsReader {
     /// Reads the servers of a cluster, at least one.
     fileprivate func natsServers(_ key: String) -> [NATSServer] {
         guard let items = array(key) else { return [] }
-        if items.isEmpty { fault(key, "", "must name a server at least") }
+        if items.isEmpty { fault(key, "", "must name at least one server") }
         return items.enumerated().compactMap { place, item in
             do throws(Endpoint.Fault) {
                 guard let text = String(dataItem: item) else { throw Endpoint.Fault(message: "must be a string") }
@@ -156,11 +156,11 @@ enum NATSName {
     static func complaint(aboutSubject subject: String) -> String? {
         let tokens = subject.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard (1...longest).contains(subject.utf8.count), tokens.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isVisible) })
-        else { return "must be words with dots between them, without spaces" }
+        else { return "must be words separated by dots, without spaces" }
         if tokens.contains(where: { $0.elementsEqual("*".utf8) || $0.elementsEqual(">".utf8) }) {
             return "must be without wildcards"
         }
-        return subject.hasPrefix("$") ? "must not begin with `$`, which is the servers' own" : nil
+        return subject.hasPrefix("$") ? "must not begin with `$`, which is reserved for the servers" : nil
     }
 
     /// Returns the fault of a stream's name, or nil if the name is valid.

@@ -13,7 +13,7 @@ enum WorkerAnswer {
         fileprivate var outcome: EventOutcome {
             switch self {
             case .delivered: .delivered
-            case .retry: .retry(cause: "a worker asks for it again", charged: true)
+            case .retry: .retry(cause: "a worker requested another attempt", charged: true)
             case .dead: .dead(.refused, cause: "refused by a worker")
             }
         }

@@ -108,7 +108,7 @@ final class WorkerGroup {
     /// The reason why no worker can take a batch even after its present ones, or nil if one can.
     private var whyNobody: String? {
         if pool.isAttended { return nil }
-        return pool.hasSubscribers ? "no worker answers" : WorkerBarrier.nobody
+        return pool.hasSubscribers ? "no subscribed worker answers" : WorkerBarrier.nobody
     }
 
     private func perform(_ order: WorkerPool.Order) {

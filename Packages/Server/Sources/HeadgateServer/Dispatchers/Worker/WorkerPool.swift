@@ -200,7 +200,7 @@ struct WorkerPool {
         orders.append(.lose(lending.batch, by: lending.subscriber, cause: cause))
     }
 
-    static let wentAway = "the worker went away"
+    static let wentAway = "the worker disconnected"
 
     private mutating func takeBack(_ loan: Loan, from subscriber: Subscriber) {
         members[subscriber]?.loans.remove(loan)

@@ -54,7 +54,7 @@ import Testing
             let closed = try await stage.jobs { $0["last_error"] != .null }
             #expect(closed["last_error"] == "no answer from a worker within 2000 ms")
             #expect(closed["blocked_by"].elements.contains("WorkerBarrier:jobs"))
-            #expect(try await hung.listedBarrier("WorkerBarrier:jobs")["reason"] == "no worker answers")
+            #expect(try await hung.listedBarrier("WorkerBarrier:jobs")["reason"] == "no subscribed worker answers")
             // The events would be dead if this answer counted.
             await hung.answer(batch, ["outcomes": ["a": "dead"]])
             try await hung.call("ping")
@@ -121,7 +121,7 @@ import Testing
             #expect(letters.map { $0["event"]["id"] } == ["poison"])
             #expect(letters.map { $0["reason"] } == ["max_attempts"])
             #expect(letters.map { $0["attempts"] } == [10])
-            #expect(letters.map { $0["answer"] } == ["the worker went away"])
+            #expect(letters.map { $0["answer"] } == ["the worker disconnected"])
         }
     }
 

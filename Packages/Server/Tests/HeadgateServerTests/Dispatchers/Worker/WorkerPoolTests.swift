@@ -42,7 +42,7 @@ import Testing
     }
 
     private func away(_ batch: Int, _ subscriber: Int) -> WorkerPool.Order {
-        .lose(batch, by: subscriber, cause: "the worker went away")
+        .lose(batch, by: subscriber, cause: "the worker disconnected")
     }
 
     @Test("K3: batches go round among those who have credit")

@@ -150,7 +150,7 @@ import Testing
             await worker.close()
             #expect(batch.ids == ["a"])
             let held = try await stage.jobs { $0["last_error"] != .null }
-            #expect(held["last_error"] == "the worker went away")
+            #expect(held["last_error"] == "the worker disconnected")
             #expect(held["blocked_by"].elements.contains("WorkerBarrier:jobs"))
         }
     }
