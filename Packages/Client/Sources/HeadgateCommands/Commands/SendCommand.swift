@@ -69,7 +69,8 @@ extension Command {
         if arguments.has(line) { format.syntax = .text }
         guard let name = arguments.value(event) else { return format }
         guard format.syntax != .json else {
-            throw UsageError(message: "send: --event needs --logfmt or --line; a JSON line has its own name", command: "send")
+            throw UsageError(
+                message: "send: --event needs --logfmt or --line; a JSON line has its own name", command: "send")
         }
         format.event = name
         return format

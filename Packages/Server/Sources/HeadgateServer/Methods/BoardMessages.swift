@@ -41,7 +41,7 @@ enum BoardMessages {
 
     static let choice = ServerMessage(
         "board.barrier",
-        "Asks for the barrier of one activation of a board that is served with `\"barrier\": \"ask\"`.",
+        "Requests the barrier of one activation of a board that is served with `\"barrier\": \"ask\"`.",
         params: [.required("board", .name), .required("input", .any), .required("mainboard", .text)],
         result: .object([
             .optional("barrier", .nullable(barrier.schema), "absent or null: the activation has no barrier")
@@ -64,7 +64,8 @@ enum BoardMessages {
             } catch {
                 let path = error.path.isEmpty ? "barrier" : "barrier.\(error.path)"
                 return .failure(
-                    ActivationFault(message: "its process answered board.barrier with \(path) that \(error.message)"))
+                    ActivationFault(
+                        message: "the serving process answered board.barrier with \(path) that \(error.message)"))
             }
         }
     }

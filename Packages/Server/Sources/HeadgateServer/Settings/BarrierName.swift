@@ -7,6 +7,6 @@ enum BarrierName {
     static func complaint(about id: String) -> String? {
         let isPrintable = id.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
         if (1...longest).contains(id.utf8.count), isPrintable { return nil }
-        return "a barrier's name has 1 to \(longest) bytes and no control characters"
+        return "must have 1 to \(longest) bytes and no control characters"
     }
 }

@@ -9,7 +9,7 @@ enum DispatcherID {
     static func complaint(about id: String) -> String? {
         if id == BarrierScope.all.rawValue { return "must not be `all`, which stands for all dispatchers" }
         if (1...longest).contains(id.utf8.count), id.utf8.allSatisfy(isAllowed) { return nil }
-        return "a dispatcher's name has 1 to \(longest) letters (a-z), digits, `_`, `-` or `.`"
+        return "must have 1 to \(longest) letters (a-z), digits, `_`, `-` or `.`"
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {

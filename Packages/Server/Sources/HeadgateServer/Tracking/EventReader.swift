@@ -166,6 +166,7 @@ final class EventReader {
 extension RPCError {
     /// Makes the error of an event that would need a new route when there are too many.
     init(_ fault: TooManyRoutes) {
-        self.init(.limit, "the events that are stored go to too many different sets of dispatchers")
+        let limit = "the stored events already have the largest number of different sets of dispatchers"
+        self.init(.limit, "\(limit); use fewer combinations in `dispatchers`")
     }
 }
