@@ -170,7 +170,7 @@ import Testing
             try await daemon.dispatcher(until: "it is held") { $0["blocked_by"] == ["DeadLettersBarrier:collect"] }
             #expect(try await daemon.dispatcher()["pending"] == 4)
             #expect(try await daemon.counter("dropped_letters") == 0)
-            #expect(try await daemon.warnings().contains { $0.contains("2 dead letters") })
+            #expect(try await daemon.warnings().contains { $0.contains("near their limit: 2 of 2") })
             let doctor = try await CommandLineTool.run("doctor", on: daemon)
             #expect(doctor.output.contains("headgate dead-letters requeue"), "\(doctor.output)")
             collector.answerAlways(.accepted)

@@ -41,7 +41,8 @@ import Testing
             try await daemon.killNow()
             try await daemon.start()
             try await daemon.track(7...7)
-            #expect(try await collector.acceptedIDs(atLeast: 7).last == "e7")
+            // A kill may make earlier events arrive again.
+            _ = try await eventually("e7") { collector.acceptedIDs.contains("e7") ? true : nil }
         }
     }
 }

@@ -103,7 +103,8 @@ import Testing
             try deep.write(toFile: daemon.configurationPath, atomically: true, encoding: .utf8)
             let words = ["--config", daemon.configurationPath, "--socket", daemon.socketPath, "--check"]
             #expect(try await daemon.run(arguments: words) == 1)
-            #expect(daemon.log.contains("data_dir: cannot be /dev/null/x: /dev/null is not a directory"))
+            #expect(
+                daemon.log.contains("data_dir: /dev/null/x cannot be the data directory: /dev/null is not a directory"))
         }
     }
 

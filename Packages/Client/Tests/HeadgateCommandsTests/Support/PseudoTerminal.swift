@@ -52,6 +52,9 @@ final class PseudoTerminal: Sendable {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while true {
+            // A text that never comes must end the test, not hang it.
+            var ready = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
+            guard poll(&ready, 1, 60_000) > 0 else { return String(decoding: bytes, as: UTF8.self) }
             let count = Foundation.read(master, &buffer, buffer.count)
             guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
             bytes += buffer.prefix(count)

@@ -19,7 +19,7 @@ import Testing
             #expect(await seen(terminal, "q or Ctrl-C: quit").contains(ScreenPainter.enter))
             #expect(terminal.localModes & tcflag_t(ICANON | ECHO) == 0)
             await daemon.tellAll(change)
-            #expect(await seen(terminal, "closed       12").contains("DISPATCHER"))
+            #expect(await seen(terminal, "blocked       12").contains("DISPATCHER"))
             await daemon.kill()
             _ = await seen(terminal, "connection lost")
             try await daemon.start()
@@ -41,7 +41,7 @@ import Testing
             _ = await seen(terminal, "No dispatcher is blocked.")
             terminal.resize(rows: 10, columns: 12)
             kill(getpid(), SIGWINCH)
-            _ = await seen(terminal, "No barrier …")
+            _ = await seen(terminal, "No dispatch…")
             terminal.press("Q")
             _ = await seen(terminal, ScreenPainter.leave)
             #expect(await code == .success)
@@ -80,9 +80,11 @@ import Testing
 
     /// Returns the terminal's output up to a text, read on a thread of its own.
     private func seen(_ terminal: PseudoTerminal, _ wanted: String) async -> String {
-        await withCheckedContinuation { continuation in
+        let text = await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: terminal.read(until: wanted)) }
         }
+        #expect(text.contains(wanted))
+        return text
     }
 }
 

@@ -115,6 +115,6 @@ struct FullLettersTests {
         #expect(bench.gate.warnings.isEmpty)
         bench.track(1)
         #expect(bench.gate.warnings.count == 1)
-        #expect(bench.gate.warnings.first?.description.contains("4 dead letters") == true)
+        #expect(bench.gate.warnings.first?.description.contains("near their limit: 4 of 5") == true)
     }
 }

@@ -172,7 +172,7 @@ struct RateBarrierTests {
         bench.sender.reply = { _ in .delivered }
         bench.track(9)
         #expect(bench.sender.delivered == [1, 2, 3, 4], "three tokens, overdrawn by one")
-        #expect(bench.barrier("slow")?.reason == "more than 2 a second")
+        #expect(bench.barrier("slow")?.reason == "rate limit reached: 2 a second")
         bench.advance(by: .milliseconds(999))
         #expect(bench.sender.delivered.count == 4)
         bench.advance(by: .milliseconds(1))
