@@ -259,8 +259,8 @@ def sets_its_barrier_again(command, daemon):
             expect("for one dispatcher", opened, guard(caller))
             kill_and_start(daemon, caller, Caller(operator))
             until("it is open again", opened, lambda: guard(Caller(operator)))
-        left = [({"collect": "closed"}, False, "its owner", False)]
-        until("it stays closed", left, lambda: [(*one[:2], one[2][:14], one[3]) for one in guard(Caller(operator))])
+        left = [({"collect": "closed"}, False, "its owner ", False)]
+        until("it stays closed", left, lambda: [(*one[:2], one[2][:10], one[3]) for one in guard(Caller(operator))])
         Caller(operator).result("barrier.unregister", id="guard", force=True)
         expect("what is left", [], guard(Caller(operator)))
 
