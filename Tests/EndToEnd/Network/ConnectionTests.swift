@@ -6,9 +6,9 @@ import Testing
 struct ConnectionTests {
     @Test("B20: without a network only dispatchers that use it are blocked")
     func disconnected() async throws {
-        try await withSurroundings { scene, surroundings in
-            let local = try scene.collector(at: surroundings.atTheMachine)
-            let daemon = try await surroundings.daemon(
+        try await withVirtualNetwork { scene, network in
+            let local = try scene.collector(at: network.atTheMachine)
+            let daemon = try await network.daemon(
                 scene,
                 [
                     "dispatchers": [
@@ -36,8 +36,8 @@ struct ConnectionTests {
 
     @Test("B20: without a network a flush does not pass the barrier")
     func disconnectedFlush() async throws {
-        try await withSurroundings { scene, surroundings in
-            let daemon = try await surroundings.daemon(
+        try await withVirtualNetwork { scene, network in
+            let daemon = try await network.daemon(
                 scene, ["dispatchers": ["collect": ["kind": "http", "endpoint": "http://10.77.0.1:9/events"]]])
             try await daemon.track(1...2)
             let flush = try await daemon.ask("flush", ["wait": true, "timeout_ms": 50])
@@ -49,11 +49,11 @@ struct ConnectionTests {
 
     @Test("B20, B21: each loss and each return of the network is noticed")
     func lossesAndReturns() async throws {
-        try await withSurroundings { scene, surroundings in
-            let machine = surroundings.machine
-            let daemon = try await surroundings.daemon(scene, [:])
+        try await withVirtualNetwork { scene, network in
+            let machine = network.machine
+            let daemon = try await network.daemon(scene, [:])
             try await daemon.network("disconnected")
-            try await surroundings.plugIn()
+            try await network.plugIn()
             try await machine.ip("address add 10.77.0.2/24 dev wan0")
             #expect(try await daemon.networkNow()["state"] == "disconnected")
 
@@ -68,41 +68,41 @@ struct ConnectionTests {
 
     @Test("B20: an interface without a carrier is not a connection")
     func carrier() async throws {
-        try await withSurroundings { scene, surroundings in
-            try await surroundings.connect()
-            let daemon = try await surroundings.daemon(scene, [:])
+        try await withVirtualNetwork { scene, network in
+            try await network.connect()
+            let daemon = try await network.daemon(scene, [:])
             try await daemon.network("connected", "ethernet")
             // The kernel may report a lost carrier up to a second late.
-            try await surroundings.world.ip("link set wan0 down")
+            try await network.world.ip("link set wan0 down")
             try await daemon.network("disconnected")
-            try await surroundings.world.ip("link set wan0 up")
+            try await network.world.ip("link set wan0 up")
             try await daemon.network("connected", "ethernet")
         }
     }
 
     @Test("B20: an IPv6 address counts after duplicate detection, and a link-local one never does")
     func tentativeAddress() async throws {
-        try await withSurroundings { scene, surroundings in
-            let daemon = try await surroundings.daemon(scene, [:])
-            try await surroundings.plugIn()
-            try await surroundings.machine.ip("link set wan0 up")
-            try await surroundings.machine.ip("address add 2001:db8::2/64 dev wan0")
+        try await withVirtualNetwork { scene, network in
+            let daemon = try await network.daemon(scene, [:])
+            try await network.plugIn()
+            try await network.machine.ip("link set wan0 up")
+            try await network.machine.ip("address add 2001:db8::2/64 dev wan0")
             let network = try await daemon.networkNow()
-            let isTentative = try await surroundings.machine.ip("-6 address show dev wan0 scope global tentative")
+            let isTentative = try await network.machine.ip("-6 address show dev wan0 scope global tentative")
             // If the address is no longer tentative, the kernel had already verified it.
             if isTentative.contains("2001:db8::2") { #expect(network["state"] == "disconnected") }
             try await daemon.network("connected", "ethernet")
-            try await surroundings.machine.ip("address delete 2001:db8::2/64 dev wan0")
+            try await network.machine.ip("address delete 2001:db8::2/64 dev wan0")
             try await daemon.network("disconnected")
-            #expect(try await surroundings.machine.ip("-6 address show dev wan0 scope link").contains("fe80::"))
+            #expect(try await network.machine.ip("-6 address show dev wan0 scope link").contains("fe80::"))
         }
     }
 
     @Test("B21: the network settings may change while the daemon runs")
     func settingsChange() async throws {
-        try await withSurroundings { scene, surroundings in
-            try await surroundings.connect()
-            let daemon = try await surroundings.daemon(scene, [:])
+        try await withVirtualNetwork { scene, network in
+            try await network.connect()
+            let daemon = try await network.daemon(scene, [:])
             try await daemon.network("connected", "ethernet")
             let kinds: JSON = ["network": ["interface_kinds": ["wan0": "wifi"]]]
             _ = try await daemon.ask("config.set", ["patch": kinds])
@@ -110,17 +110,17 @@ struct ConnectionTests {
             let strict: JSON = ["network": ["require_default_route": true]]
             _ = try await daemon.ask("config.set", ["patch": strict])
             #expect(try await daemon.networkNow()["state"] == "disconnected")
-            try await surroundings.machine.ip("route add default via 10.77.0.1")
+            try await network.machine.ip("route add default via 10.77.0.1")
             try await daemon.network("connected", "wifi")
         }
     }
 
     @Test("B21: kernel messages lost while the daemon did not read are recovered, and the watch continues")
     func overrun() async throws {
-        try await withSurroundings { scene, surroundings in
-            let machine = surroundings.machine
-            let daemon = try await surroundings.daemon(scene, [:])
-            try await surroundings.connect()
+        try await withVirtualNetwork { scene, network in
+            let machine = network.machine
+            let daemon = try await network.daemon(scene, [:])
+            try await network.connect()
             try await daemon.network("connected", "ethernet")
 
             daemon.process?.signal(SIGSTOP)

@@ -5,17 +5,17 @@ import Testing
 struct ConnectivityBarrierTests {
     @Test("B20, D13, P2: held events are sent with an annotation when the network is back, and others without one")
     func heldAndSent() async throws {
-        try await withSurroundings { scene, surroundings in
-            try await surroundings.plugIn()
-            try await surroundings.machine.ip("address add 10.77.0.2/24 dev wan0")
-            let collector = try scene.collector(at: surroundings.inTheWorld)
-            let daemon = try await surroundings.daemon(scene, sendingTo: collector)
+        try await withVirtualNetwork { scene, network in
+            try await network.plugIn()
+            try await network.machine.ip("address add 10.77.0.2/24 dev wan0")
+            let collector = try scene.collector(at: network.inTheWorld)
+            let daemon = try await network.daemon(scene, sendingTo: collector)
             let client = try await daemon.connect()
             defer { client.close() }
             _ = try await client.result("track", ["event": "early", "id": "e1", "data": ["n": 1]])
             #expect(try await daemon.dispatcher().contains(["state": "blocked", "pending": 1]))
 
-            try await surroundings.machine.ip("link set wan0 up")
+            try await network.machine.ip("link set wan0 up")
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
             _ = try await client.result("track", ["event": "late", "id": "e2", "data": ["n": 2]])
             #expect(try await collector.acceptedIDs(atLeast: 2) == ["e1", "e2"])
@@ -34,11 +34,11 @@ struct ConnectivityBarrierTests {
 
     @Test("B20: with wifi_only a cellular link blocks, but a flush passes")
     func wifiOnly() async throws {
-        try await withSurroundings { scene, surroundings in
-            try await surroundings.connect()
-            let collector = try scene.collector(at: surroundings.inTheWorld)
+        try await withVirtualNetwork { scene, network in
+            try await network.connect()
+            let collector = try scene.collector(at: network.inTheWorld)
             let entry: JSON = ["barrier_id": "ConnectivityBarrier", "configuration": ["wifi_only": true]]
-            let daemon = try await surroundings.daemon(
+            let daemon = try await network.daemon(
                 scene, sendingTo: collector,
                 top: [
                     "barriers": ["ConnectivityBarrier": entry],
@@ -62,7 +62,7 @@ struct ConnectivityBarrierTests {
             ]
             #expect(data == [queued, queued, queued])
             // The barrier is flushable only while there is a connection.
-            try await surroundings.machine.ip("link set wan0 down")
+            try await network.machine.ip("link set wan0 down")
             try await daemon.network("disconnected")
             #expect(try await daemon.barrier("ConnectivityBarrier")["flushable"] == false)
         }
@@ -70,10 +70,10 @@ struct ConnectivityBarrierTests {
 
     @Test("B20: wifi_only allows Wi-Fi and Ethernet only", arguments: ["wifi", "ethernet", "other"])
     func wifiOnlyKinds(kind: String) async throws {
-        try await withSurroundings { scene, surroundings in
-            try await surroundings.connect()
+        try await withVirtualNetwork { scene, network in
+            try await network.connect()
             let entry: JSON = ["barrier_id": "ConnectivityBarrier", "configuration": ["wifi_only": true]]
-            let daemon = try await surroundings.daemon(
+            let daemon = try await network.daemon(
                 scene,
                 [
                     "dispatchers": ["collect": ["kind": "http", "endpoint": "http://10.77.0.1:9/events"]],
@@ -88,15 +88,15 @@ struct ConnectivityBarrierTests {
 
     @Test("B3, D13: a start with a network does not annotate events as held")
     func startHoldsNothing() async throws {
-        try await withSurroundings { scene, surroundings in
-            try await surroundings.connect()
-            let collector = try scene.collector(at: surroundings.inTheWorld)
-            let daemon = try await surroundings.daemon(scene, sendingTo: collector)
-            try await surroundings.machine.ip("link set wan0 down")
+        try await withVirtualNetwork { scene, network in
+            try await network.connect()
+            let collector = try scene.collector(at: network.inTheWorld)
+            let daemon = try await network.daemon(scene, sendingTo: collector)
+            try await network.machine.ip("link set wan0 down")
             try await daemon.network("disconnected")
             let ids = try await daemon.track(1...3)
             try await daemon.killNow()
-            try await surroundings.machine.ip("link set wan0 up")
+            try await network.machine.ip("link set wan0 up")
             try await daemon.start()
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
             // The annotation of events held before a restart is not kept.
@@ -106,15 +106,15 @@ struct ConnectivityBarrierTests {
 
     @Test("B21: a successful probe opens the barrier although the kernel sees no connection, until the network changes")
     func probe() async throws {
-        try await withSurroundings { scene, surroundings in
-            let machine = surroundings.machine
-            try await surroundings.plugIn()
+        try await withVirtualNetwork { scene, network in
+            let machine = network.machine
+            try await network.plugIn()
             // The address is reachable, but has only link scope.
             try await machine.ip("address add 10.77.0.2/24 scope link dev wan0")
             try await machine.ip("link set wan0 up")
-            let collector = try scene.collector(at: surroundings.inTheWorld)
-            let probed = try scene.collector(at: surroundings.inTheWorld, listening: false)
-            let daemon = try await surroundings.daemon(
+            let collector = try scene.collector(at: network.inTheWorld)
+            let probed = try scene.collector(at: network.inTheWorld, listening: false)
+            let daemon = try await network.daemon(
                 scene, sendingTo: collector,
                 top: ["network": ["probe": ["url": .string(probed.endpoint), "interval_ms": 100]]])
             try await daemon.network("disconnected")

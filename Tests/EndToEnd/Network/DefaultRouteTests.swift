@@ -8,10 +8,10 @@ struct DefaultRouteTests {
 
     @Test("B20: with require_default_route the connection exists as long as the route")
     func routeComesAndGoes() async throws {
-        try await withSurroundings { scene, surroundings in
-            let machine = surroundings.machine
-            try await surroundings.connect()
-            let daemon = try await surroundings.daemon(scene, Self.strict)
+        try await withVirtualNetwork { scene, network in
+            let machine = network.machine
+            try await network.connect()
+            let daemon = try await network.daemon(scene, Self.strict)
             try await daemon.network("disconnected")
             for _ in 1...3 {
                 try await machine.ip(Self.route)
@@ -29,11 +29,11 @@ struct DefaultRouteTests {
             ["address delete 10.77.0.2/24 dev wan0", "address add 10.77.0.2/24 dev wan0"],
         ])
     func silentLoss(changes: [String]) async throws {
-        try await withSurroundings { scene, surroundings in
-            let machine = surroundings.machine
-            try await surroundings.connect()
+        try await withVirtualNetwork { scene, network in
+            let machine = network.machine
+            try await network.connect()
             try await machine.ip(Self.route)
-            let daemon = try await surroundings.daemon(scene, Self.strict)
+            let daemon = try await network.daemon(scene, Self.strict)
             try await daemon.network("connected", "ethernet")
 
             try await machine.batch(changes)
@@ -46,11 +46,11 @@ struct DefaultRouteTests {
 
     @Test("B21: the kind is that of the interface with the default route, even after it is replaced")
     func replacedRoute() async throws {
-        try await withSurroundings { scene, surroundings in
-            let machine = surroundings.machine
-            try await surroundings.connect("wan0")
-            try await surroundings.connect("wwan0")
-            let daemon = try await surroundings.daemon(
+        try await withVirtualNetwork { scene, network in
+            let machine = network.machine
+            try await network.connect("wan0")
+            try await network.connect("wwan0")
+            let daemon = try await network.daemon(
                 scene, ["network": ["interface_kinds": ["ww*": "cellular", "wan0": "wifi"]]])
             try await daemon.network("connected", "wifi")
             try await machine.ip("route add default via 10.77.1.1")
@@ -64,19 +64,19 @@ struct DefaultRouteTests {
             try await machine.ip("route add default via 10.77.1.1 metric 600")
             try await machine.ip("route add default via 10.77.0.1 metric 100")
             try await daemon.network("connected", "wifi")
-            try await surroundings.world.ip("link set wan0 down")
+            try await network.world.ip("link set wan0 down")
             try await daemon.network("connected", "cellular")
         }
     }
 
     @Test("B21: a default route with several next hops exists as long as one of them")
     func multipath() async throws {
-        try await withSurroundings { scene, surroundings in
-            let machine = surroundings.machine
-            try await surroundings.connect("wan0")
-            try await surroundings.connect("wwan0")
+        try await withVirtualNetwork { scene, network in
+            let machine = network.machine
+            try await network.connect("wan0")
+            try await network.connect("wwan0")
             try await machine.ip("route add default nexthop via 10.77.0.1 nexthop via 10.77.1.1")
-            let daemon = try await surroundings.daemon(
+            let daemon = try await network.daemon(
                 scene,
                 Self.strict.merging([
                     "network": ["require_default_route": true, "interface_kinds": ["ww*": "cellular"]]

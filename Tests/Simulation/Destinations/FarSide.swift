@@ -22,7 +22,7 @@ struct FarKind: DispatcherKind {
     func reachesNetwork(_ settings: Settings) -> Bool { settings.isRemote }
 
     func makeSender(
-        of dispatcher: String, _ settings: Settings, in surroundings: SenderContext
+        of dispatcher: String, _ settings: Settings, in context: SenderContext
     ) throws -> any Sender {
         guard let side = sides[dispatcher] else { throw Violation(description: "no far side \(dispatcher)") }
         return side

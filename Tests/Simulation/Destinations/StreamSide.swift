@@ -16,9 +16,9 @@ struct StreamKind: DispatcherKind {
     func reachesNetwork(_ settings: Settings) -> Bool { false }
 
     func makeSender(
-        of dispatcher: String, _ settings: Settings, in surroundings: SenderContext
+        of dispatcher: String, _ settings: Settings, in context: SenderContext
     ) throws -> any Sender {
-        let sender = try MessageSender(timeout: StreamSide.timeout, on: surroundings.scheduler) { [side] link in
+        let sender = try MessageSender(timeout: StreamSide.timeout, on: context.scheduler) { [side] link in
             side.stream.connect(link)
             return side.stream
         }

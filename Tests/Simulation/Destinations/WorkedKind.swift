@@ -20,8 +20,8 @@ struct WorkedKind: DispatcherKind {
     func reachesNetwork(_ settings: WorkerSettings) -> Bool { kind.reachesNetwork(settings) }
 
     func makeSender(
-        of dispatcher: String, _ settings: WorkerSettings, in surroundings: SenderContext
+        of dispatcher: String, _ settings: WorkerSettings, in context: SenderContext
     ) -> any Sender {
-        WitnessedSender(kind.makeSender(of: dispatcher, settings, in: surroundings), side)
+        WitnessedSender(kind.makeSender(of: dispatcher, settings, in: context), side)
     }
 }

@@ -7,7 +7,7 @@ from neighbour import Slice
 
 # The largest p99 of the daemon's work before an answer, in plain lines of a mebibyte for each hostile user. The users share a turn,
 # and a turn may be exceeded by a line.
-MOST_LINES = 500
+MOST_LINES = 150
 # The largest p99 in seconds: a multiple of the quiet one, and of the work. On a busy machine the quiet one may be small by chance.
 MOST_RATIO = 50
 MOST_OF_WORK = 10

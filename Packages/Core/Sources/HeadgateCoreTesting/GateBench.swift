@@ -24,7 +24,7 @@ public final class GateBench {
     /// The admission and the store's fault of each acknowledged event, in the order of the acknowledgements.
     public private(set) var acknowledgements: [(admission: Admission, fault: StoreFault?)] = []
 
-    private let surround: (inout GateEnvironment) -> Void
+    private let setEnvironment: (inout GateEnvironment) -> Void
     private var senders: [String: RecordingSender] = [:]
     private var nextId = 1
 
@@ -32,7 +32,7 @@ public final class GateBench {
         _ dispatchers: [DispatcherSettings] = [DispatcherSettings(id: "collect")], limits: StoreLimits = StoreLimits(),
         format: BatchFormat = .jsonArray, wall: Timestamp = Timestamp(milliseconds: 1_800_000_000_000),
         reply: ((Batch) -> SendResult?)? = nil,
-        surroundings: @escaping (inout GateEnvironment) -> Void = { _ in }
+        environment: @escaping (inout GateEnvironment) -> Void = { _ in }
     ) {
         let scheduler = ManualScheduler(wall: wall)
         self.scheduler = scheduler
@@ -40,7 +40,7 @@ public final class GateBench {
         self.limits = limits
         self.format = format
         self.reply = reply
-        surround = surroundings
+        setEnvironment = environment
         store = FaultyStore(scheduler: scheduler)
         gate = Headgate(scheduler: scheduler, store: store, state: StoredState(), limits: limits)
         build(StoredState())
@@ -65,10 +65,10 @@ public final class GateBench {
     }
 
     private func build(_ state: StoredState) {
-        var surroundings = GateEnvironment(
+        var environment = GateEnvironment(
             chance: { [unowned self] in self.chance }, patternCompiler: LiteralPatterns())
-        surround(&surroundings)
-        gate = Headgate(scheduler: scheduler, store: store, state: state, limits: limits, surroundings: surroundings)
+        setEnvironment(&environment)
+        gate = Headgate(scheduler: scheduler, store: store, state: state, limits: limits, environment: environment)
         senders = [:]
         for settings in dispatchers { add(settings) }
         gate.noteOrphans()

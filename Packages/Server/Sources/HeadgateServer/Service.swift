@@ -34,7 +34,7 @@ final class Service {
     private let configuration: ServerConfiguration
     /// The methods, with the parts of this service that each family uses.
     private lazy var methods = MethodTable(families)
-    private let surroundings: SenderContext
+    private let senderContext: SenderContext
     private let store: ServiceStore
     private let started: Instant
     /// The wall clock's time at the start.
@@ -89,7 +89,7 @@ final class Service {
         boards = Boards(scheduler: scheduler, log: log)
         gate = Headgate(
             scheduler: scheduler, store: store.store, state: consume state, limits: settings.store,
-            surroundings: .ofService(boards: boards, groups: groups, builtAt: builtAt, chance: chance))
+            environment: .ofService(boards: boards, groups: groups, builtAt: builtAt, chance: chance))
         programBoards = ProgramBoards(boards, gate: gate)
         workforces = WorkerGroups(gate: gate, log: log)
         sessions = SessionRegistry(scheduler: scheduler, limits: settings.limits)
@@ -98,10 +98,10 @@ final class Service {
         collecting = ContextCollectors(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
         tracking = EventTracker(gate: gate, collecting: collecting, log: log, ids: UUIDv7(chance: chance))
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
-        surroundings = SenderContext(
+        senderContext = SenderContext(
             scheduler: scheduler, loop: loop, dataDirectory: places.dataDirectory, workforces: workforces)
         let installer = SettingsInstaller(
-            gate: gate, boards: boards, workforces: workforces, surroundings: surroundings,
+            gate: gate, boards: boards, workforces: workforces, senderContext: senderContext,
             configuration: configuration, log: log)
         control = SettingsControl(loaded, installer: installer)
         try start()
@@ -176,7 +176,7 @@ final class Service {
 
     /// Applies the network settings and starts to watch the machine's network (Behaviour B21).
     private func followNetwork() {
-        network?.follow(settings.network, http: surroundings.http)
+        network?.follow(settings.network, http: senderContext.http)
         gate.watchNetwork()
     }
 
@@ -272,7 +272,7 @@ final class Service {
         }
         network?.close()
         control.close()
-        surroundings.close()
+        senderContext.close()
     }
 }
 

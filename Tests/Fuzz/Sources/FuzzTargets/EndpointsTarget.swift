@@ -39,7 +39,7 @@ enum EndpointsTarget {
 
     private static func percent(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
-        precondition(PercentEncoding.decode(PercentEncoding.query(Array(text.utf8))).utf8.elementsEqual(text.utf8))
+        precondition(PercentEncoding.decode(PercentEncoding.unreserved(Array(text.utf8))).utf8.elementsEqual(text.utf8))
         precondition(PercentEncoding.decode(PercentEncoding.header(text)).utf8.elementsEqual(text.utf8))
         precondition(PercentEncoding.decode(text).utf8.count <= 3 * text.utf8.count)
     }

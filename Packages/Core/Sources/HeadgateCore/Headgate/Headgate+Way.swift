@@ -62,7 +62,7 @@ extension Headgate {
     public var barrierContext: BarrierContext {
         BarrierContext(
             scheduler: scheduler, queues: depths, network: network.wrappedValue,
-            applicationStatus: clientStatuses.wrappedValue.map(\.overall).distinct(), timeZone: surroundings.timeZone,
+            applicationStatus: clientStatuses.wrappedValue.map(\.overall).distinct(), timeZone: environment.timeZone,
             barrierRegistrar: self)
     }
 }

@@ -19,7 +19,7 @@ public final class Headgate {
     /// True if the network's return starts a flush (Behaviour F5).
     public var flushesOnReturn = false
 
-    let surroundings: GateEnvironment
+    let environment: GateEnvironment
     let turn: PendingEvaluations
     let coordinator: BarrierCoordinator
     let configured: ConfiguredBarriers
@@ -52,22 +52,22 @@ public final class Headgate {
     /// - Parameter state: the state that the store returned when it was opened.
     public init(
         scheduler: any Scheduler, store: any EventStore, state: consuming StoredState, limits: StoreLimits,
-        surroundings: GateEnvironment = GateEnvironment()
+        environment: GateEnvironment = GateEnvironment()
     ) {
         self.scheduler = scheduler
-        self.surroundings = surroundings
+        self.environment = environment
         turn = PendingEvaluations(scheduler: scheduler)
         let (known, keptValues) = (state.dispatchers, state.kept)
-        trace = EventTrace(lastEarlier: state.lastSequenceNumber, readObject: surroundings.readObject)
+        trace = EventTrace(lastEarlier: state.lastSequenceNumber, readObject: environment.readObject)
         events = EventQueue(
-            scheduler: scheduler, store: store, limits: limits, state: consume state, bounds: surroundings.groups,
-            trace: trace, builtAt: surroundings.builtAt)
+            scheduler: scheduler, store: store, limits: limits, state: consume state, bounds: environment.groups,
+            trace: trace, builtAt: environment.builtAt)
         settlements = Settlements(scheduler: scheduler, store: store)
         letters = DeadLetterTotals(events: events, settlements: settlements, turn: turn)
         coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
         flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)
         transformations = Transformations()
-        loadRouter = LoadRouter(surroundings.patternCompiler, transformations)
+        loadRouter = LoadRouter(environment.patternCompiler, transformations)
         kept = StoredValues(keptValues, settlements: settlements)
         dispatchers = Dispatchers(
             known, kept: keptValues,
@@ -76,7 +76,7 @@ public final class Headgate {
                     events: events, settlements: settlements, letters: letters, counts: counts, trace: trace,
                     flushes: flushes),
                 coordinator: coordinator, depths: depths, transformations: transformations, turn: turn,
-                chance: surroundings.chance))
+                chance: environment.chance))
         configured = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
         remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn, kept: kept)
         deadLetterWork = DeadLetterOperations(
@@ -95,7 +95,7 @@ public final class Headgate {
         settlements.host = self
         store.onLettersDropped = { [weak self] in self?.lettersDropped($0) }
         follow(network.wrappedValue) { $0.networkChanged(to: $1) }
-        if let activator = surroundings.boardActivator {
+        if let activator = environment.boardActivator {
             // Watchers are shown which boards the dispatchers wait for (Behaviour B10).
             follow(activator.servingChanges) { gate, _ in gate.barriersChanged() }
         }
@@ -359,5 +359,5 @@ extension Headgate: GateHost {
     /// The kind of the machine's network connection; nil if it is unknown (Behaviour D13).
     public var networkConnectionType: String? { network.value.kind?.rawValue }
 
-    var boardActivator: (any BoardActivator)? { surroundings.boardActivator }
+    var boardActivator: (any BoardActivator)? { environment.boardActivator }
 }

@@ -15,7 +15,7 @@ struct ActivationGateTests {
         settings.activationBarrier = DispatcherActivation(board: "login", sticky: sticky)
         settings.activationBarrier?.outputs = outputs
         change(&settings)
-        let bench = GateBench([settings], surroundings: { [boards] in $0.boardActivator = boards })
+        let bench = GateBench([settings], environment: { [boards] in $0.boardActivator = boards })
         bench.settle()
         return bench
     }

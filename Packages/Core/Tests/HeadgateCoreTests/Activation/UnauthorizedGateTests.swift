@@ -12,7 +12,7 @@ struct UnauthorizedGateTests {
         var settings = DispatcherSettings(id: "collect")
         settings.activationBarrier = DispatcherActivation(board: "login")
         change(&settings)
-        let bench = GateBench([settings], surroundings: { [boards] in $0.boardActivator = boards })
+        let bench = GateBench([settings], environment: { [boards] in $0.boardActivator = boards })
         bench.settle()
         return bench
     }

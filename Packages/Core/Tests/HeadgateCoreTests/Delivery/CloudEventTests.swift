@@ -11,7 +11,7 @@ struct CloudEventTests {
     private func bench(_ format: BatchFormat, byteLimit: Int = 40_000) -> GateBench {
         var settings = DispatcherSettings(id: "collect")
         settings.byteLimit = byteLimit
-        return GateBench([settings], format: format, surroundings: { $0.readObject = DocumentReader.read })
+        return GateBench([settings], format: format, environment: { $0.readObject = DocumentReader.read })
     }
 
     private func body(_ bench: GateBench) throws -> String {

@@ -156,7 +156,7 @@ struct ClockJumpTests {
     private func board(startingAt wall: Timestamp) -> GateBench {
         var limits = StoreLimits()
         limits.maxAge = .seconds(3_600)
-        let bench = GateBench(limits: limits, wall: wall, surroundings: { $0.builtAt = ClockJumpTests.built })
+        let bench = GateBench(limits: limits, wall: wall, environment: { $0.builtAt = ClockJumpTests.built })
         held(bench)
         return bench
     }

@@ -261,7 +261,7 @@ import Testing
             (#"{"client":{"name":"a"},"uid":1000,"namespace":"shop"}"#, "shop"), (#"{"uid":1000}"#, nil),
         ])
     func requeuedThenRestarted(context: String, namespace: String?) throws {
-        let bench = GateBench(surroundings: { $0.readObject = DocumentReader.read })
+        let bench = GateBench(environment: { $0.readObject = DocumentReader.read })
         var draft = EventDraft(id: "a", namespace: namespace ?? "shop")
         draft.context = context
         bench.track(draft)

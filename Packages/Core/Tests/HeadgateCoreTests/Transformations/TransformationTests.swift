@@ -32,7 +32,7 @@ struct TransformationTests {
             change(&settings)
             return settings
         }
-        return GateBench(settings, surroundings: { $0.readObject = DocumentReader.read })
+        return GateBench(settings, environment: { $0.readObject = DocumentReader.read })
     }
 
     private func add(
@@ -250,7 +250,7 @@ struct TransformationTests {
         var limits = StoreLimits()
         limits.deadLetters = DeadLetterLimits(count: 3, bytes: 1 << 20)
         let bench = GateBench(
-            [DispatcherSettings(id: "a")], limits: limits, surroundings: { $0.readObject = DocumentReader.read })
+            [DispatcherSettings(id: "a")], limits: limits, environment: { $0.readObject = DocumentReader.read })
         bench["a"].reply = { _ in .delivered }
         bench.gate.registerTransformer(EditingTransformer([.set("user.seen", true)]) { _ in "" }, id: "mark")
         try bench.gate.setTransformation(

@@ -38,11 +38,11 @@ extension ConfiguredDispatcher {
 
 extension DispatcherKind {
     /// Makes the sender of a dispatcher of this kind.
-    func makeSender(of dispatcher: ConfiguredDispatcher, in surroundings: SenderContext) throws -> any Sender {
+    func makeSender(of dispatcher: ConfiguredDispatcher, in context: SenderContext) throws -> any Sender {
         guard let settings = dispatcher.kind.settings as? Settings else {
             preconditionFailure("settings are read by the kind that makes the sender")
         }
-        return try makeSender(of: dispatcher.id, settings, in: surroundings)
+        return try makeSender(of: dispatcher.id, settings, in: context)
     }
 }
 

@@ -30,7 +30,7 @@ public protocol DispatcherKind {
     /// Makes the sender of one dispatcher. It is called at the start, and again when the dispatcher's settings change.
     /// - Throws: any error. At the start it ends the start. Later it refuses the change of the settings (Behaviour S2).
     func makeSender(
-        of dispatcher: String, _ settings: Settings, in surroundings: SenderContext
+        of dispatcher: String, _ settings: Settings, in context: SenderContext
     ) throws -> any Sender
 }
 

@@ -1,9 +1,6 @@
 import HeadgateData
 
 extension PercentEncoding {
-    /// Encodes a value for a URL's query. Only characters without a meaning in URLs remain.
-    static func query(_ bytes: [UInt8]) -> String { unreserved(bytes) }
-
     /// Encodes a value for a header. All visible ASCII except `%` remains.
     static func header(_ text: String) -> String {
         // Nearly all values need no encoding.

@@ -96,7 +96,7 @@ final class Session {
         dismissExcludedWorker()
         if hasNewCollectors { collectContext() }
         framer.maxLineBytes = limits.maxLineBytes
-        perform(machine.limitsChanged(to: limits, surroundings))
+        perform(machine.limitsChanged(to: limits, dependencies))
     }
 
     /// Applies new rights. If the session loses a right by which it holds something, it closes: otherwise its client
@@ -164,14 +164,14 @@ final class Session {
         while connection.isOpen, let line = nextLine() { handle(line) }
         framer.keepRest()
         turns.spend(before - machine.share.left, of: caller.credentials.uid)
-        return machine.linesTaken(hasMore: framer.waitingBytes > 0, surroundings)
+        return machine.linesTaken(hasMore: framer.waitingBytes > 0, dependencies)
     }
 
     /// Returns the next line if the machine allows it now. While the commit group is full, a line that stores an event
     /// stays the next one.
     private func nextLine() -> LineFramer.Line? {
-        if machine.mayTakeLine(surroundings) { return framer.next() }
-        guard machine.mayTakeCall(surroundings) else { return nil }
+        if machine.mayTakeLine(dependencies) { return framer.next() }
+        guard machine.mayTakeCall(dependencies) else { return nil }
         if let bytes = framer.peek(), bytes.count <= framer.maxLineBytes, decoder.decode(bytes).storesEvents {
             machine.holdLine()
             return nil
@@ -219,11 +219,11 @@ final class Session {
 
     /// The present pause in reading, or nil while the session reads.
     var stop: Stop? {
-        guard let unreadSince, let reason = machine.stop(surroundings) else { return nil }
+        guard let unreadSince, let reason = machine.stop(dependencies) else { return nil }
         return Stop(reason: reason, duration: gate.scheduler.now - unreadSince)
     }
 
-    private var surroundings: SessionMachine.Dependencies {
+    private var dependencies: SessionMachine.Dependencies {
         SessionMachine.Dependencies(
             outputBytes: connection.outputBytes, isGroupFull: queue.isGroupFull)
     }
@@ -326,7 +326,7 @@ final class Session {
         } else {
             send(answers.bytes)
         }
-        perform(machine.settled(answers.count, bytes: answers.requestBytes, surroundings))
+        perform(machine.settled(answers.count, bytes: answers.requestBytes, dependencies))
     }
 
     // MARK: Calls
@@ -354,7 +354,7 @@ final class Session {
 
     /// Ends a call in the account, which makes room for others.
     func callEnded(bytes: Int) {
-        perform(machine.settled(1, bytes: bytes, surroundings))
+        perform(machine.settled(1, bytes: bytes, dependencies))
     }
 
     /// Counts a call's answer in the session's share of the turn.
@@ -373,7 +373,7 @@ final class Session {
 
     /// Ends a batch in the account, after its answers are sent.
     func batchEnded(keptBytes: Int, requestBytes: Int) {
-        perform(machine.letGo(keptBytes: keptBytes, requestBytes: requestBytes, surroundings))
+        perform(machine.letGo(keptBytes: keptBytes, requestBytes: requestBytes, dependencies))
     }
 
     /// Counts a message that failed or was refused, and counts it as `limited` if a limit was the reason (Behaviour
@@ -477,7 +477,7 @@ extension Session {
 
     /// Handles that all output has been read, or that the client has disconnected.
     func outputDrained() {
-        perform(machine.roomChanged(surroundings))
+        perform(machine.roomChanged(dependencies))
         server.outputDrained(self)
     }
 

@@ -46,10 +46,10 @@ final class RemoteSettings {
     ///   - onFound: called with the result of each fetch, and first with the copy in the data directory. It returns false if the settings are refused, which are
     ///     then not kept.
     init?(
-        _ source: RemoteSource, in surroundings: SenderContext, pace: RemotePace,
+        _ source: RemoteSource, in context: SenderContext, pace: RemotePace,
         onFound: @escaping (Found) -> Bool
     ) {
-        guard let http = surroundings.http else { return nil }
+        guard let http = context.http else { return nil }
         let paths = HTTPSettings.files(source.headers, source.tls)
         do throws(TransportError) {
             files =
@@ -62,8 +62,8 @@ final class RemoteSettings {
         self.source = source
         self.pace = pace
         self.onFound = onFound
-        scheduler = surroundings.scheduler
-        copy = RemoteSettingsCopy(directory: surroundings.dataDirectory)
+        scheduler = context.scheduler
+        copy = RemoteSettingsCopy(directory: context.dataDirectory)
     }
 
     deinit {

@@ -48,7 +48,7 @@ final class SettingsControl {
         let passing = loaded.leftOut.map(\.warning) + [StartSettings.warning(leavingOutCopy: loaded.remoteFaults)]
         startWarnings = loaded.startWarnings.filter { !passing.contains($0) }.map(\.description)
         if loaded.refusedRemote != nil {
-            failedLoads.refused(.remote, loaded.remoteFaults, at: installer.surroundings.scheduler.wall)
+            failedLoads.refused(.remote, loaded.remoteFaults, at: installer.senderContext.scheduler.wall)
         }
     }
 
@@ -128,7 +128,7 @@ final class SettingsControl {
         }
     }
 
-    private var wall: Timestamp { installer.surroundings.scheduler.wall }
+    private var wall: Timestamp { installer.senderContext.scheduler.wall }
 
     /// Merges a patch into the programmatic layer, in which null removes a value.
     /// - Parameters:
@@ -212,7 +212,7 @@ final class SettingsControl {
         failedLoads.succeeded(.fetch)
         if inForce.remote == nil { failedLoads.succeeded(.remote) }
         remote = inForce.remote.flatMap { source in
-            RemoteSettings(source, in: installer.surroundings, pace: remotePace) { [weak self] in
+            RemoteSettings(source, in: installer.senderContext, pace: remotePace) { [weak self] in
                 self?.takeRemote($0) ?? false
             }
         }

@@ -10,7 +10,7 @@ struct SettingsInstaller {
     let gate: Headgate
     let boards: Boards
     let workforces: WorkerGroups
-    let surroundings: SenderContext
+    let senderContext: SenderContext
     let configuration: ServerConfiguration
     let log: Log
 
@@ -105,7 +105,7 @@ struct SettingsInstaller {
         for dispatcher in new.dispatchers where old.dispatcher(dispatcher.id)?.kind != dispatcher.kind {
             do {
                 let kind = configuration.vocabulary.dispatcherKinds.kind(named: dispatcher.kind.kind)
-                made.senders[dispatcher.id] = try kind?.makeSender(of: dispatcher, in: surroundings)
+                made.senders[dispatcher.id] = try kind?.makeSender(of: dispatcher, in: senderContext)
             } catch {
                 throw StartFault("\(error)", at: "dispatchers.\(dispatcher.id)")
             }
@@ -222,7 +222,7 @@ struct SettingsInstaller {
                 preconditionFailure("settings of this kind are only read where there is a factory")
             }
             return try factory.makeTransformer(
-                transformation: transformation.id, configuration: settings, on: surroundings.scheduler)
+                transformation: transformation.id, configuration: settings, on: senderContext.scheduler)
         }
     }
 }

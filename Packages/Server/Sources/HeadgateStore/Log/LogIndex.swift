@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 
 /// A block of a segment, which is read at once, and the span of its events.
 struct LogBlock: Equatable {
@@ -64,12 +65,7 @@ struct LogIndex: Equatable {
 
     /// Returns the index of the first block with events after a sequence number.
     func firstBlock(behind number: SequenceNumber) -> Int {
-        var (low, high) = (0, blocks.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if blocks[middle].span.last > number { high = middle } else { low = middle + 1 }
-        }
-        return low
+        BinarySearch.first(in: 0..<blocks.count) { blocks[$0].span.last > number }
     }
 
     private static func total(of blocks: [LogBlock]) -> Tally { blocks.reduce(.zero) { $0 + $1.span.tally } }

@@ -115,10 +115,10 @@ private struct LedgerKind: DispatcherKind {
     func reachesNetwork(_ settings: Settings) -> Bool { isRemote }
 
     func makeSender(
-        of dispatcher: String, _ settings: Settings, in surroundings: SenderContext
+        of dispatcher: String, _ settings: Settings, in context: SenderContext
     ) throws -> any Sender {
         guard let book = settings.book, book > 0 else { throw Missing(what: "a book") }
-        return LedgerSender(book: book, written: written, scheduler: surroundings.scheduler)
+        return LedgerSender(book: book, written: written, scheduler: context.scheduler)
     }
 }
 

@@ -53,8 +53,8 @@ struct PaperKind: DispatcherKind {
 
     func reachesNetwork(_ settings: Settings) -> Bool { false }
 
-    func makeSender(of dispatcher: String, _ settings: Settings, in surroundings: SenderContext) -> any Sender {
-        PaperSender(roll: roll, scheduler: surroundings.scheduler)
+    func makeSender(of dispatcher: String, _ settings: Settings, in context: SenderContext) -> any Sender {
+        PaperSender(roll: roll, scheduler: context.scheduler)
     }
 }
 

@@ -143,10 +143,10 @@ private struct CountedKind: DispatcherKind {
     func reachesNetwork(_ isBad: Bool) -> Bool { false }
 
     func makeSender(
-        of dispatcher: String, _ isBad: Bool, in surroundings: SenderContext
+        of dispatcher: String, _ isBad: Bool, in context: SenderContext
     ) throws -> any Sender {
         if isBad { throw Missing(what: "a way out") }
-        return CountedSender(tally: tally, scheduler: surroundings.scheduler)
+        return CountedSender(tally: tally, scheduler: context.scheduler)
     }
 }
 

@@ -18,10 +18,10 @@ struct FileKind: DispatcherKind {
     func reachesNetwork(_ settings: FileSettings) -> Bool { false }
 
     func makeSender(
-        of dispatcher: String, _ settings: FileSettings, in surroundings: SenderContext
+        of dispatcher: String, _ settings: FileSettings, in context: SenderContext
     ) throws -> any Sender {
         var settings = settings
-        if !settings.path.hasPrefix("/") { settings.path = "\(surroundings.dataDirectory)/\(settings.path)" }
-        return try FileSender(settings, loop: surroundings.requireLoop(), threads: surroundings.fileThreads)
+        if !settings.path.hasPrefix("/") { settings.path = "\(context.dataDirectory)/\(settings.path)" }
+        return try FileSender(settings, loop: context.requireLoop(), threads: context.fileThreads)
     }
 }

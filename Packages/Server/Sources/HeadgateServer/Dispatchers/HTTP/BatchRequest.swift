@@ -58,7 +58,7 @@ private struct EventURL {
     /// - Parameter endpoint: the destination's URL, which may have a query. Its fragment is dropped.
     init(endpoint: String, event: [UInt8]) {
         let base = endpoint.prefix { $0 != "#" }
-        text = "\(base)\(Self.separator(behind: base))event=\(PercentEncoding.query(event))"
+        text = "\(base)\(Self.separator(behind: base))event=\(PercentEncoding.unreserved(event))"
     }
 
     private static func separator(behind base: Substring) -> String {

@@ -60,9 +60,9 @@ struct HTTPKind: DispatcherKind {
     }
 
     func makeSender(
-        of dispatcher: String, _ settings: HTTPSettings, in surroundings: SenderContext
+        of dispatcher: String, _ settings: HTTPSettings, in context: SenderContext
     ) throws -> any Sender {
-        try HTTPSender(settings, client: surroundings.requireHTTP())
+        try HTTPSender(settings, client: context.requireHTTP())
     }
 }
 

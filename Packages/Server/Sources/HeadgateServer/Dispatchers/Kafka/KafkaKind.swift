@@ -31,11 +31,11 @@ struct KafkaKind: DispatcherKind {
     }
 
     func makeSender(
-        of dispatcher: String, _ settings: KafkaSettings, in surroundings: SenderContext
+        of dispatcher: String, _ settings: KafkaSettings, in context: SenderContext
     ) throws -> any Sender {
         // librdkafka's threads wake the scheduler, which only an event loop allows.
-        _ = try surroundings.requireLoop()
-        return try MessageSender(settings, on: surroundings.scheduler)
+        _ = try context.requireLoop()
+        return try MessageSender(settings, on: context.scheduler)
     }
 }
 

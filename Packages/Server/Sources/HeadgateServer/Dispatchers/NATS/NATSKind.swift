@@ -32,11 +32,11 @@ struct NATSKind: DispatcherKind {
     }
 
     func makeSender(
-        of dispatcher: String, _ settings: NATSSettings, in surroundings: SenderContext
+        of dispatcher: String, _ settings: NATSSettings, in context: SenderContext
     ) throws -> any Sender {
         // libnats's threads wake the scheduler, which only an event loop allows.
-        _ = try surroundings.requireLoop()
-        return try MessageSender(settings, on: surroundings.scheduler)
+        _ = try context.requireLoop()
+        return try MessageSender(settings, on: context.scheduler)
     }
 }
 

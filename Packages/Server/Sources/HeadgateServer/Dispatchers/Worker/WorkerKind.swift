@@ -20,9 +20,9 @@ struct WorkerKind: DispatcherKind {
     func reachesNetwork(_ settings: WorkerSettings) -> Bool { false }
 
     func makeSender(
-        of dispatcher: String, _ settings: WorkerSettings, in surroundings: SenderContext
+        of dispatcher: String, _ settings: WorkerSettings, in context: SenderContext
     ) -> any Sender {
-        WorkerSender(surroundings.workforces.workforce(of: dispatcher, settings))
+        WorkerSender(context.workforces.workforce(of: dispatcher, settings))
     }
 }
 

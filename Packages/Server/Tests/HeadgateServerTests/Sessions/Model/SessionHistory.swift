@@ -105,7 +105,7 @@ struct SessionHistory {
         case 19...20: try pump()
         case 21:
             changeLimits()
-            try perform(machine.limitsChanged(to: limits, surroundings))
+            try perform(machine.limitsChanged(to: limits, dependencies))
         case 22: try ask()
         case 23 where oneIn(6): try leave()
         case 24 where oneIn(10): try end()
@@ -143,7 +143,7 @@ struct SessionHistory {
 
     private mutating func drain(to left: Int) throws(Violation) {
         outputBytes = left
-        if left == 0 { try perform(machine.roomChanged(surroundings)) }
+        if left == 0 { try perform(machine.roomChanged(dependencies)) }
     }
 
     private mutating func commit() throws(Violation) {
@@ -252,7 +252,7 @@ struct SessionHistory {
         for one in all { try settle(one) }
     }
 
-    private var surroundings: SessionMachine.Dependencies {
+    private var dependencies: SessionMachine.Dependencies {
         SessionMachine.Dependencies(outputBytes: outputBytes, isGroupFull: isGroupFull)
     }
 
@@ -315,11 +315,11 @@ struct SessionHistory {
         guard !isTaking else { throw Violation(description: "lines are taken amid another line") }
         isTaking = true
         while isOpen {
-            let mayTake = machine.mayTakeLine(surroundings)
+            let mayTake = machine.mayTakeLine(dependencies)
             guard mayTake == isLineAllowed else {
                 throw Violation(description: "a line \(mayTake ? "was" : "was not") to be taken: \(machine)")
             }
-            let mayCall = !mayTake && machine.mayTakeCall(surroundings)
+            let mayCall = !mayTake && machine.mayTakeCall(dependencies)
             guard mayCall == isCallAllowed else {
                 throw Violation(description: "a call \(mayCall ? "was" : "was not") to be taken: \(machine)")
             }
@@ -331,7 +331,7 @@ struct SessionHistory {
             try take(framed.removeFirst())
         }
         isTaking = false
-        return machine.linesTaken(hasMore: !framed.isEmpty, surroundings)
+        return machine.linesTaken(hasMore: !framed.isEmpty, dependencies)
     }
 
     // MARK: Messages
@@ -361,7 +361,7 @@ struct SessionHistory {
     private mutating func settle(_ one: Outstanding) throws(Violation) {
         if let id = one.message.id, machine.isListening { answer(id, one) }
         if let batch = one.batch { try endOne(of: batch) }
-        try perform(machine.settled(1, bytes: one.bytes, surroundings))
+        try perform(machine.settled(1, bytes: one.bytes, dependencies))
     }
 
     private mutating func answer(_ id: Int, _ one: Outstanding) {
@@ -384,7 +384,7 @@ struct SessionHistory {
             outputBytes += batch.kept
             for id in batch.ids { answered[id, default: 0] += 1 }
         }
-        try perform(machine.letGo(keptBytes: batch.kept, requestBytes: batch.bytes, surroundings))
+        try perform(machine.letGo(keptBytes: batch.kept, requestBytes: batch.bytes, dependencies))
     }
 
     // MARK: The slow model
@@ -419,7 +419,7 @@ struct SessionHistory {
                 description: "\(isReading ? "reads" : "does not read"), and the machine is \(machine.reading)")
         }
         guard answered.values.allSatisfy({ $0 == 1 }) else { throw Violation(description: "answered twice") }
-        let told = machine.stop(surroundings)
+        let told = machine.stop(dependencies)
         guard told == stop else {
             throw Violation(description: "says \(String(describing: told)), and it is \(String(describing: stop))")
         }

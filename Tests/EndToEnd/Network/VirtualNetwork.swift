@@ -3,7 +3,7 @@
 /// A cable is a pair of `veth` interfaces with the same name. The first has the address 10.77.0.1 in the world and
 /// 10.77.0.2 on the machine, the next 10.77.1.1 and 10.77.1.2, and so on. The machine's end is down and without an
 /// address at first.
-final class Surroundings {
+final class VirtualNetwork {
     let machine = NetworkNamespace()
     let world = NetworkNamespace()
     private var cables: [String] = []
@@ -68,17 +68,17 @@ final class Surroundings {
 }
 
 /// Runs a test in a new scene with network namespaces, which are always deleted at the end.
-func withSurroundings(_ test: (Scene, Surroundings) async throws -> Void) async throws {
+func withVirtualNetwork(_ test: (Scene, VirtualNetwork) async throws -> Void) async throws {
     try await withScene { scene in
-        let surroundings = Surroundings()
+        let network = VirtualNetwork()
         do {
-            try await surroundings.make()
-            try await test(scene, surroundings)
+            try await network.make()
+            try await test(scene, network)
         } catch {
-            await surroundings.remove()
+            await network.remove()
             throw error
         }
-        await surroundings.remove()
+        await network.remove()
     }
 }
 
