@@ -107,7 +107,7 @@ let examples: [Target] = [
         path: "Docs/Examples/EmbeddedServer"),
 ]
 
-/// What holds the packages together.
+/// The tests and programs across packages.
 let tests: [Target] = [
     .executableTarget(
         name: "CertifiedClient", dependencies: ["HeadgateClient", "HeadgateData", "HeadgateWire"],

@@ -1,6 +1,6 @@
 extension DispatcherQueue {
     /// Marks the events of a failed batch as pending again. After a 401 the board is run again, and the events are sent
-    /// once more before the 401 is a refusal. Any other answer in between allows that again (Behaviour A9).
+    /// a second time before the 401 counts as a refusal. Any other answer in between allows that again (Behaviour A9).
     /// - Parameter hasBoard: true if an activation barrier is configured.
     /// - Returns: the part of the batch to which the verdict applies.
     mutating func takeBack(
