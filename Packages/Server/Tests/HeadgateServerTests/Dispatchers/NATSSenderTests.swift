@@ -55,7 +55,9 @@ struct NATSSenderTests {
     func interrupted() async throws {
         let server = try TestSocket.loopback()
         defer { close(server) }
-        try await SenderStage.nats(try settings("127.0.0.1:\(TestSocket.port(of: server))")) { stage in
+        // On a busy machine the interruption may come late, and must come before the time-out.
+        let settings = try settings("127.0.0.1:\(TestSocket.port(of: server))") { $0.timeout = .seconds(600) }
+        try await SenderStage.nats(settings) { stage in
             let result = await withCheckedContinuation { continuation in
                 Task {
                     await stage.start("1") { continuation.resume(returning: $0) }
