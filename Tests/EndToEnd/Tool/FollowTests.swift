@@ -26,10 +26,10 @@ import Testing
         /// The path of the state file, or nil for the default.
         var state: String?
 
-        func follow() throws {
+        func follow(_ options: [String] = []) throws {
             runs += 1
             let place = state.map { ["--state", $0] } ?? []
-            let arguments = ["send", "--follow", path, "--socket", daemon.socketPath] + place
+            let arguments = ["send", "--follow", path, "--socket", daemon.socketPath] + place + options
             let output = path + ".run\(runs)"
             follower = try ChildProcess(
                 BuiltProducts.path(of: "headgate"), arguments, environment: ["STATE_DIRECTORY": stateDirectory],
@@ -73,7 +73,7 @@ import Testing
             try await eventually("\(count) lines") {
                 var numbers: [Int: Int] = [:]
                 for event in collector.accepted.flatMap(\.events) {
-                    numbers[event["seq"].int ?? 0] = event["data"]["n"].int
+                    numbers[event["seq"].int ?? 0] = event["data"]["n"].int ?? 0
                 }
                 return numbers.count >= count ? numbers.sorted { $0.key < $1.key }.map(\.value) : nil
             }
@@ -421,6 +421,31 @@ import Testing
                 #expect(trail.complaints("has another format") == 1 && trail.complaints(#"{"event": "signup""#) == 1)
             }
             #expect(try await daemon.ask("status")["counters"]["received"].int ?? 0 == 0)
+        }
+    }
+
+    @Test("L1, L5: lines in logfmt and of any text are stored once over restarts; a file in another format is refused")
+    func otherFormats() async throws {
+        try await withTrail { trail, _, _ in
+            try trail.append("level=info n=1\nlevel=info n=2\n")
+            try trail.follow(["--logfmt"])
+            #expect(try await trail.stored(atLeast: 2).count == 2)
+            #expect(try await trail.stop(SIGKILL) != 0)
+            try trail.append("level=info n=3\nnothing\n")
+            try trail.follow(["--logfmt"])
+            #expect(try await trail.stored(atLeast: 3).count == 3)
+            #expect(try await trail.stop(SIGTERM) == 0)
+            #expect(trail.complaints("no pair like level=info") == 1)
+            try trail.append("any \"text\"\n")
+            try trail.follow(["--line", "--event", "text"])
+            #expect(try await trail.stored(atLeast: 4).count == 4)
+            #expect(try await trail.stop(SIGTERM) == 0)
+        }
+        try await withTrail { trail, _, _ in
+            try trail.append(String(repeating: "any text\n", count: 100))
+            try trail.follow(["--logfmt"])
+            #expect(try await trail.follower?.exitCode() == 1)
+            #expect(trail.complaints("pairs such as level=info") == 1)
         }
     }
 
