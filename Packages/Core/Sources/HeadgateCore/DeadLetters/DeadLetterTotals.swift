@@ -43,6 +43,6 @@ final class DeadLetterTotals {
 
     /// Evaluates the held dispatchers, after letters may have been removed.
     func changed() {
-        for dispatcher in held { turn.look(dispatcher) }
+        for dispatcher in held { turn.evaluate(dispatcher) }
     }
 }

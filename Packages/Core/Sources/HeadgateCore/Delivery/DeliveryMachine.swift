@@ -301,7 +301,7 @@ struct DeliveryMachine {
     }
 
     /// Sends a batch that has been built. An empty batch is not sent, and the evaluation sends no more.
-    mutating func laid(
+    mutating func built(
         _ builder: inout BatchBuilder, under opening: BoardOpening?, at now: Instant
     ) -> [Order] {
         guard !builder.isEmpty else { return [] }

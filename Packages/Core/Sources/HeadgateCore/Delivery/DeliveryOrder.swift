@@ -24,7 +24,7 @@ enum DeliveryOrder: Equatable {
 
     // MARK: Sending
 
-    /// Build a batch, and call ``DeliveryMachine/laid(_:under:at:)``.
+    /// Build a batch, and call ``DeliveryMachine/built(_:under:at:)``.
     case lay(BatchRoom)
     /// Give a batch to the sender, and call ``DeliveryMachine/answered(_:_:at:)`` with its result.
     case send(Batch)

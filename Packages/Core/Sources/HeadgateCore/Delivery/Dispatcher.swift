@@ -29,7 +29,7 @@ final class Dispatcher: EvaluatedDispatcher {
     private var retiring = RetiringSenders()
     /// The activation barrier; nil if the settings name no board (Behaviour A9).
     @exclusivity(unchecked) private var activationGate: ActivationGate?
-    @exclusivity(unchecked) private var linger = BatchDelay()
+    @exclusivity(unchecked) private var batchDelay = BatchDelay()
     /// The rewind under way; nil if there is none.
     private var rewind: RewindState?
     private var purgeWaiters: [Purges.Number: (PurgeOutcome) -> Void] = [:]
@@ -111,9 +111,9 @@ final class Dispatcher: EvaluatedDispatcher {
 
     /// Evaluates the dispatcher: sends the events that may be sent now, and publishes the queue depth.
     /// - Parameter stamp: the present time on the age scale.
-    func look(at stamp: Int64) {
+    func evaluate(at stamp: Int64) {
         guard !hasLeft, !isBeingRewound else { return }
-        linger.end()
+        batchDelay.end()
         openIfLettersFit()
         machine.beginEvaluation()
         continueEvaluation(at: stamp)
@@ -151,7 +151,7 @@ final class Dispatcher: EvaluatedDispatcher {
     /// Records that `count` events for this dispatcher were stored after `previous`.
     func stored(_ count: Int, behind previous: SequenceNumber) {
         machine.stored(count, behind: previous, in: records.events)
-        if !linger.isUnderWay || !mayLinger { clock.turn.look(self) }
+        if !batchDelay.isUnderWay || !mayDelay { clock.turn.evaluate(self) }
     }
 
     /// Applies new settings (Behaviour S3). Batches in flight are finished by the sender that has them.
@@ -210,7 +210,7 @@ final class Dispatcher: EvaluatedDispatcher {
 
     /// Releases the dispatcher after its removal, when no batch is in flight.
     func close() {
-        linger.end()
+        batchDelay.end()
         perform(machine.expireAll(records.events.isTooOld))
         backoff.open()
         closeSender()
@@ -224,7 +224,7 @@ final class Dispatcher: EvaluatedDispatcher {
     /// - Parameter then: gets the number of dropped events when all are settled, or when the dispatcher is removed.
     func purge(through sequenceNumber: SequenceNumber, then: @escaping (PurgeOutcome) -> Void) {
         purgeWaiters[machine.purge(through: sequenceNumber)] = then
-        clock.turn.look(self)
+        clock.turn.evaluate(self)
     }
 
     /// Finishes what is in flight, and then keeps the queue as it is until ``rewound(to:)`` or ``endRewind()`` (Behaviour
@@ -234,7 +234,7 @@ final class Dispatcher: EvaluatedDispatcher {
     func beginRewind(_ whenQuiet: @escaping (Bool) -> Void) {
         rewind = .waiting(whenQuiet)
         machine.beginRewind()
-        clock.turn.look(self)
+        clock.turn.evaluate(self)
     }
 
     /// True from the request of a rewind to its end.
@@ -248,14 +248,14 @@ final class Dispatcher: EvaluatedDispatcher {
         rewind = nil
         let origin = records.events.identity.origin(of: queue.number, queue.replay)
         machine.rewound(to: queue, origin: origin)
-        clock.turn.look(self)
+        clock.turn.evaluate(self)
     }
 
     /// Continues as before, because the rewind was refused or failed.
     func endRewind() {
         rewind = nil
         machine.endRewind()
-        clock.turn.look(self)
+        clock.turn.evaluate(self)
     }
 
     /// Evicts the front event to make room (Behaviour Q4, `drop_oldest`).
@@ -269,7 +269,7 @@ final class Dispatcher: EvaluatedDispatcher {
         perform(machine.expiredUnread(events))
         records.trace.expiredEarlier(events, of: number, at: clock.scheduler.wall)
         settled(events.map { SettledEvent($0, sends: 0) }, as: .expired)
-        clock.turn.look(self)
+        clock.turn.evaluate(self)
     }
 
     // MARK: Orders
@@ -300,19 +300,19 @@ final class Dispatcher: EvaluatedDispatcher {
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
         case .hold(let cause): manual.hold(cause: cause)
         case .endHold: manual.endHold()
-        case .evaluateAgain: clock.turn.look(self)
+        case .evaluateAgain: clock.turn.evaluate(self)
         case .evaluateForMore: evaluateForMore()
         }
     }
 
     private func evaluateForMore() {
-        guard mayLinger else { return clock.turn.look(self) }
-        linger.begin(on: clock.scheduler) { [weak self] in if let self { clock.turn.look(self) } }
+        guard mayDelay else { return clock.turn.evaluate(self) }
+        batchDelay.begin(on: clock.scheduler) { [weak self] in if let self { clock.turn.evaluate(self) } }
     }
 
     /// True if the dispatcher may wait a moment for more events: it is open, no barrier observes its depth, and no
     /// flush waits for it.
-    private var mayLinger: Bool {
+    private var mayDelay: Bool {
         barriers.isOpen && !barriers.isFlushing && !barriers.isDepthWatched
             && machine.mayGetMore(in: records.events, for: sender.capacity)
     }
@@ -326,8 +326,8 @@ final class Dispatcher: EvaluatedDispatcher {
         while let entry = machine.next(behind: batch.last, for: batch.builder, in: room), batch.add(entry) {}
         perform(.settle(batch.dropped, as: .transformedAway))
         if !batch.failed.isEmpty { perform(machine.transformationFailed(batch.failed, of: batch.failures, at: moment)) }
-        if batch.builder.isEmpty, !batch.dropped.isEmpty || !batch.failed.isEmpty { clock.turn.look(self) }
-        perform(machine.laid(&batch.builder, under: activationGate?.opening, at: clock.scheduler.now))
+        if batch.builder.isEmpty, !batch.dropped.isEmpty || !batch.failed.isEmpty { clock.turn.evaluate(self) }
+        perform(machine.built(&batch.builder, under: activationGate?.opening, at: clock.scheduler.now))
     }
 
     private func send(_ batch: Batch) {

@@ -105,7 +105,7 @@ final class Dispatchers {
                 barrier, identity: identity, scopes: [.dispatcher(id: dispatcher.id)])
         }
         dispatcher.placeActivationGate()
-        parts.turn.look(dispatcher)
+        parts.turn.evaluate(dispatcher)
     }
 
     /// Removes a dispatcher: it sends no more batches and finishes those in flight.
@@ -125,7 +125,7 @@ final class Dispatchers {
         known.setSettled(dispatcher.queue.settled, of: id)
         orphanAges.note(dispatcher.queue.first?.event.receivedStamp, of: dispatcher.number)
         noteOrphans()
-        parts.turn.look(dispatcher)
+        parts.turn.evaluate(dispatcher)
         return true
     }
 
@@ -166,13 +166,13 @@ final class Dispatchers {
 
     /// Evaluates all dispatchers at the end of the turn.
     func evaluateAll() {
-        for dispatcher in present { parts.turn.look(dispatcher) }
+        for dispatcher in present { parts.turn.evaluate(dispatcher) }
     }
 
     /// Evaluates dispatchers, and releases removed ones that have no batch in flight.
     /// - Parameter stamp: the present time on the age scale.
-    func look(_ evaluated: [any EvaluatedDispatcher], at stamp: Int64) {
-        for dispatcher in evaluated { dispatcher.look(at: stamp) }
+    func evaluate(_ evaluated: [any EvaluatedDispatcher], at stamp: Int64) {
+        for dispatcher in evaluated { dispatcher.evaluate(at: stamp) }
         if !leaving.isEmpty { for dispatcher in evaluated { finishLeaving(dispatcher.id) } }
     }
 
@@ -236,7 +236,7 @@ final class Dispatchers {
         guard let oldest else { return false }
         for dispatcher in present where dispatcher.queue.firstWaiting?.sequenceNumber == oldest {
             dispatcher.evict(oldest)
-            parts.turn.look(dispatcher)
+            parts.turn.evaluate(dispatcher)
         }
         return true
     }

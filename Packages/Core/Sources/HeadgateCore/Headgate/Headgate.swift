@@ -214,7 +214,7 @@ public final class Headgate {
     /// Reports that a destination has more capacity than before (``Sender/capacity``). The dispatcher is evaluated
     /// again.
     public func destinationHasRoom(_ id: String) {
-        turn.look(id)
+        turn.evaluate(id)
     }
 
     // MARK: Routes
@@ -325,7 +325,7 @@ extension Headgate: GateHost {
         let present = events.clockPair()
         clock.keepIfJumped(present)
         dispatchers.makeRoom(at: present.stamp)
-        dispatchers.look(evaluated, at: present.stamp)
+        dispatchers.evaluate(evaluated, at: present.stamp)
         changeSubject.send(.progress)
         housekeeping.schedule()
         stopping?.look()

@@ -3,7 +3,7 @@ protocol EvaluatedDispatcher: AnyObject {
     var id: String { get }
     /// Sends the events that may be sent now. Does nothing if the dispatcher has been removed.
     /// - Parameter stamp: the present time on the age scale.
-    func look(at stamp: Int64)
+    func evaluate(at stamp: Int64)
 }
 
 /// The gate, as its parts see it. The parts do not retain it.
@@ -38,7 +38,7 @@ final class PendingEvaluations {
     /// The dispatchers to evaluate, possibly with repetitions.
     @exclusivity(unchecked) private var toEvaluate: [any EvaluatedDispatcher] = []
     /// The dispatchers that are being evaluated.
-    @exclusivity(unchecked) private var looking: [any EvaluatedDispatcher] = []
+    @exclusivity(unchecked) private var evaluating: [any EvaluatedDispatcher] = []
     @exclusivity(unchecked) private var isEndDue = false
 
     init(scheduler: any Scheduler) {
@@ -46,13 +46,13 @@ final class PendingEvaluations {
     }
 
     /// Has a dispatcher evaluated at the end of the turn.
-    func look(_ dispatcher: any EvaluatedDispatcher) {
+    func evaluate(_ dispatcher: any EvaluatedDispatcher) {
         if toEvaluate.last !== dispatcher { toEvaluate.append(dispatcher) }
         endTurn()
     }
 
     /// Has the dispatcher with an id evaluated at the end of the turn. Only parts that seldom ask know the id alone.
-    func look(_ id: String) {
+    func evaluate(_ id: String) {
         if let dispatcher = host?.dispatcher(id) { toEvaluate.append(dispatcher) }
         endTurn()
     }
@@ -60,7 +60,7 @@ final class PendingEvaluations {
     /// Reports that a dispatcher may have become open or blocked, because a barrier's state has changed or a flush has
     /// started or ended.
     func stateChanged(_ dispatcher: String) {
-        look(dispatcher)
+        evaluate(dispatcher)
         host?.changed(.way)
     }
 
@@ -77,18 +77,18 @@ final class PendingEvaluations {
 
     private func end() {
         isEndDue = false
-        swap(&toEvaluate, &looking)
+        swap(&toEvaluate, &evaluating)
         // The dispatchers are mostly sorted already: they are added group by group.
-        if looking.count > 1 { sort() }
-        host?.turnEnded(toEvaluate: looking)
-        looking.removeAll(keepingCapacity: true)
+        if evaluating.count > 1 { sort() }
+        host?.turnEnded(toEvaluate: evaluating)
+        evaluating.removeAll(keepingCapacity: true)
     }
 
     /// Sorts the dispatchers by their ids, and removes repetitions.
     private func sort() {
-        looking.sort { $0.id < $1.id }
+        evaluating.sort { $0.id < $1.id }
         var last: (any EvaluatedDispatcher)?
-        looking.removeAll { dispatcher in
+        evaluating.removeAll { dispatcher in
             defer { last = dispatcher }
             return dispatcher === last
         }

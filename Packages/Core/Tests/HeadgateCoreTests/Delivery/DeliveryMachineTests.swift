@@ -17,9 +17,9 @@ struct DeliveryMachineTests {
     }
 
     @Test("D1: an evaluation of an open dispatcher reads, builds and sends a batch, and publishes the depth")
-    func look() throws {
+    func evaluation() throws {
         var run = try machine(events: 3)
-        let orders = run.look(through: .max)
+        let orders = run.evaluate(through: .max)
         #expect(orders.map(\.name) == ["publishDepth", "lay", "send", "publishDepth", "publishDepth"])
         #expect(run.inFlight.values.map { $0.events.map(\.sequenceNumber) } == [[1, 2, 3]])
     }
@@ -27,23 +27,23 @@ struct DeliveryMachineTests {
     @Test("D13: a blocked dispatcher sends nothing, and its pending events are marked as held")
     func closed() throws {
         var run = try machine(events: 3)
-        #expect(run.look(through: nil).last == .noteHeld(1...3))
+        #expect(run.evaluate(through: nil).last == .noteHeld(1...3))
         #expect(run.inFlight.isEmpty)
     }
 
     @Test("F1: a flush sends the events that it covers")
     func flushed() throws {
         var run = try machine(events: 3) { $0.dispatchLimit = 1 }
-        #expect(run.look(through: 1).contains { $0.name == "send" })
+        #expect(run.evaluate(through: 1).contains { $0.name == "send" })
         run.answer(1, .delivered)
-        #expect(!run.look(through: 1).contains { $0.name == "send" })
+        #expect(!run.evaluate(through: 1).contains { $0.name == "send" })
         #expect(run.ended == [1: .delivered])
     }
 
     @Test("D4, D8: a retried answer causes a random wait, with its cause")
     func retried() throws {
         var run = try machine(events: 1)
-        _ = run.look(through: .max)
+        _ = run.evaluate(through: .max)
         let orders = run.answer(1, .status(503), chance: 0.5)
         #expect(
             orders == [
@@ -56,7 +56,7 @@ struct DeliveryMachineTests {
     @Test("D10: a dead letter is stored before its event is settled")
     func dead() throws {
         var run = try machine(events: 1)
-        _ = run.look(through: .max)
+        _ = run.evaluate(through: .max)
         #expect(run.answer(1, .status(400)).map(\.name) == ["keep", "settle", "evaluateForMore"])
         #expect(run.letters.map(\.reason) == [.refusedStatus] && run.letters.map(\.attempts) == [1])
     }
@@ -65,7 +65,7 @@ struct DeliveryMachineTests {
     func held() throws {
         for isStopped in [false, true] {
             var run = try machine(events: 1)
-            _ = run.look(through: .max)
+            _ = run.evaluate(through: .max)
             #expect(run.answer(1, .status(401, .notAllowed)).contains(.hold(cause: "HTTP 401")))
             if isStopped { run.machine.stop() }
             let settings = run.machine.settings
@@ -78,7 +78,7 @@ struct DeliveryMachineTests {
     @Test("B23, D7: after an operator's pause a change of settings does not open the dispatcher")
     func heldAndPaused() throws {
         var run = try machine(events: 1)
-        _ = run.look(through: .max)
+        _ = run.evaluate(through: .max)
         run.answer(1, .status(403, .notAllowed))
         run.machine.holdReplaced()
         #expect(run.machine.change(to: run.machine.settings, mostEvents: 25) == [.evaluateAgain])
@@ -88,11 +88,11 @@ struct DeliveryMachineTests {
     func heldWhileStopping() throws {
         for isReplaced in [false, true] {
             var run = try machine(events: 2) { $0.dispatchLimit = 1 }
-            _ = run.look(through: .max)
+            _ = run.evaluate(through: .max)
             run.machine.stop()
             #expect(run.answer(1, .status(401, .notAllowed)).contains(.hold(cause: "HTTP 401")))
             if isReplaced { run.machine.holdReplaced() }
-            #expect(run.machine.isStopping && !run.look(through: .max).contains { $0.name == "send" })
+            #expect(run.machine.isStopping && !run.evaluate(through: .max).contains { $0.name == "send" })
             let orders = run.machine.change(to: run.machine.settings, mostEvents: 25)
             #expect(orders == (isReplaced ? [.evaluateAgain] : [.endHold, .evaluateAgain]))
         }
@@ -114,11 +114,11 @@ struct DeliveryMachineTests {
     @Test("D1, D6: after 413 a full batch has fewer events, and the halves are sent at once")
     func mayGetMoreAfterHalving() throws {
         var run = try machine(events: 25)
-        _ = run.look(through: .max)
+        _ = run.evaluate(through: .max)
         run.answer(1, .status(413))
         #expect(!run.machine.mayGetMore(in: run.shelf, for: SenderCapacity()))
         for number in 2...3 {
-            _ = run.look(through: .max)
+            _ = run.evaluate(through: .max)
             run.answer(number, .delivered)
         }
         #expect(run.ended.count == 25)
@@ -137,11 +137,11 @@ struct DeliveryMachineTests {
                 $0.dispatchLimit = limit
                 $0.inFlight = inFlight
             }
-            _ = run.look(through: .max)
+            _ = run.evaluate(through: .max)
             let batches = run.inFlight.values.map { $0.events.count }
             #expect(batches == Array(repeating: limit, count: inFlight))
             run.answer(1, .delivered)
-            _ = run.look(through: .max)
+            _ = run.evaluate(through: .max)
             #expect(run.inFlight[inFlight + 1]?.events.count == limit)
         }
     }
@@ -153,21 +153,21 @@ struct DeliveryMachineTests {
             $0.inFlight = 3
         }
         run.shelf.isInMemory = true
-        _ = run.look(through: .max)
+        _ = run.evaluate(through: .max)
         run.answer(1, .noAnswer(cause: "reset"))
-        let marks = run.look(through: nil).filter { $0.name == "noteHeld" }
+        let marks = run.evaluate(through: nil).filter { $0.name == "noteHeld" }
         #expect(marks == [.noteHeld(1...2), .noteHeld(7...7)])
         run.answer(3, .noAnswer(cause: "reset"))
-        #expect(run.look(through: nil).filter { $0.name == "noteHeld" } == [.noteHeld(1...2), .noteHeld(5...7)])
+        #expect(run.evaluate(through: nil).filter { $0.name == "noteHeld" } == [.noteHeld(1...2), .noteHeld(5...7)])
     }
 
     @Test("D11: a stopping dispatcher sends nothing more")
     func stopped() throws {
         var run = try machine(events: 2) { $0.dispatchLimit = 1 }
-        _ = run.look(through: .max)
+        _ = run.evaluate(through: .max)
         run.machine.stop()
         run.answer(1, .delivered)
-        #expect(!run.look(through: .max).contains { $0.name == "send" })
+        #expect(!run.evaluate(through: .max).contains { $0.name == "send" })
     }
 
     @Test("A9: a 401 makes the board run again, and dead-letters events that had one before")
@@ -175,11 +175,11 @@ struct DeliveryMachineTests {
         var run = try machine(events: 1)
         run.machine.boardPlaced(true)
         run.opening = BoardOpening(generation: 4, output: ["token": "x"])
-        #expect(run.look(through: nil).contains(.wantBoard))
-        _ = run.look(through: .max)
+        #expect(run.evaluate(through: nil).contains(.wantBoard))
+        _ = run.evaluate(through: .max)
         #expect(run.inFlight[1]?.output == ["token": "x"])
         #expect(run.answer(1, .status(401)) == [.renewBoard(sentUnder: 4), .evaluateForMore])
-        _ = run.look(through: .max)
+        _ = run.evaluate(through: .max)
         #expect(run.answer(2, .status(401)).map(\.name) == ["renewBoard", "keep", "settle", "evaluateForMore"])
     }
 
@@ -188,26 +188,26 @@ struct DeliveryMachineTests {
         var run = try machine(events: 2)
         run.shelf.isInMemory = false
         run.readsAtOnce = false
-        #expect(run.look(through: .max).contains(.readStore(after: 0)))
-        #expect(!run.look(through: .max).contains { $0.name == "readStore" })
+        #expect(run.evaluate(through: .max).contains(.readStore(after: 0)))
+        #expect(!run.evaluate(through: .max).contains { $0.name == "readStore" })
         let failed = run.machine.read(.failure(.failed("on fire")), at: run.moment(chance: 1))
         #expect(
             failed == [
                 .wait(until: start + .milliseconds(500), cause: "event store: on fire"), .restFromReading,
             ])
-        #expect(!run.look(through: .max).contains { $0.name == "readStore" })
+        #expect(!run.evaluate(through: .max).contains { $0.name == "readStore" })
         #expect(run.machine.readingRested() == [.evaluateAgain])
-        #expect(run.look(through: .max).contains(.readStore(after: 0)))
+        #expect(run.evaluate(through: .max).contains(.readStore(after: 0)))
         #expect(run.machine.read(.success(run.shelf.chunk), at: run.moment(chance: 1)) == [.evaluateAgain])
-        #expect(run.look(through: .max).contains { $0.name == "send" })
+        #expect(run.evaluate(through: .max).contains { $0.name == "send" })
     }
 
     @Test("Q8: events that were counted but are missing are reported as lost")
     func lost() throws {
         var run = try machine(events: 2)
         run.shelf.unsettled = 5
-        _ = run.look(through: nil)
-        #expect(run.look(through: .max).contains { $0.name == "send" })
+        _ = run.evaluate(through: nil)
+        #expect(run.evaluate(through: .max).contains { $0.name == "send" })
         #expect(run.lost == 3)
     }
 

@@ -80,7 +80,8 @@ struct DeliveryRun {
 
     /// Runs an evaluation to its end.
     /// - Returns: All orders that it produced.
-    mutating func look(through newest: SequenceNumber?, capacity: SenderCapacity = SenderCapacity()) -> [DeliveryOrder]
+    mutating func evaluate(through newest: SequenceNumber?, capacity: SenderCapacity = SenderCapacity())
+        -> [DeliveryOrder]
     {
         machine.beginEvaluation()
         var all: [DeliveryOrder] = []
@@ -128,7 +129,7 @@ struct DeliveryRun {
         while let entry = machine.next(behind: last, for: builder, in: room), builder.add(entry, annotation: nil) {
             last = entry.sequenceNumber
         }
-        return perform(machine.laid(&builder, under: opening, at: now))
+        return perform(machine.built(&builder, under: opening, at: now))
     }
 
     private mutating func send(_ batch: Batch) {
@@ -193,7 +194,7 @@ struct DeliveryRun {
         case 2, 3, 4:
             let newest = [nil, .max, .max, shelf.lastStored / 2].randomElement(using: &random) ?? nil
             let capacity = SenderCapacity(events: Int.random(in: 1...9, using: &random))
-            _ = look(through: newest, capacity: capacity)
+            _ = evaluate(through: newest, capacity: capacity)
         case 5, 6, 7:
             if let number = inFlight.keys.sorted().randomElement(using: &random) {
                 answer(number, result(of: number, &random), chance: 0.5)
@@ -258,11 +259,11 @@ struct DeliveryRun {
         store(shelf.all.count)
         shelf.isInMemory = true
         for _ in 0..<500 where shelf.unsettled > 0 {
-            _ = look(through: .max)
+            _ = evaluate(through: .max)
             for number in inFlight.keys.sorted() { answer(number, .delivered) }
             try check()
         }
-        _ = look(through: .max)
+        _ = evaluate(through: .max)
         try check()
     }
 

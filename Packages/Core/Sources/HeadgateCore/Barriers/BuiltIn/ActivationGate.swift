@@ -88,7 +88,7 @@ final class ActivationGate: DescribedBarrier {
     private func enter(_ new: Phase) {
         phase = new
         guard !isOver else { return }
-        turn.look(dispatcherId)
+        turn.evaluate(dispatcherId)
         turn.barriersChanged()
     }
 
