@@ -2,7 +2,7 @@ import Testing
 
 /// The annotation of events that a barrier held.
 @Suite struct QueuedAnnotationTests {
-    @Test("D13: events held by a barrier are annotated with it, and others are not")
+    @Test("D13: events blocked by a barrier are annotated with it, and others are not")
     func heldAndNotHeld() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -2,7 +2,7 @@ import Testing
 
 /// Flushes that the service starts itself.
 @Suite struct FlushTriggerTests {
-    @Test("F5: the flush at the start sends events held by a BatchingBarrier")
+    @Test("F5: the flush at the start sends the events behind a BatchingBarrier")
     func start() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(
-        "F5: the flush at shutdown sends events held by a BatchingBarrier, unless it is disabled",
+        "F5: the flush at shutdown sends the events behind a BatchingBarrier, unless it is disabled",
         arguments: [true, false])
     func shutdown(isOn: Bool) async throws {
         try await withScene { scene in

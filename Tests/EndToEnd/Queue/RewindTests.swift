@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("R1, R3: events beyond the limit are given up, and a rewind to before the oldest names it")
+    @Test("R1, R3: events beyond the limit are removed, and a rewind to before the oldest names it")
     func limits() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("R1: a store that deletes what is settled refuses to retain it, at the setting's path")
+    @Test("R1: a store that deletes settled events refuses to retain them, at the setting's path")
     func otherStore() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()

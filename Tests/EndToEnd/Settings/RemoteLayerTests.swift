@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("S1: an answer of 20 MB is given up, is reported, and leaves the settings as they are")
+    @Test("S1: an answer of 20 MB is abandoned, is reported, and leaves the settings as they are")
     func huge() async throws {
         try await withScene(waitsLong: true) { scene in
             let (collector, server) = (try scene.collector(), try scene.collector())

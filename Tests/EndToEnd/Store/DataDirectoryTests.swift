@@ -110,7 +110,7 @@ import Testing
 /// A data directory with a damaged store.
 @Suite struct DamagedFileTests {
     @Test(
-        "Q8: a damaged store is set aside and reported, and the daemon continues with a new one and higher numbers",
+        "Q8: a damaged store is renamed and reported, and the daemon continues with a new one and higher numbers",
         arguments: ["log": "log", "sqlite": "events.db"])
     func setAside(_ kind: String, _ name: String) async throws {
         try await withScene { scene in

@@ -424,7 +424,7 @@ import Testing
         }
     }
 
-    @Test("L1, L5: lines in logfmt and of any text are stored once over restarts; a file in another format is refused")
+    @Test("L1, L5: lines in logfmt and of any text are stored once across restarts; another file format is refused")
     func otherFormats() async throws {
         try await withTrail { trail, _, _ in
             try trail.append("level=info n=1\nlevel=info n=2\n")

@@ -10,7 +10,7 @@ import Testing
 /// The SQLite store on a simulated disk, which SQLite reaches as a file system of its own.
 @Suite("SQLite event store on a simulated disk")
 struct DatabaseConformanceTests {
-    @Test("Q1: it does what every store has to", arguments: EventStoreConformance.checks)
+    @Test("Q1: it passes the tests of every store", arguments: EventStoreConformance.checks)
     func conforms(_ check: EventStoreConformance.Check) throws {
         let platter = SimulatedMedium()
         let record = Record(seed: Seed(1))

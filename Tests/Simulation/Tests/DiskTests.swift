@@ -8,7 +8,7 @@ import Testing
 /// The machine's disk and the simulated one, which must behave the same unless a call fails.
 @Suite("A disk")
 struct DiskTests {
-    @Test("Q1: bytes are read where they were written, and zeros where nothing was", arguments: Kind.allCases)
+    @Test("Q1: bytes are read at their written position, and zeros elsewhere", arguments: Kind.allCases)
     func bytes(_ kind: Kind) throws {
         let scene = try DiskScene(kind)
         let file = try scene.disk.open(scene.path("a"), creating: true)

@@ -143,7 +143,7 @@ struct DataObjectTests {
         #expect(DataItem.number(DataNumber(5)).get() == 5)
     }
 
-    @Test("The leaf paths name each value that is no object with members, in order")
+    @Test("The leaf paths name each value that is not an object with members, in order")
     func leafPaths() {
         let object: DataObject = ["b": ["c": 1, "d": ["e": .null]], "a": [:], "f": [1, ["g": 2]]]
         #expect(object.leafPaths == ["b.c", "b.d.e", "a", "f"])

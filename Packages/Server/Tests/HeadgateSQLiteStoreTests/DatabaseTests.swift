@@ -13,7 +13,7 @@ struct DatabaseTests {
         scene = try DatabaseScene()
     }
 
-    @Test("Q1: it does what every store has to", arguments: EventStoreConformance.checks)
+    @Test("Q1: it passes the tests of every store", arguments: EventStoreConformance.checks)
     func conforms(_ check: EventStoreConformance.Check) throws {
         scene.options.isSynced = false
         try check.run(
@@ -40,7 +40,7 @@ struct DatabaseTests {
         #expect(try scene.text("SELECT json_valid(json) FROM events") == "1")
     }
 
-    @Test("Q1, Q11: what was written is read as the same bytes")
+    @Test("Q1, Q11: written bytes are read back unchanged")
     func bytes() throws {
         try scene.open()
         let group = AppendGroup.sample(7...9, timeToLive: .milliseconds(50))
@@ -64,7 +64,7 @@ struct DatabaseTests {
         #expect(try scene.numbers() == [1, 2, 3, 4, 5, 7, 8])
     }
 
-    @Test("Q8: a damaged event is left out and counted once, and those behind it are read")
+    @Test("Q8: a damaged event is skipped and counted once, and those behind it are read")
     func damagedEvent() throws {
         try scene.open()
         scene.append(.sample(1...4))
@@ -75,7 +75,7 @@ struct DatabaseTests {
         #expect(scene.quarantined == 1)
     }
 
-    @Test("Q8: pages that cannot be read hold up nobody")
+    @Test("Q8: unreadable pages delay no dispatcher")
     func damagedPages() throws {
         try scene.open()
         for number in 1...8 as ClosedRange<SequenceNumber> { scene.append(.sample(number...number, size: 60_000)) }
@@ -96,7 +96,7 @@ struct DatabaseTests {
         #expect(try scene.numbers() == read + [9])
     }
 
-    @Test("Q8: a file that is no event store is set aside, and no number is given twice")
+    @Test("Q8: a file that is not an event store is renamed, and no number is given twice")
     func setAside() throws {
         scene.options.wall = { 1_700_000_000_000 }
         try scene.open()
@@ -153,7 +153,7 @@ struct DatabaseTests {
         }
     }
 
-    @Test("Q8: a database that is taken away refuses events until a restart")
+    @Test("Q8: a removed database refuses events until a restart")
     func takenAway() throws {
         try scene.open()
         #expect(scene.append(.sample(1...3)) == nil)

@@ -36,7 +36,7 @@ import Testing
         #expect(after(quick: 108, then: pace).isQuick)
     }
 
-    @Test("What lies long back does not count")
+    @Test("Old answers do not count")
     func bounds() {
         var pace = DiskPace()
         for _ in 0..<100_000 { pace.answered(after: .seconds(1)) }

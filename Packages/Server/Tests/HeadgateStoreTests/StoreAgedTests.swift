@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateStore
 
-@Suite("Event store: what has become too old")
+@Suite("Event store: expired events")
 struct StoreAgedTests {
     let scene = StoreScene()
 
@@ -62,7 +62,7 @@ struct StoreAgedTests {
         #expect(aged(span(received: 50, earlier: AgeLimit(receivedBy: 30, endedBy: 0))) == [4, 5])
     }
 
-    @Test("Q4: a stretch may begin and end inside a group")
+    @Test("Q4: a range may begin and end inside a group")
     func insideGroups() throws {
         try scene.open()
         for first in [1, 5, 9] as [SequenceNumber] { scene.append(group(first...first + 3, received: 10)) }

@@ -19,7 +19,7 @@ struct StoreAppendTests {
         return (engine, syncs)
     }
 
-    @Test("Q5: what waits together is committed together, reads in between or not")
+    @Test("Q5: waiting appends are committed together, with or without reads between them")
     func coalesce() throws {
         let (engine, syncs) = try engine()
         let jobs = (1...20).flatMap {
@@ -34,7 +34,7 @@ struct StoreAppendTests {
         #expect(syncs.withLock { $0 } == 1)
     }
 
-    @Test("Q5: a read sees what was appended before it, and nothing that came later")
+    @Test("Q5: a read sees the appends before it, and no later ones")
     func readsInTurn() throws {
         let (engine, _) = try engine()
         var seen: [[SequenceNumber]] = []
@@ -73,7 +73,7 @@ struct StoreAppendTests {
         #expect(throws: StoreFault.failed("the store is already open")) { try scene.store.open() }
     }
 
-    @Test("Q1: closing finishes what was asked for")
+    @Test("Q1: closing finishes the requested jobs")
     func closing() throws {
         try scene.open()
         var answers = 0

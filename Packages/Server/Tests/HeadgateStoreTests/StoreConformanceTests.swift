@@ -5,9 +5,9 @@ import Testing
 
 @testable import HeadgateStore
 
-@Suite("Event store on disk: what every store has to do")
+@Suite("Event store on disk: the tests of every store")
 struct StoreConformanceTests {
-    @Test("Q1: a store does what every store has to", arguments: EventStoreConformance.checks)
+    @Test("Q1: a store passes the tests of every store", arguments: EventStoreConformance.checks)
     func conforms(_ check: EventStoreConformance.Check) throws {
         try run(check, StoreScene(durability: .normal))
     }

@@ -8,7 +8,7 @@ import Testing
 struct StoreDirectoryTests {
     let scene = StoreScene()
 
-    @Test("Q9: a second daemon in the same directory is refused, and told who is there")
+    @Test("Q9: a second daemon in the same directory is refused, and the error names the first")
     func oneOnly() throws {
         try scene.open()
         let second = StoreScene()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateStore
 
-@Suite("Event store: what it writes and counts")
+@Suite("Event store: written records and counts")
 struct StoreFormatTests {
     @Test(
         "Q6: tallies come back as they were written",
@@ -57,7 +57,7 @@ struct StoreFormatTests {
         bytes.withUnsafeBytes { RangeBlob.decode($0, behind: position, through: newest) }
     }
 
-    @Test("Q6: once past every position, older groups are not looked at")
+    @Test("Q6: once past every position, older groups are not read")
     func countEnds() {
         var count = BacklogCount(dispatchers: [.at(5), .at(9, number: 2)], routes: [1: [1, 2]])
         for first in [9, 7, 5] as [SequenceNumber] {

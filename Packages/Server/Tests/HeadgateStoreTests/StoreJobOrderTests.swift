@@ -11,7 +11,7 @@ import Testing
 @Suite("Event store: many jobs at once")
 struct StoreJobOrderTests {
     @Test(
-        "Q2, D10: each job sees what was asked for before it and no more, also where some fail",
+        "Q2, D10: each job sees the jobs before it and no later ones, also if some fail",
         arguments: 1...12 as ClosedRange<UInt64>)
     func inOrder(seed: UInt64) throws {
         var run = try JobRun(seed: seed)

@@ -24,7 +24,7 @@ struct StoreLetterTests {
         }
     }
 
-    @Test("D10: a purge means what was put aside before it was asked for, though all is carried out at once")
+    @Test("D10: a purge deletes the dead letters added before its request, though both are carried out at once")
     func purgeInOrder() throws {
         let engine = try scene.options.open().engine
         var purged: [Int] = []
@@ -64,7 +64,7 @@ struct StoreLetterTests {
         #expect(try read(DeadLetterQuery(limit: 9)).letters.map(\.number) == [2])
     }
 
-    @Test("D10: the store tells how many letters it keeps, also after a start")
+    @Test("D10: the store counts its dead letters, also after a start")
     func kept() throws {
         try scene.open()
         bury(1...3)

@@ -20,7 +20,7 @@ struct StoreReadTests {
         #expect(try scene.numbers(after: 700) == Array(701...1_200))
     }
 
-    @Test("Q6: what is read at once is bounded, but a group is never cut")
+    @Test("Q6: one read is bounded, but a group is never cut")
     func boundedReads() throws {
         try scene.open()
         for number in 1...4 as ClosedRange<SequenceNumber> { scene.append(Groups.of(number...number, size: 100_000)) }
@@ -39,7 +39,7 @@ struct StoreReadTests {
         #expect(try scene.read(after: -5)?.lastSequenceNumber == 20)
     }
 
-    @Test("Q3: the highest number that was given is remembered, also where nothing is left")
+    @Test("Q3: the highest number is remembered, also if no event is left")
     func lastNumber() throws {
         try scene.open()
         for number in 1...300 as ClosedRange<SequenceNumber> { scene.append(Groups.of(2 * number - 1...2 * number)) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Event store: room")
 struct StoreRoomTests {
-    @Test("Q8: a full disk refuses appends until somebody makes room", .enabled(if: SmallDisk.isPossible))
+    @Test("Q8: a full disk refuses appends until there is room", .enabled(if: SmallDisk.isPossible))
     func fullDisk() throws {
         let disk = try SmallDisk()
         let scene = StoreScene(in: disk.path)
@@ -29,7 +29,7 @@ struct StoreRoomTests {
         scene.close()
     }
 
-    @Test("D10: dead letters are bounded in number and in bytes, and the oldest go first")
+    @Test("D10: dead letters are bounded in number and in bytes, and the oldest are deleted first")
     func deadLetters() throws {
         let scene = StoreScene()
         let bounds = StoreChange.limitLetters(DeadLetterLimits(count: 5, bytes: 1_000))
@@ -48,7 +48,7 @@ struct StoreRoomTests {
             .map(\.letter.sequenceNumber)
     }
 
-    @Test("D10, O4: dead letters that have to make room are told, by dispatcher, once")
+    @Test("D10, O4: dead letters that are dropped to make room are reported, by dispatcher, once")
     func droppedLetters() throws {
         let scene = StoreScene()
         let bounds = StoreChange.limitLetters(DeadLetterLimits(count: 3))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateStore
 
-@Suite("Event store: what a restart gives back")
+@Suite("Event store: the state after a restart")
 struct StoreStateTests {
     let scene = StoreScene()
 
@@ -25,7 +25,7 @@ struct StoreStateTests {
         #expect(chunk.lastSequenceNumber == 3)
     }
 
-    @Test("X2: routes that nobody needs are forgotten, also those whose group could not be kept")
+    @Test("X2: unused routes are forgotten, also those whose group could not be stored")
     func forgottenRoutes() throws {
         try scene.open()
         scene.write(.dispatcher(.at(0)))
@@ -68,7 +68,7 @@ struct StoreStateTests {
                 == [StoredDispatcher(number: 1, id: "collect", settled: Settled(through: 9), orphanedSince: 3)])
     }
 
-    @Test("Q7: recent ids come back oldest first, and those that nobody needs are forgotten")
+    @Test("Q7: recent ids come back oldest first, and unused ones are forgotten")
     func recentIDs() throws {
         try scene.open()
         for number in 1...200 as ClosedRange<SequenceNumber> {
@@ -83,7 +83,7 @@ struct StoreStateTests {
         #expect(ids.last == RecentIDs(lastSequenceNumber: 200, receivedStamp: 2_000, count: 1, bytes: [200]))
     }
 
-    @Test("P7: the receipt of the newest event is told, so that ages do not go back behind it")
+    @Test("P7: the newest event's time of receipt is returned, so that ages do not go back behind it")
     func newestStamp() throws {
         #expect(try scene.open().newestStamp == nil)
         scene.append(Groups.of(1...1, received: 7_000))
@@ -92,7 +92,7 @@ struct StoreStateTests {
         #expect(try scene.reopenWhenIdle().newestStamp == 9_000)
     }
 
-    @Test("P1: what a group relies on is kept with it, and of what is known already only since when it is gone")
+    @Test("P1: the prerequisites of a group are stored with it, and of known ones only those added since")
     func initialState() throws {
         try scene.open()
         scene.write(
@@ -112,7 +112,7 @@ struct StoreStateTests {
         #expect(state.kept == ["key": [1], "other": [3]])
     }
 
-    @Test("B23: what is kept under a name comes back, empty or not, until it is taken away")
+    @Test("B23: a value stored under a name comes back, empty or not, until it is removed")
     func kept() throws {
         try scene.open()
         scene.write(.keep("pause", [1, 2]), .keep("empty", []), .keep("gone", [3]), .keep("ünïcode", [4]))

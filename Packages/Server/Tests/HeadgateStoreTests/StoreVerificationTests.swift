@@ -29,7 +29,7 @@ struct StoreVerificationTests {
         return names.reduce(into: [:]) { $0[$1] = FileManager.default.contents(atPath: scene.directory + "/" + $1) }
     }
 
-    @Test("Q8: it tells what a directory holds, and changes nothing of it")
+    @Test("Q8: verification reports the content of a directory, and changes none of it")
     func sound() throws {
         try fill()
         let before = try content()
@@ -41,7 +41,7 @@ struct StoreVerificationTests {
         #expect(try content() == before)
     }
 
-    @Test("Q8: it tells what is damaged, and changes nothing of it")
+    @Test("Q8: verification reports the damage, and changes none of it")
     func damaged() throws {
         try fill()
         let path = scene.directory + "/log/000001.log"

@@ -9,7 +9,7 @@ import Testing
 
 /// Which thread carries out what a store on an event loop is asked for.
 @Suite(.timeLimit(.minutes(5))) struct StoreWorkersTests {
-    @Test("Q5: behind some quick answers the loop's own thread commits, and hands back what is left to do")
+    @Test("Q5: after some quick answers the loop's own thread commits, and hands back the remaining jobs")
     func inPlace() async throws {
         let scene = try Scene()
         scene.append(1...200)
@@ -36,14 +36,14 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: what is much is committed while the turn goes on in which it came")
+    @Test("Q5: a large group is committed while its turn continues")
     func withinATurn() async throws {
         let scene = try Scene()
         #expect(scene.isCommittedWithinTurn(Groups.of(1...4, size: 20_000)))
         await scene.end()
     }
 
-    @Test("Q5: a disk that hangs while the loop waits for it holds up nobody else, and jobs stay in their order")
+    @Test("Q5: a disk that hangs while the loop waits for it delays no other work, and jobs keep their order")
     func hangs() async throws {
         let scene = try Scene()
         scene.append(1...200)
@@ -63,7 +63,7 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: with normal the loop's own thread writes, also what is much, since nobody waits for the disk")
+    @Test("Q5: with normal the loop's own thread writes, also large groups, since it does not wait for the disk")
     func atOnce() async throws {
         let scene = try Scene(durability: .normal)
         scene.append(1...50)
@@ -74,7 +74,7 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: with normal what takes more than to write it is the store's thread's, and events stay in their order")
+    @Test("Q5: with normal, jobs beyond a write go to the store's thread, and events keep their order")
     func takesMore() async throws {
         let scene = try Scene(durability: .normal, segmentSize: 64 << 10)
         scene.append(1...50)
@@ -90,7 +90,7 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: with normal what the store's thread leaves to the loop is written before what is asked for later")
+    @Test("Q5: with normal, jobs that the store's thread leaves to the loop are written before later ones")
     func left() async throws {
         let scene = try Scene()
         let order = scene.orderOfLeft()

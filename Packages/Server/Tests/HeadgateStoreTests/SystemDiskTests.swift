@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "Q5: what is appended, or written in between, is there with all before it",
+        "Q5: bytes that are appended, or written in between, are there with all before them",
         arguments: Seeds.first(8))
     func appends(_ seed: Seed) throws {
         var random = SeededRandom(seed: seed)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("Q5: a file may be closed while a sync of it is under way, and another can be synced then")
+    @Test("Q5: a file may be closed during a sync of it, and another can be synced then")
     func closedMeanwhile() throws {
         let path = FileManager.default.temporaryDirectory.path + "/headgate-disk-\(UUID().uuidString)"
         let disk = SystemDisk()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("Q5: what cannot be synced is not begun")
+    @Test("Q5: a change that cannot be synced is not begun")
     func nothingToSync() throws {
         let sync = BackgroundSync()
         #expect(!sync.begin(-1))
@@ -86,7 +86,7 @@ import Testing
         #expect(throws: Never.self) { try sync.end(on: -1) }
     }
 
-    @Test("Q10: a file whose end is within a block is not lengthened by what is appended there")
+    @Test("Q10: a file whose end is within a block is not lengthened by an append there")
     func endWithinABlock() throws {
         try withFile(size: 10_000) { file, model in
             let bytes = [UInt8](repeating: 7, count: 100)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("Q5, Q10: what is appended to a file that was shrunk neither lengthens it nor brings back what was cut off")
+    @Test("Q5, Q10: an append to a shrunk file neither lengthens it nor restores the bytes that were cut off")
     func shrunk() throws {
         try withFile(size: 1 << 20) { file, model in
             let bytes = [UInt8](repeating: 7, count: 100)

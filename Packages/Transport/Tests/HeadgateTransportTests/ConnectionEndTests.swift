@@ -219,7 +219,7 @@ import Testing
         #expect(recorder.losses == 1)
     }
 
-    @Test("an orderly end of both sides is no error")
+    @Test("an orderly end of both sides is not an error")
     func bothSidesEnd() throws {
         try onLoop { loop in
             let (connection, raw) = try start(on: loop)

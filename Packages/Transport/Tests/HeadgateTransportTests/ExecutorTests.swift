@@ -32,7 +32,7 @@ private func enterFromHere(_ counter: Counter) {
 }
 
 @Suite struct ExecutorTests {
-    @Test("B11: an actor on the loop runs on the loop's thread, whoever calls it")
+    @Test("B11: an actor on the loop runs on the loop's thread, whichever thread calls it")
     func actorRunsOnLoop() async throws {
         let loop = try EventLoop.onNewThread(named: "test")
         let counter = Counter(loop: loop)

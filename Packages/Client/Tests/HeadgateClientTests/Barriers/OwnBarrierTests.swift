@@ -9,7 +9,7 @@ import Testing
         OwnBarrier(BarrierRegistration("door", state, scopes: ["a", "b"]), call: ClientConnection.Call(number: 1))
     }
 
-    @Test("B29: a state for all takes back what was said before, and is registered")
+    @Test("B29: a state for all dispatchers replaces the earlier states, and is registered")
     func stateForAll() {
         var barrier = barrier()
         barrier.apply(BarrierChange(.closed, reason: "why", dispatcher: "a"))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "B29: a change counts once it is granted; until then it is said behind what was granted, and a refused one is not"
+        "B29: a change counts once it is granted; it is shown as pending until then, and not at all if it is refused"
     )
     func attempts() {
         var barrier = barrier(.closed)
@@ -53,7 +53,7 @@ import Testing
         #expect(barrier.further.isEmpty)
     }
 
-    @Test("B29: a change whose end is not known is given up for a later one that says the same things anew")
+    @Test("B29: a later change with the same content replaces a change whose result is not known")
     func unknown() {
         var barrier = barrier(.open)
         let calls = (2...5).map { ClientConnection.Call(number: $0) }
@@ -64,7 +64,7 @@ import Testing
         #expect(barrier.further == [BarrierChange(isFlushable: false)])
     }
 
-    @Test("B29: words for one dispatcher keep the state that holds for all at that time")
+    @Test("B29: a state for one dispatcher keeps the state that holds for the others")
     func wordsOnly() {
         var barrier = barrier(.closed)
         barrier.apply(BarrierChange(reason: "only words", dispatcher: "a"))

@@ -23,7 +23,7 @@ import Testing
         return all.dropLast().filter { $0.hasPrefix("\(connection) ") }
     }
 
-    @Test("B29: it is registered, set and taken away as it was asked for")
+    @Test("B29: a barrier is registered, set and removed as the caller requested")
     func asAsked() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "B29: after a restart it is registered as it was set last, and what the registration cannot say follows at once"
+        "B29: after a restart a barrier is registered with its last state, and the rest follows at once"
     )
     func restart() async throws {
         try await withDaemon { scene in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("B29: a registration that its caller gave up is given back: to none, or to the former one")
+    @Test("B29: a registration that its caller cancelled is undone: the barrier has no owner, or the former one")
     func givenUp() async throws {
         try await withDaemon { _ in
             .ignore
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("B29: one that stays behind and was given up before its answer is taken away")
+    @Test("B29: a barrier that outlives its connection is removed if its caller cancelled before the answer")
     func staysGivenUp() async throws {
         try await withDaemon { _ in
             .ignore
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(
-        "B29: an id of another owner is refused; one registered again is replaced; one taken away is not registered again"
+        "B29: an id of another owner is refused, a repeated registration replaces, and a removed barrier stays removed"
     )
     func owners() async throws {
         try await withDaemon { scene in
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("B29: one that went with its connection is taken away without the daemon; one that stays behind is not")
+    @Test("B29: the daemon itself removes a barrier that ends with its connection, but not one that outlives it")
     func awayWithoutDaemon() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test("B29: one that stays behind is taken away on the next connection also when nobody waits for it any more")
+    @Test("B29: a barrier that outlives its connection is removed on the next one, even if no caller waits any longer")
     func awayBehindDeadline() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test("B29: one that stays behind is taken away also by who gave up before and tries again")
+    @Test("B29: a barrier that outlives its connection is removed also by a caller that cancelled earlier and retries")
     func awayAfterGivingUp() async throws {
         try await withDaemon { scene in
             let client = try scene.client { $0.reconnectTimeout = .milliseconds(50) }
@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    @Test("B29: one that stays behind is taken away also where its connection breaks under that")
+    @Test("B29: a barrier that outlives its connection is removed even if the connection breaks during the removal")
     func awayWhileItBreaks() async throws {
         try await withDaemon { scene in
             let client = try scene.client()

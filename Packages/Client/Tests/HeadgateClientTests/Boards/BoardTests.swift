@@ -12,7 +12,7 @@ import Testing
         #"{"jsonrpc":"2.0","id":\#(number),"method":"board.run","params":{"board":"\#(board)","activation":"a-1"\#(more)}}"#
     }
 
-    @Test("A1: runs are answered with what came of them; cancelling ends the serving, here and at the daemon")
+    @Test("A1: runs are answered with their outcome; cancelling ends the serving, in the client and at the daemon")
     func runs() async throws {
         try await withDaemon { scene in
             let client = try scene.client()

@@ -6,7 +6,7 @@ import Testing
 
 /// The client over a real socket, while all goes well.
 @Suite(.timeLimit(.minutes(5))) struct HeadgateClientTests {
-    @Test("It says who it is, and tracks an event with all that is told about it")
+    @Test("The client identifies itself, and tracks an event with all its members")
     func track() async throws {
         try await withDaemon { scene in
             let client = try HeadgateClient(
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("Q7: an event that the daemon had already is a success, and told as a duplicate")
+    @Test("Q7: an event that the daemon has already is a success, and is marked as a duplicate")
     func duplicate() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("Closing ends calls under way and later ones")
+    @Test("Closing ends calls in progress and later ones")
     func close() async throws {
         try await withDaemon { _ in
             .hold
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test("A client that nobody holds closes its connection, and one that was never used has none")
+    @Test("A client without references closes its connection, and an unused client has no connection")
     func released() async throws {
         try await withDaemon { scene in
             _ = try scene.client()

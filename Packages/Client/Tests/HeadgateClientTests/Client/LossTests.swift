@@ -83,7 +83,7 @@ import Testing
         await scene.daemon.kill()
     }
 
-    @Test("connectTimeout: with nobody there a call fails with the path and the cause")
+    @Test("connectTimeout: without a daemon a call fails with the path and the cause")
     func cannotConnect() async throws {
         let scene = try ClientScene()
         let client = try scene.client { $0.connectTimeout = .zero }
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("After closing it waits for what is unanswered, and goes on with a new connection")
+    @Test("After the daemon closes, the client waits for unanswered calls, and continues with a new connection")
     func closing() async throws {
         try await withDaemon {
             $0.number == 1 ? .hold : .answer
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(
-        "Nonsense in place of an answer is told to the caller, and the next call works",
+        "The caller of a call with a malformed answer gets an error, and the next call works",
         arguments: ["hello there", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"m\"}}"])
     func nonsense(line: String) async throws {
         try await withDaemon {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct SocketPlaceTests {
     @Test(
-        "The socket is looked for where the protocol says",
+        "The client looks for the socket in the order of the protocol",
         arguments: [
             (["HEADGATE_SOCKET": "/a/b.sock", "XDG_RUNTIME_DIR": "/run/user/7"], "/a/b.sock"),
             (["HEADGATE_SOCKET": "", "XDG_RUNTIME_DIR": "/run/user/7"], "/run/user/7/headgate/headgate.sock"),

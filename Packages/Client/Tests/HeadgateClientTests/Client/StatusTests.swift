@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("The greeting tells who the daemon is and what it takes")
+    @Test("The greeting names the daemon and its limits")
     func greeting() async throws {
         try await withDaemon { scene in
             await scene.daemon.greet(withLimits: ["max_line_bytes": 4096])

@@ -80,7 +80,7 @@ import Testing
         #expect(scene.results.map(\.result) == [.failure(.noRoom), .failure(.timedOut)])
     }
 
-    @Test("Limits that were lowered under an open connection are learnt anew; only what is too long for them fails")
+    @Test("Limits that were lowered during a connection are read again; only lines that exceed them fail")
     func loweredLimits() {
         var scene = MachineScene()
         scene.call("short")
@@ -101,7 +101,7 @@ import Testing
         #expect(scene.results.map(\.result.refusal?.reason) == [nil, .lineTooLong])
     }
 
-    @Test("An error without an id that comes again and again under the same limits ends what was written")
+    @Test("Repeated errors without an id under the same limits end the written calls")
     func endlessDoubt() {
         var scene = MachineScene()
         scene.call()

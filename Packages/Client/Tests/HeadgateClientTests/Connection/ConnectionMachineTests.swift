@@ -69,7 +69,7 @@ import Testing
         #expect(scene.results.map(\.result) == [.failure(.refused(RPCError(.queueFull))), .success("fine")])
     }
 
-    @Test("An answer to what nobody asked, or does no more, is ignored")
+    @Test("Answers to unknown or finished calls are ignored")
     func strayAnswer() {
         var scene = MachineScene()
         let call = scene.call()
@@ -123,7 +123,7 @@ import Testing
         #expect(scene.machine.nextDeadline == nil)
     }
 
-    @Test("Closing ends every call, written or not, and those that come later")
+    @Test("Closing ends every call, written or not, and later ones")
     func close() {
         var scene = MachineScene { $0.maxUnanswered = 1 }
         scene.call()

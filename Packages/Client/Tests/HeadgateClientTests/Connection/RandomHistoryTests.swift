@@ -7,7 +7,7 @@ import Testing
 /// Any history of answers and losses against a daemon that remembers ids.
 @Suite struct RandomHistoryTests {
     @Test(
-        "Q7: nothing is lost, nothing is stored twice, and everybody is told once",
+        "Q7: no call is lost, none is stored twice, and each caller is notified once",
         arguments: Seeds.first(100))
     func history(seed: Seed) {
         var dice = SeededRandom(seed: seed)

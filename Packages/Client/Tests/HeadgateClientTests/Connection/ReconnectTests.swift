@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "B29: a greeting is no progress: a daemon that greets and drops is given up when patience is over, and an answer renews it"
+        "B29: a daemon that greets and drops is abandoned when the patience is over, and an answer renews the patience"
     )
     func patience() throws {
         var scene = MachineScene { $0.reconnectTimeout = .seconds(10) }
@@ -147,7 +147,7 @@ import Testing
         #expect(scene.takeOrders() == ["connect"])
     }
 
-    @Test("connectTimeout: attempts go on until then, the last one right at the end")
+    @Test("connectTimeout: attempts continue until the limit, and the last one is right at the limit")
     func connectTimeout() {
         var scene = MachineScene { $0.connectTimeout = .milliseconds(400) }
         let start = scene.now
@@ -160,7 +160,7 @@ import Testing
         #expect(scene.results[0].result == .failure(.noSocket))
     }
 
-    @Test("connectTimeout is for the first connection, reconnectTimeout for those after a loss; zero does not wait")
+    @Test("connectTimeout is for the first connection, reconnectTimeout for later ones; zero means no waiting")
     func reconnectTimeout() {
         var scene = MachineScene {
             $0.connectTimeout = .zero

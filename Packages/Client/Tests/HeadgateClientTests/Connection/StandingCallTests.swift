@@ -5,7 +5,7 @@ import Testing
 
 /// The machine, with calls that stand: they are made again on each connection.
 @Suite struct StandingCallTests {
-    @Test("A standing call is granted, and is no more unanswered; the connection is kept for it")
+    @Test("A standing call is granted, and is no longer unanswered; the connection is kept for it")
     func granted() {
         var scene = MachineScene()
         scene.call("watch", standing: true)
@@ -17,7 +17,7 @@ import Testing
         #expect(scene.machine.phase == .open)
     }
 
-    @Test("When the connection is lost its caller is told, and it is made again in its order on the next one")
+    @Test("The caller is notified when the connection is lost, and the call is repeated in its order on the next one")
     func madeAgain() {
         var scene = MachineScene()
         scene.call("watch", standing: true)
@@ -35,7 +35,7 @@ import Testing
         #expect(scene.takeOrders() == ["grant 1 v", "finish 2"])
     }
 
-    @Test("A caller is told once of a loss, however many attempts to connect fail")
+    @Test("A caller is notified once of a loss, however many attempts to connect fail")
     func toldOnce() {
         var scene = MachineScene()
         scene.call("watch", standing: true)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "One that was granted before and is a conflict now is asked for again: the daemon may know the old connection")
+        "A call that was granted and is now a conflict is repeated: the daemon may know the old connection")
     func conflict() {
         var scene = MachineScene { $0.backoffCap = .seconds(3) }
         scene.call("register", standing: true)
@@ -161,7 +161,7 @@ import Testing
         #expect(scene.takeOrders() == ["give back 1", "finish 1"])
     }
 
-    @Test("A granted call is made again where the daemon may have something else in its place")
+    @Test("A granted call is repeated if the daemon may have replaced it")
     func renewed() {
         var scene = MachineScene()
         scene.call("register", standing: true)
@@ -238,7 +238,7 @@ import Testing
         #expect(scene.machine.nextDeadline == nil)
     }
 
-    @Test("A call of several lines is held to the daemon's limits line by line")
+    @Test("Each line of a call of several lines is checked against the daemon's limits")
     func lines() {
         var scene = MachineScene()
         scene.call("register", standing: true)

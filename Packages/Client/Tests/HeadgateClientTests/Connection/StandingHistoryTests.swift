@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "B29: in the end the daemon has granted all that stands, as it was asked for last, and nothing else",
+        "B29: in the end the daemon has granted the standing calls in their latest form, and no others",
         arguments: Seeds.first(100))
     func history(seed: Seed) {
         var dice = SeededRandom(seed: seed)

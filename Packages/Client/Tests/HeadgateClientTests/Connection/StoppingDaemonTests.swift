@@ -5,7 +5,7 @@ import Testing
 
 /// The machine, when the daemon stops in order or refuses to be spoken to.
 @Suite struct StoppingDaemonTests {
-    @Test("After closing nothing more is written; what is unanswered is waited for, then it connects again")
+    @Test("After closing no call is written; the client waits for unanswered calls, then connects again")
     func closing() {
         var scene = MachineScene()
         scene.call()
@@ -52,7 +52,7 @@ import Testing
         #expect(scene.results.map(\.call) == [1])
     }
 
-    @Test("A call that may not be repeated is told shutting_down")
+    @Test("A call that may not be repeated fails with shutting_down")
     func shuttingDownOnce() {
         var scene = MachineScene()
         scene.call("flush", repeatable: false)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("Nonsense ends what was written, since it would only come again, and spares what was not")
+    @Test("A malformed answer ends the written calls, since it would only come again, and spares the others")
     func nonsense() {
         var scene = MachineScene { $0.maxUnanswered = 1 }
         scene.call()

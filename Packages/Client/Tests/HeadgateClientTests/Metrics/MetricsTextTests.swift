@@ -60,7 +60,7 @@ import Testing
                 """#)
     }
 
-    @Test("O1: OpenMetrics names a counter's family without _total, tells units, and ends")
+    @Test("O1: OpenMetrics names a counter's family without _total, states units, and ends")
     func openMetrics() {
         let lines = MetricsText.openMetrics.text(metrics).split(separator: "\n").map(String.init)
         #expect(
@@ -91,7 +91,7 @@ import Testing
         #expect(tool.terminationStatus == 0, "\(String(decoding: said, as: UTF8.self))")
     }
 
-    @Test("O1: invalid parts of an answer are left out, and the rest is read")
+    @Test("O1: invalid parts of an answer are ignored, and the rest is read")
     func nonsense() {
         let answer: DataObject = [
             "metrics": [

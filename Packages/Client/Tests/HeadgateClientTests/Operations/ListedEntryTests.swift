@@ -27,7 +27,7 @@ import Testing
         #expect(barrier.configuration == ["start_hour": 9])
     }
 
-    @Test("An entry with nothing in it, or with nulls, is no error")
+    @Test("An empty entry, or one with nulls, is valid")
     func empty() {
         let barrier = ListedBarrier(["reason": .null, "owner": .null, "states": .null])
         #expect(barrier.reason == nil && barrier.owner == nil && barrier.held == [])

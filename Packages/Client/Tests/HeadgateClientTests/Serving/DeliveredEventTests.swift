@@ -16,7 +16,7 @@ import Testing
         #"{"id":"\#(id)","seq":7,"event":"label","time":"1970-01-01T00:00:01.500Z","attempt":2,"data":\#(data)}"#
     }
 
-    @Test("An event is told with all that it has, its data as the coder reads it")
+    @Test("An event has all its members, and its data as the coder reads it")
     func event() throws {
         let text = event("a", #"{"label_text":"x"}"#)
         let object: DataObject = try #require(try DataItem(parsing: Array(text.utf8)).get())

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("Unsubscribing takes what comes yet, and ends when the daemon says so")
+    @Test("Unsubscribing handles later batches, and ends when the daemon says so")
     func unsubscribe() async throws {
         try await withDaemon { scene in
             let subscriber = try Subscriber(scene.daemon.path)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("One that is subscribed again while the daemon lets go of the former stays when that has gone")
+    @Test("A repeated subscription stays when the daemon has released the former one")
     func subscribedAgainWhileLeaving() async throws {
         try await withDaemon { scene in
             let subscriber = try Subscriber(scene.daemon.path)

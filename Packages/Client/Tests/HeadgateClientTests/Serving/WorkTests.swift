@@ -17,7 +17,7 @@ import Testing
             + #""batch":"\#(batch)","attempt":1,"events":[{"id":"a"}]}}"#
     }
 
-    @Test("K3: each batch is worked on; what was thrown has it given out again; cancelling unsubscribes")
+    @Test("K3: the handler gets each batch; a batch whose handler throws is sent again; cancelling unsubscribes")
     func work() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("K3: a dispatch whose params are no object is answered with an error, and the connection stays")
+    @Test("K3: a dispatch whose params are not an object is answered with an error, and the connection stays")
     func oddParams() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(
-        "A close takes no more work, and waits for the handler that runs: its answer goes out before the connection ends"
+        "A close accepts no further work, and waits for the running handler, whose answer leaves first"
     )
     func closeWaits() async throws {
         try await withDaemon { scene in
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test("K3: no more batches are worked on at once than the credit, also when what a lost connection gave goes on")
+    @Test("K3: no more batches run at once than the credit, even if those of a lost connection continue")
     func credit() async throws {
         try await withDaemon { scene in
             let (client, course) = (try scene.client(), Course())

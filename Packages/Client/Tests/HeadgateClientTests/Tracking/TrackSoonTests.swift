@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("A close that waits in vain ends in time and says how many events were not acknowledged")
+    @Test("A close ends at its timeout and reports how many events were not acknowledged")
     func closeInVain() async throws {
         try await withDaemon { _ in
             .ignore
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Without a daemon as many events are kept as the options allow; the others are dropped and told")
+    @Test("Without a daemon the client keeps as many events as the options allow, and reports the dropped ones")
     func bound() async throws {
         let scene = try ClientScene()
         let dropped = Dropped()
@@ -72,7 +72,7 @@ import Testing
         await scene.daemon.kill()
     }
 
-    @Test("An event that the daemon refuses is told")
+    @Test("An event that the daemon refuses is reported")
     func refused() async throws {
         try await withDaemon { _ in
             .refuse(RPCError(.queueFull, "full"))
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("A task that waits for room is told by its deadline that there is none, and one that is cancelled ends")
+    @Test("A task that waits for room gets an error at its deadline, and a cancelled one ends")
     func noRoom() async throws {
         try await withDaemon { _ in
             .hold

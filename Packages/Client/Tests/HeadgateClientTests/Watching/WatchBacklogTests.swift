@@ -21,7 +21,7 @@ import Testing
         return told
     }
 
-    @Test("Each topic is told once, with the latest state of each entry, in the order in which the topics came")
+    @Test("Each topic is reported once, with the latest state of each entry, in the order in which the topics came")
     func latest() {
         let updates = told(
             .began, .dispatchers([dispatcher("a"), dispatcher("b")], removed: []), .clients([]),
@@ -74,7 +74,7 @@ import Testing
         #expect(told(.outcomes([]), .began) == [.began])
     }
 
-    @Test("However much happens, no more is kept than there is to be told of")
+    @Test("The memory is bounded by the number of entries, not by the number of changes")
     func bounded() {
         var backlog = WatchBacklog()
         for number in 1...5_000 {

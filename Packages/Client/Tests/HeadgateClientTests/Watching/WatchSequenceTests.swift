@@ -14,7 +14,7 @@ import Testing
 
     private func dispatcher(_ id: String) -> ListedDispatcher { ListedDispatcher(["id": .string(id)]) }
 
-    @Test("B10: it tells what changes, that the connection is lost, and that it watches again")
+    @Test("B10: a watch reports changes, the loss of the connection, and that it watches again")
     func restart() async throws {
         try await withDaemon { scene in
             await scene.daemon.answer("watch", with: ["watch": "w1"])

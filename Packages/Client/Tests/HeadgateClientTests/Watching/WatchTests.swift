@@ -9,7 +9,7 @@ import Testing
         #"{"jsonrpc":"2.0","method":"changed","params":{"watch":"\#(watch)","n":\#(number)}}"#
     }
 
-    @Test("B10: a watch is told of its own changes, in order, and of nobody else's")
+    @Test("B10: a watch gets its own changes, in order, and none of other watches")
     func changes() async throws {
         try await withDaemon { scene in
             await scene.daemon.answer("watch", with: ["watch": "w1"])

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "An option may be given several times: its values are kept in their order, and the last one counts where one is wanted"
+        "An option may be given several times: its values keep their order, and the last one counts for a single value"
     )
     func repeated() throws {
         let (_, arguments) = try run(["send", "x", "--dispatcher", "a", "--key", "k", "--dispatcher=b"])

@@ -8,7 +8,7 @@ import Testing
     private let now = Timestamp(milliseconds: 1_795_167_715_007)
 
     @Test(
-        "A moment is a time, or how long ago it was",
+        "A time is absolute, or an age",
         arguments: [
             ("2026-11-20T10:41:55+01:00", "2026-11-20T09:41:55.000Z"), ("0s", "2026-11-20T09:41:55.007Z"),
             ("90s", "2026-11-20T09:40:25.007Z"), ("15m", "2026-11-20T09:26:55.007Z"),

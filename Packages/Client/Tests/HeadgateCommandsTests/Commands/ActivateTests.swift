@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ActivateTests {
     @Test(
-        "It asks for the board with what it is told",
+        "The command sends the board with the given options",
         arguments: [
             (["activate", "login"], ["board": "login"]),
             (
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "It prints what the board puts out; exit 0 when it is done, else 1",
+        "The command prints the board's output; exit 0 when it is done, else 1",
         arguments: [
             (["done": true, "output": "abc"], "abc\n", ExitCode.success),
             (["done": true, "output": ["token": "abc"]], "{\"token\":\"abc\"}\n", .success),
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("A refusal is told, and exit 1")
+    @Test("A refusal is printed, with exit code 1")
     func refused() async throws {
         let refusal = RPCError.cancelled(barrier: "auth", cause: "timeout")
         try await withDaemon { _ in

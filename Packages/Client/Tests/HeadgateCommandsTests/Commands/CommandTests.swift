@@ -8,7 +8,7 @@ import Testing
 /// Tests the commands with a daemon on a real socket.
 @Suite(.timeLimit(.minutes(5))) struct CommandTests {
     @Test(
-        "Every command asks what it is for",
+        "Every command sends the request it is for",
         arguments: [
             (
                 ["pause", "collect", "--reason", "why", "--flushable"], "dispatcher.pause",
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("dead-letters asks for a page, and tells how to see the next")
+    @Test("dead-letters requests a page, and shows how to get the next")
     func deadLetters() async throws {
         try await withDaemon { daemon in
             await daemon.answer("dead_letters.list", with: ["dead_letters": [["letter": 4]], "next": 4])
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("requeue and purge tell how many there were")
+    @Test("requeue and purge print the number of events")
     func counted() async throws {
         try await withDaemon { daemon in
             await daemon.answer("dead_letters.requeue", with: ["count": 1])
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(
-        "Exit code 2: wrong usage, which is told without asking the daemon",
+        "Exit code 2: wrong usage, which is reported without a request to the daemon",
         arguments: [
             ["send"], ["send", "x", "plan"], ["send", "x", "--stdin"], ["flush", "--timeout", "soon"], ["dance"],
             ["config", "set", "a"], ["config", "set", "a=b"], ["config", "set"], ["watch", "weather"], ["peek"],
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(
-        "Exit code 3: nobody is there, and the path is told",
+        "Exit code 3: no daemon answers, and the path is printed",
         arguments: [
             ["status"], ["send", "x"], ["send", "--stdin"], ["barriers"], ["watch"],
         ])

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("--since leaves out what was received before")
+    @Test("--since skips events received before")
     func since() async throws {
         try await withDaemon { daemon in
             let times = ["09:59:59.999", "10:00:00.000", "10:00:00.001"]
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "A format or a time that makes no sense is told", arguments: [["--format", "csv"], ["--since", "yesterday"]])
+        "A bad format or time is reported", arguments: [["--format", "csv"], ["--since", "yesterday"]])
     func usage(words: [String]) async throws {
         try await withDaemon { daemon in
             let run = try await ToolRun.run(["export", "collect"] + words, on: daemon)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-@Suite("Lines that are no JSON") struct LineFormatTests {
+@Suite("Lines that are not JSON") struct LineFormatTests {
     @Test(
         "The pairs of a logfmt line are data; numbers keep their digits",
         arguments: [

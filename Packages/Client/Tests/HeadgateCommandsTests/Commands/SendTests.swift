@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("P3: send tells when no dispatcher wants the event")
+    @Test("P3: send says so when no dispatcher accepts the event")
     func unrouted() async throws {
         try await withDaemon { _ in
             .write(#"{"jsonrpc":"2.0","id":1,"result":{"id":"a","unrouted":true}}"#)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(
-        "A bad line is told with its number, whoever finds it bad; the rest goes on, exit 1",
+        "A bad line is reported with its number, whether the tool or the daemon finds it; the rest is sent, exit 1",
         arguments: [
             ("no json", "not JSON"), ("[]", "not an object"), (#"{"event":"bad"}"#, "the daemon says no"),
         ])
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(
-        "A line that is refused for now is sent again until it is stored, and is no bad line",
+        "A line that is refused temporarily is sent again until it is stored, and does not count as bad",
         arguments: [ErrorReason.queueFull, .storage, .limit])
     func refusedForTheMoment(reason: ErrorReason) async throws {
         let refusals = Mutex(0)
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test("Input without a single event is no failure", arguments: ["", "\n\n", "   "])
+    @Test("Input without a single event is a success", arguments: ["", "\n\n", "   "])
     func nothing(input: String) async throws {
         try await withDaemon { daemon in
             let run = try await ToolRun.run(["send", "--stdin"], on: daemon, input: input)
@@ -233,7 +233,7 @@ import Testing
         #expect(lines.isAtEnd)
     }
 
-    @Test("A long line at the very end is told, too, and empty input has no lines")
+    @Test("An over-long last line is reported, too, and empty input has no lines")
     func ends() {
         var lines = InputLines(longest: 3)
         lines.append(Array("abcdef".utf8))

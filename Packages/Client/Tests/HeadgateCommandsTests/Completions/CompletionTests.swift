@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "fish offers the same, where it is installed", .enabled(if: isInstalled("fish"), "fish is not installed"),
+        "fish offers the same, if it is installed", .enabled(if: isInstalled("fish"), "fish is not installed"),
         arguments: [
             ("headgate sta", ["status"]),
             ("headgate --socket /s sta", ["status"]),

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests the findings, which depend on the facts alone.
 @Suite struct FindingTests {
-    @Test("A socket that is not there, is none, or may not be used is wrong, and it is told what to do")
+    @Test("A missing, wrong or forbidden socket is a fault, with the next step")
     func socket() {
         func finding(_ place: SocketFacts.Place, mayConnect: Bool = false) -> Finding {
             SocketFacts(path: "/s", place: place, mayConnect: mayConnect, group: "headgate", user: "ann").finding
@@ -31,7 +31,7 @@ import Testing
         DaemonCheck.findings(status(change), version: "1.0").map(\.verdict)
     }
 
-    @Test("A daemon for which all is well has nothing but what is fine")
+    @Test("A healthy daemon has only findings that are fine")
     func well() {
         #expect(verdicts() == [.fine, .fine])
     }
@@ -45,7 +45,7 @@ import Testing
         #expect(verdicts { $0["dispatchers"] = [] } == [.fine, .wrong])
     }
 
-    @Test("A dispatcher whose last attempt failed is wrong, one that is held with something waiting is to be looked at")
+    @Test("A dispatcher whose last attempt failed is a fault, and a blocked one with a backlog is a warning")
     func dispatchers() {
         let failing: DataItem = ["id": "a", "state": "blocked", "pending": 3, "last_error": "HTTP 503"]
         let held: DataItem = ["id": "b", "state": "blocked", "pending": 3, "blocked_by": ["night"]]
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "A disk that is full, read-only or memory is wrong; one that is nearly full, or a network's, is to be looked at"
+        "A full, read-only or in-memory disk is a fault; a nearly full or a network one is a warning"
     )
     func disks() {
         #expect(disk() == .fine)
@@ -79,7 +79,7 @@ import Testing
         #expect(disk { $0.freeBytes = 1 << 31 } == .doubtful)
     }
 
-    @Test("Too few descriptors, a clock in the past and no memory are wrong; what is not known is not judged")
+    @Test("Too few descriptors, a clock in the past and no memory are faults; unknown values are not judged")
     func machine() {
         func verdict(_ facts: MachineFacts) -> Finding.Verdict? { facts.findings.first?.verdict }
         #expect(MachineFacts(connections: 4_096).findings.isEmpty)
@@ -90,7 +90,7 @@ import Testing
         #expect(verdict(MachineFacts(freeMemory: 1 << 20)) == .wrong)
     }
 
-    @Test("Destinations are those of HTTP, NATS and Kafka, with what their settings say of TLS and formats")
+    @Test("Destinations are those of HTTP, NATS and Kafka, with their settings of TLS and formats")
     func destinations() {
         let settings: DataObject = [
             "dispatchers": [
@@ -157,7 +157,7 @@ import Testing
         #expect(finding.words == "\(shown): why")
     }
 
-    @Test("All is told on a line each, with what to do below it, and how much there is at the end")
+    @Test("Each finding has a line, with the next step below it, and the counts are at the end")
     func text() {
         let text = FindingsText(style: Style(isColoured: false)).text([
             .fine("disk", "room"), .wrong("collect", "is away", "see to it"), .doubtful("clock", "is odd"),
@@ -178,7 +178,7 @@ import Testing
 
 /// Tests the command with a daemon on a real socket.
 @Suite(.timeLimit(.minutes(5))) struct DoctorCommandTests {
-    @Test("doctor: exit 1 where something is wrong; a destination that refuses connections is, and is told by name")
+    @Test("doctor: exit 1 at a fault; a destination that refuses connections is one, and is named")
     func wrong() async throws {
         try await withDaemon { daemon in
             await daemon.answer(

@@ -8,7 +8,7 @@ struct FollowDirectoryTests {
         FollowDirectory(environment: environment, userID: userID).state(of: file)
     }
 
-    @Test("X8: the state lies in a directory of the follower, never beside the followed file")
+    @Test("X8: the state is in a directory of the follower, never beside the followed file")
     func directory() {
         let all = ["STATE_DIRECTORY": "/var/lib/shop:/other", "XDG_STATE_HOME": "/x", "HOME": "/home/ann"]
         #expect(state(of: "/srv/app/log", all) == "/var/lib/shop/srv%2Fapp%2Flog")

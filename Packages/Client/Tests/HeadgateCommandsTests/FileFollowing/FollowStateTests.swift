@@ -46,7 +46,7 @@ import Testing
 
 /// Tests which faults may pass, and which messages are printed.
 @Suite struct FollowFaultTests {
-    @Test("A shortage passes; of another fault nobody knows that")
+    @Test("A shortage is temporary; of other faults that is not known")
     func passing() {
         for code in [ENOSPC, EDQUOT, ENOMEM, EMFILE, ENFILE] { #expect(FollowFault("write", "x", code).isPassing) }
         for code in [EIO, EROFS, EACCES, ENOTDIR] { #expect(!FollowFault("write", "x", code).isPassing) }
@@ -54,7 +54,7 @@ import Testing
         #expect(!FollowFault("it is in use").isPassing)
     }
 
-    @Test("Of each reason it is known what becomes of the line; a line is skipped only where it is its own fault")
+    @Test("Each reason has an effect on the line; a line is skipped only for a fault of its own")
     func fates() {
         let again: [ErrorReason] = [.queueFull, .storage, .shuttingDown, .limit]
         let skipped: [ErrorReason] = [.eventTooLarge, .lineTooLong]

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("A file is held by its beginning only once it has one; room that is freed there is no sign")
+    @Test("A file is known by its beginning only once it has one; a hole at its start is no sign")
     func beginning() throws {
         try withFile("") { path, file in
             file.watchBeginning()

@@ -11,13 +11,13 @@ import Testing
         return place
     }
 
-    @Test("A line's id is where it begins, whichever way the place came to be before it")
+    @Test("A line's id is the offset at which it begins, however the position before it was reached")
     func ids() {
         #expect(place().id(at: 7) == "p-7")
         #expect(place("1234567").id(at: 7) == "p-7")
     }
 
-    @Test("L4: a place whose file is shorter, or as long and written to later, is of a file that was written anew")
+    @Test("L4: a position whose file is shorter, or as long and written to later, belongs to a rewritten file")
     func replaced() {
         var place = place("0123456789")
         place.seen = FileMetadata(size: 12, modified: 5)
@@ -40,7 +40,7 @@ import Testing
         #expect(!one.isSame(as: other))
     }
 
-    @Test("NUL bytes that are passed over are what stands before the offset then")
+    @Test("Skipped NUL bytes count as the bytes before the offset")
     func skip() {
         var place = place("abc")
         place.skip(to: 1_000_000)
@@ -49,7 +49,7 @@ import Testing
         #expect(place.offset == 1_000_000)
     }
 
-    @Test("The last bytes before the place are remembered, and no more of them")
+    @Test("Only the last bytes before the position are remembered")
     func before() {
         #expect(place("abc").before == Array("abc".utf8))
         var place = place(String(repeating: "x", count: 60))
@@ -58,7 +58,7 @@ import Testing
         #expect(place.offset == 70)
     }
 
-    @Test("A place comes back as it was kept; what is none is none")
+    @Test("A position is read as it was written, and no position as none")
     func kept() throws {
         for text in ["", "a", String(repeating: "\u{0}é\n", count: 100)] {
             var place = place(text)
@@ -76,7 +76,7 @@ import Testing
         #expect(FollowerPosition([:]) == nil)
     }
 
-    @Test("A place of an older version, without what is newer, is a place")
+    @Test("A position of an older version, without newer members, is valid")
     func older() throws {
         let text = #"{"version":1,"device":1,"inode":2,"prefix":"p","offset":1,"before":[97]}"#
         let kept = try #require(try DataItem(parsing: Array(text.utf8)).get(as: DataObject.self))
@@ -137,7 +137,7 @@ import Testing
         #expect(FollowedLines([0x61, 0, 0]).length == 0)
     }
 
-    @Test("No more lines are taken at once than can be told apart in the place")
+    @Test("A batch has no more lines than the position can distinguish")
     func most() {
         let lines = FollowedLines(Array(String(repeating: "x\n", count: 5_000).utf8), isLast: true)
         #expect(lines.lines.count == FollowedLines.most && lines.length == 2 * FollowedLines.most)

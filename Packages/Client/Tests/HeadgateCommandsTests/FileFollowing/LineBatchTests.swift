@@ -65,7 +65,7 @@ import Testing
         #expect(piece.isAllSettled && piece.isAnswered)
     }
 
-    @Test("L4: lines of a file that was emptied meanwhile do not move the place of what it holds now")
+    @Test("L4: lines of a file that was emptied meanwhile do not move its new position")
     func otherFile() {
         let piece = Self.piece("a\nb\n", at: place(), settled: [0, 1])
         var other = FollowerPosition(FollowerPosition.File(device: 1, inode: 2), prefix: "q")
@@ -123,7 +123,7 @@ import Testing
 
 /// Tests the conclusions from a file's size and time.
 @Suite struct FileShapeTests {
-    @Test("L4: a file that shrinks, or is written to without growing, was written anew; one that grows was not")
+    @Test("L4: a file that shrinks, or is written to without growing, was rewritten; one that grows was not")
     func rewritten() {
         let shape = FileMetadata(size: 5, modified: 5)
         let cases = [

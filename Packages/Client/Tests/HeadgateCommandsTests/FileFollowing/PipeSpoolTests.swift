@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("Nothing is read before it is asked for, then all of it; nothing once it is stopped")
+    @Test("No byte is read before a request, then all of them; none after a stop")
     func moves() throws {
         let stage = try Stage()
         let spool = try stage.open()
@@ -80,7 +80,7 @@ import Testing
         #expect(try stage.text(of: 5) == "four\n")
     }
 
-    @Test("A kill after a spool was emptied and before the new place is kept leaves one that is begun anew")
+    @Test("A kill after a spool was emptied and before the new position is kept starts a new spool")
     func killedBetween() throws {
         let stage = try Stage()
         let spool = try stage.open()

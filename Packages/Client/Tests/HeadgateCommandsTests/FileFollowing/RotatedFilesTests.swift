@@ -33,7 +33,7 @@ import Testing
         #expect(since([("-20260302", 7), ("-20260303", 7), ("-20260301", 7)]) == ["-20260303"])
     }
 
-    @Test("A name counts that goes on with digits and what stands between them")
+    @Test("A name counts if it continues with digits and the characters between them")
     func names() {
         let others = ["", ".bak", ".headgate", ".headgate-lines", "2", "s.1", ".1~", "-", ".1.bak", ".1a"]
         #expect(since([(".9", 1)] + others.map { ($0, 5) }).isEmpty)
@@ -44,7 +44,7 @@ import Testing
         #expect(since([(".3", 1), (".2.gz", 2), (".1", 3), (".1.gz", 9), ("", 9)]) == [".2.gz", ".1"])
     }
 
-    @Test("Of a file without a name, what was written to later than it was")
+    @Test("A file without a name is one that was written to later than the named ones")
     func nameless() {
         let files = files([(".1", 5), (".2", 4), (".3.gz", 3)])
         #expect(files.since(.init(device: 1, inode: 9), modified: 3).map(\.suffix) == [".2", ".1"])

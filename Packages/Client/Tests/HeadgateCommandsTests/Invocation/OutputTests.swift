@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCommands
 
 @Suite struct OutputTests {
-    @Test("Output that nobody reads any more is a failure of its own kind, and so is a full disk")
+    @Test("A closed reader of the output is a failure of its own kind, and so is a full disk")
     func failures() throws {
         signal(SIGPIPE, SIG_IGN)
         let pipe = Pipe()
@@ -33,7 +33,7 @@ import Testing
         #expect(reader.readData(ofLength: 11) == Data("headgate: x".utf8))
     }
 
-    @Test("It is known that nobody reads any more before anything is written")
+    @Test("A closed reader of the output is noticed before the first write")
     func readers() throws {
         let pipe = Pipe()
         let output = OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor)

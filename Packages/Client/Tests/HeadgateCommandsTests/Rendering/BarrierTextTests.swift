@@ -8,7 +8,7 @@ import Testing
     private let words = BarrierText(
         dispatchers: [ListedDispatcher(Fixed.collect)], clock: Fixed.clock, style: Fixed.style)
 
-    @Test("B10: a line says what holds whom, since when, why, what would open it, and whether a flush passes")
+    @Test("B10: a line has the barrier, its dispatchers, time, reason, next step, and if a flush passes")
     func manual() {
         #expect(
             words.list([Fixed.barrier(Fixed.manual)]) == """
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "B10: every kind says why it holds, and what would open it",
+        "B10: every kind has its reason and its next step",
         arguments: [
             ("manual", [:], "paused: why", "`headgate resume collect` opens it"),
             (
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(
-        "B10: also where the daemon gives no reason",
+        "B10: a barrier without a reason has them too",
         arguments: [
             ("manual", "paused, no reason given"), ("backoff", "backing off after a failure"),
             ("connectivity", "no suitable network connection"), ("schedule", "outside the schedule"),
@@ -67,7 +67,7 @@ import Testing
         #expect(words.cause(of: barrier, holding: ["collect"]) == cause)
     }
 
-    @Test("B10: a moment in a reason is told by the clock of those who read it")
+    @Test("B10: a time in a reason is printed in the reader's time zone")
     func momentInReason() {
         let berlin = WallClock(now: Fixed.clock.now) { _ in 3_600 }
         let words = BarrierText(dispatchers: [], clock: berlin, style: Fixed.style)
@@ -75,7 +75,7 @@ import Testing
         #expect(words.cause(of: barrier, holding: ["collect"]) == "outside the schedule until 15:00:00")
     }
 
-    @Test("B22: a batching barrier before several tells what is pending for each; of unknown ones it tells no number")
+    @Test("B22: a batching barrier shows the pending events of each known dispatcher, and no number for unknown ones")
     func batchingOfSeveral() {
         var archive = Fixed.collect
         archive["id"] = "archive"
@@ -108,7 +108,7 @@ import Testing
         #expect(words.list([barrier]).contains("waiting  collect"))
     }
 
-    @Test("Barriers that hold nobody are listed shortly below those that do")
+    @Test("Barriers that block no dispatcher are listed briefly below those that do")
     func harmless() {
         let open = changed(["id": "open", "states": ["collect": "open", "archive": "open"]])
         let absent = changed(["id": "absent", "states": [:], "scopes": ["nowhere"]])
@@ -120,7 +120,7 @@ import Testing
         #expect(words.list([]) == "There are no barriers.\n")
     }
 
-    @Test("A dispatcher's way is told barrier by barrier, also by one that is not in the list")
+    @Test("The barriers of a dispatcher are listed one by one, also one that is not in the list")
     func holders() {
         var entry = Fixed.collect
         entry["blocked_by"] = ["ManualBarrier:collect", "unheard"]

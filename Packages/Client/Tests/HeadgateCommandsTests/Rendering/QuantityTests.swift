@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct QuantityTests {
     @Test(
-        "Durations are told as people tell them",
+        "Durations are printed in people's units",
         arguments: [
             (.zero, "0 s"), (.milliseconds(850), "850 ms"), (.milliseconds(1_999), "1 s"), (.seconds(99), "99 s"),
             (.seconds(100), "1 min"), (.seconds(5_999), "99 min"), (.seconds(7_500), "2 h 5 min"),
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "And rates: small ones with a digit behind the point, and never nothing where there is some",
+        "Small rates have a decimal, and a rate above zero is never shown as zero",
         arguments: [
             (0, "0"), (0.01, "0.1"), (0.95, "1"), (9.5, "9.5"), (9.94, "10"), (12.4, "12"), (1_234, "1 234"),
             (-1, "0"), (.nan, "0"), (1e300, "9 223 372 036 854 775 807"),
@@ -44,7 +44,7 @@ import Testing
         #expect(Quantity.grouped(-999) == "-999")
     }
 
-    @Test("A moment of today is told without the day, in local time")
+    @Test("A time of today is printed without the day, in local time")
     func clock() {
         let now = Timestamp(milliseconds: 1_800_000_000_000)  // 2027-01-15T08:00:00Z
         let clock = WallClock(now: now) { _ in 3_600 }

@@ -25,7 +25,7 @@ import Testing
         #expect(throws: ClientError.self) { try PeekedEvents([:]) }
     }
 
-    @Test("D10: dead letters are shown in a table, with why and when they died")
+    @Test("D10: dead letters are shown in a table, with reason and time")
     func letters() throws {
         let words = DeadLetterText(clock: Fixed.clock, style: Fixed.style)
         let page = try DeadLetterPage([

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The command whoami")
 struct RightsTextTests {
-    @Test("X1: the doctor says what the rights allow")
+    @Test("X1: the doctor shows the rights and their effect")
     func finding() {
         let finding = RightsText.finding(["uid": 1000, "gid": 50, "groups": ["track", "read"]])
         #expect(finding.words == "you may send events (track), see the contents of events (read)")

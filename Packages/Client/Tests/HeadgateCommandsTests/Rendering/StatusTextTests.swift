@@ -7,7 +7,7 @@ import Testing
 
 /// Tests the texts about the daemon.
 @Suite struct StatusTextTests {
-    @Test("Dispatchers are shown in a table, and below it in words what holds them and what failed")
+    @Test("Dispatchers are in a table, with their barriers and last errors in words below it")
     func dispatchers() {
         let words = DispatcherText(barriers: [Fixed.barrier(Fixed.manual)], clock: Fixed.clock, style: Fixed.style)
         #expect(
@@ -25,7 +25,7 @@ import Testing
         #expect(words.list([]) == "There are no dispatchers.\n")
     }
 
-    @Test("Q3: queues without a dispatcher are shown below the dispatchers, with what gets their events sent")
+    @Test("Q3: queues without a dispatcher are below the dispatchers, with the way to send their events")
     func orphans() {
         let words = OrphanText(clock: Fixed.clock, style: Fixed.style)
         let until = Fixed.clock.now
@@ -37,7 +37,7 @@ import Testing
         #expect(words.list([]) == "")
     }
 
-    @Test("F2: flushes under way are shown with their user, and those without a timeout as such")
+    @Test("F2: flushes in progress are shown with their user, and those without a timeout as such")
     func flushes() {
         let words = RunningFlushText(clock: Fixed.clock, style: Fixed.style)
         let since = Fixed.clock.now.text
@@ -71,7 +71,7 @@ import Testing
         #expect(words.list([]) == "No clients are connected.\n")
     }
 
-    @Test("status says first how the daemon is, then its warnings, then the dispatchers")
+    @Test("status shows the daemon first, then its warnings, then the dispatchers")
     func status() {
         let status: DataObject = [
             "version": "0.1.0", "uptime_ms": 7_500_000, "ready": true,
@@ -101,13 +101,13 @@ import Testing
         #expect(text.contains("blocked by ManualBarrier:collect"))
     }
 
-    @Test("A status with nothing in it is no error")
+    @Test("An empty status is valid")
     func emptyStatus() {
         let text = StatusText(clock: Fixed.clock, style: Fixed.style).text([:])
         #expect(text.hasPrefix("headgate  ?, up 0 s, not ready, 0 clients\n"))
     }
 
-    @Test("F2: a flush says how it ended and what is left")
+    @Test("F2: a flush prints how it ended and how many events are left")
     func flush() throws {
         let answer = try FinishedFlush([
             "flush": "f", "ended": "timeout",

@@ -51,7 +51,7 @@ import Testing
         #expect(PlainText.line(text) == shown)
     }
 
-    @Test("In JSON it is escaped as JSON has it, so that the text stays the same")
+    @Test("JSON output is escaped by JSON's rules, so that the text stays the same")
     func json() throws {
         let item: DataItem = ["a\u{9B}": "b\u{202E}\u{E0041}\u{7F}\n é"]
         let text = PlainText.json(item.json + "\n")

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "O2: each state is a sentence that says when, after how many attempts, why, and what to do",
+        "O2: each state is a sentence with time, attempts, cause and next step",
         arguments: [
             (["state": "delivered", "at": Fixed.ago(11), "attempts": 1], "delivered 11 s ago."),
             (

@@ -13,7 +13,7 @@ import Testing
         ["watch": "w", "topic": "dispatchers", "dispatchers": .array(entries), "removed": removed]
     }
 
-    @Test("B10: changes are laid over what was known; what is gone, goes")
+    @Test("B10: changes are merged into the known state, and removed entries disappear")
     func changes() {
         var board = WatchBoard()
         board.began()
@@ -25,7 +25,7 @@ import Testing
         #expect(board.barriers.map(\.id) == ["ManualBarrier:collect"])
     }
 
-    @Test("After a restart what was known stays until it is told anew, and then all of it is replaced")
+    @Test("After a restart the known state stays until the next report, and is then replaced as a whole")
     func beganAgain() {
         var board = WatchBoard()
         board.began()
@@ -41,7 +41,7 @@ import Testing
         #expect(board.dispatchers.map(\.id) == ["b", "c"])
     }
 
-    @Test("Outcomes are summed up from what is told since the last time; a new beginning counts from the start")
+    @Test("Outcomes are added up since the last report; after a new start they count from zero")
     func outcomes() {
         func news(_ delivered: Int) -> DataObject {
             let entry: DataItem = ["dispatcher": "a", "delivered": .number(DataNumber(delivered))]
@@ -57,7 +57,7 @@ import Testing
         #expect(board.outcomes.map(\.delivered) == [4])
     }
 
-    @Test("The rate is by the second, and begins anew with a connection")
+    @Test("The rate is per second, and starts again with a connection")
     func rate() {
         var board = WatchBoard()
         board.began()
@@ -88,7 +88,7 @@ import Testing
 }
 
 @Suite struct RateGaugeTests {
-    @Test("It tells by how much a counter grew in the last second, once it has been looked at twice")
+    @Test("A counter's growth in the last second is shown after its second reading")
     func rate() {
         var gauge = RateGauge()
         #expect(gauge.perSecond == nil)
@@ -100,7 +100,7 @@ import Testing
         #expect(gauge.perSecond == 0)
     }
 
-    @Test("A counter that went back, and a clock that stands, tell nothing; then it goes on from there")
+    @Test("A decreased counter and a stopped clock show no growth; it is shown again after that")
     func anew() {
         var gauge = RateGauge()
         gauge.look(100, at: 0)

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("It ends when nobody reads any more, though nothing happens")
+    @Test("The command ends when the reader of its output is gone, even without a change")
     func nobodyReads() async throws {
         try await withDaemon { daemon in
             await daemon.answer("watch", with: ["watch": "w"])

@@ -29,7 +29,7 @@ import Testing
         WatchText(topics: topics, socketPath: "/run/s.sock", clock: Fixed.clock, style: Fixed.style)
     }
 
-    @Test("B10: the screen has the dispatchers, their last errors, and in words what holds them")
+    @Test("B10: the screen has the dispatchers, their last errors and their barriers in words")
     func usual() {
         var board = board
         board.secondPassed(at: 0)
@@ -49,7 +49,7 @@ import Testing
             ])
     }
 
-    @Test("Only what is asked for is shown, in that order")
+    @Test("Only the requested sections are shown, in that order")
     func topics() {
         #expect(
             text([.clients, .outcomes]).lines(board, wide) == [
@@ -65,7 +65,7 @@ import Testing
             ])
     }
 
-    @Test("While the daemon is away it says so, and what is known stays")
+    @Test("While the daemon is away the screen says so, and keeps the known state")
     func lost() {
         var board = board
         board.interrupted()

@@ -9,7 +9,7 @@ import Testing
 
 /// Tests `headgate watch` on a terminal with a daemon on a real socket.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct WatchViewTests {
-    @Test("It shows what is told, says when the daemon is away, goes on when it is back, and q gives the terminal back")
+    @Test("The screen shows changes, says when the daemon is away and back, and q restores the terminal")
     func life() async throws {
         try await withDaemon { daemon in
             let terminal = try PseudoTerminal(rows: 20, columns: 100)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("A window of another size is filled anew")
+    @Test("A resized window is redrawn")
     func resized() async throws {
         try await withDaemon { daemon in
             let terminal = try PseudoTerminal(rows: 10, columns: 100)
@@ -89,7 +89,7 @@ import Testing
 }
 
 @Suite struct ScreenPainterTests {
-    @Test("It writes only what is different")
+    @Test("Only changed lines are written")
     func differences() {
         var painter = ScreenPainter()
         #expect(painter.text(for: ["a", "b"]) == "\u{1B}[H\u{1B}[J\u{1B}[1;1H\u{1B}[2Ka\u{1B}[2;1H\u{1B}[2Kb")

@@ -57,7 +57,7 @@ struct AccessRuleTests {
         #expect(status(rule().judge(request("/", ["cookie": "headgate_console_9477=\(offer)"]))) == 401)
     }
 
-    @Test("Only Bearer is a way to show it", arguments: ["Basic secret", "secret", "Bearer", "Bearer secret more"])
+    @Test("Only Bearer shows it", arguments: ["Basic secret", "secret", "Bearer", "Bearer secret more"])
     func schemes(value: String) {
         #expect(status(rule().judge(request("/", ["authorization": value]))) == 401)
     }
@@ -85,7 +85,7 @@ struct AccessRuleTests {
         #expect(status(rule().judge(request("/", ["cookie": "headgate_console_9478=secret"]))) == 401)
     }
 
-    @Test("The token in the address becomes a cookie, and the address goes on without it")
+    @Test("The token in the address becomes a cookie, and the browser is redirected without it")
     func signIn() {
         let cookie = "headgate_console_9477=secret; Path=/; HttpOnly; SameSite=Strict"
         #expect(rule().judge(request("/?token=secret")) == .signedIn(cookie: cookie, location: "/"))
@@ -132,7 +132,7 @@ struct AccessRuleTests {
     }
 
     @Test(
-        "O1: OpenMetrics is for those who ask for it, and like it no less than plain text",
+        "O1: clients that accept OpenMetrics at least as much as plain text get it",
         arguments: [
             ("", false), ("*/*", false), ("text/plain;version=0.0.4", false), ("application/openmetrics-text", true),
             ("application/openmetrics-text;version=1.0.0;q=0.6,text/plain;q=0.5", true),
@@ -145,7 +145,7 @@ struct AccessRuleTests {
     // MARK: The host
 
     @Test(
-        "A Host that is not the console's is 421, whatever is asked for",
+        "A Host that is not the console's is 421, for any request",
         arguments: ["evil.example", "127.0.0.1:1", "127.0.0.2:9477", "127.0.0.1.evil:9477", "", "[::1]:9477"])
     func hosts(host: String) {
         for target in ["/", "/healthz", "/metrics", "/?token=secret"] {
@@ -204,7 +204,7 @@ struct AccessRuleTests {
         #expect(status(rule(control: true).judge(post)) == 403)
     }
 
-    @Test("A form that does not say where it comes from is refused")
+    @Test("A form without an origin is refused")
     func noOrigin() {
         #expect(status(rule(control: true).judge(known("POST", "/dispatchers/a/pause"))) == 403)
     }
@@ -227,7 +227,7 @@ struct AccessRuleTests {
     }
 
     @Test(
-        "What is not there is 404, for those who have the token",
+        "An unknown path is 404 for clients with the token",
         arguments: ["/none", "/dispatchers", "/%ff", "/live", "/live?page=/live", "/assets/../x"])
     func absent(target: String) {
         #expect(status(rule().judge(known(target))) == 404)

@@ -12,7 +12,7 @@ struct RouteTests {
         return FormFields(target.dropFirst(path.count + 1)).flatMap { Route(path: path, query: $0) }
     }
 
-    @Test("Each page is found where it says that it is, whatever its dispatcher is called", arguments: ids)
+    @Test("Each page is found at its own address, with any dispatcher's name", arguments: ids)
     func pages(id: String) {
         let pages: [Route.Page] = [
             .overview, .barriers, .clients, .problems, .dispatcher(id), .queue(id, after: nil), .queue(id, after: 7),
@@ -29,7 +29,7 @@ struct RouteTests {
         #expect(route("/dispatchers/a+b") == .page(.dispatcher("a+b")))
     }
 
-    @Test("Each change is posted where it says", arguments: ids)
+    @Test("Each change is posted to its own address", arguments: ids)
     func changes(id: String) {
         for act in Route.Change.Act.allCases {
             let change = Route.Change(dispatcher: id, act: act)
@@ -46,7 +46,7 @@ struct RouteTests {
     }
 
     @Test(
-        "There is no news of what is no page", arguments: ["/live", "/assets/console.css", "/dispatchers/a/pause", "x"])
+        "An unknown page has no updates", arguments: ["/live", "/assets/console.css", "/dispatchers/a/pause", "x"])
     func live(target: String) {
         #expect(route("/live?page=\(URLText.encoded(target))") == nil)
     }

@@ -25,7 +25,7 @@ struct TokenFileTests {
         }
     }
 
-    @Test("Somebody's own token is read, with white space around it", arguments: ["mine", "mine\n", "  mine \r\n"])
+    @Test("An existing token is read, with white space around it", arguments: ["mine", "mine\n", "  mine \r\n"])
     func read(contents: String) throws {
         try withFolder { path in
             try contents.write(toFile: path, atomically: true, encoding: .utf8)

@@ -14,7 +14,7 @@ struct TokenTests {
         }
     }
 
-    @Test("What a cookie cannot carry is no token")
+    @Test("A token that a cookie cannot carry is invalid")
     func characters() {
         for text in ["", "a b", "a;b", "a,b", "a\"b", "a\\b", "a\nb", "ä"] { #expect(Token(text) == nil) }
     }

@@ -27,14 +27,14 @@ struct ConsoleOptionsTests {
         #expect(options.hosts == ["a", "b"] && options.allowsControl)
     }
 
-    @Test("Help and version are told whatever else is there")
+    @Test("Help and version are printed whatever else is given")
     func help() throws {
         #expect(try ConsoleOptions.parse(["--nonsense", "--help"]) == .help)
         #expect(try ConsoleOptions.parse(["--version"]) == .version)
     }
 
     @Test(
-        "What makes no sense is refused",
+        "Invalid options are refused",
         arguments: [
             ["--nonsense"], ["word"], ["--listen"], ["--socket", ""], ["--allow-control=yes"], ["--token-file"],
             ["--listen", "9477"], ["--listen", "127.0.0.1"], ["--listen", "127.0.0.1:"],

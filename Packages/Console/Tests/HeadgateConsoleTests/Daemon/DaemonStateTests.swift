@@ -21,7 +21,7 @@ struct DaemonStateTests {
         return state
     }
 
-    @Test("What changed takes its place, what is new comes behind, what is gone is gone")
+    @Test("Changed entries keep their position, new ones are last, removed ones are gone")
     func updates() {
         var state = state("a", "b", "c")
         let news = [dispatcher("b", pending: 5), dispatcher("d")].map(ListedDispatcher.init)
@@ -30,7 +30,7 @@ struct DaemonStateTests {
         #expect(state.asOf == now)
     }
 
-    @Test("A daemon that is away stays as it was, since when it went; its clients are nobody's any more")
+    @Test("The state of an absent daemon stays, with the time of its loss; its clients have no daemon")
     func away() {
         var state = state("a")
         state.take(clients: [])
@@ -45,7 +45,7 @@ struct DaemonStateTests {
         #expect(state.presence == .serving && state.isReady)
     }
 
-    @Test("X1: a daemon that lets nobody look is there all the same")
+    @Test("X1: a daemon that grants no right to look is still shown as connected")
     func refusing() {
         var state = DaemonState()
         state.fail(ClientError.refused(RPCError(.unauthorized, "no")), at: now)

@@ -18,20 +18,20 @@ struct HistogramTests {
         #expect(try histogram(4, 4, 4, 8).quantile(0.25) == 0.5)
     }
 
-    @Test("What is larger than the last bound counts as that; of nothing there is no quantile")
+    @Test("A value beyond the last bound counts in the last bucket; without values there is no quantile")
     func ends() throws {
         #expect(try histogram(0, 0, 0, 5).quantile(0.5) == 4)
         #expect(try histogram(0, 0, 0, 0).quantile(0.5) == nil)
     }
 
-    @Test("What came since is a histogram, too; a daemon that began anew has none")
+    @Test("A difference of histograms is a histogram; after a restart of the daemon there is none")
     func since() throws {
         let old = try histogram(1, 2, 2, 2)
         #expect(try histogram(1, 5, 6, 6).since(old) == histogram(0, 3, 4, 4))
         #expect(try histogram(0, 1, 1, 1).since(old) == nil)
     }
 
-    @Test("O1: it is read as the method metrics tells it, and summed over labels")
+    @Test("O1: a histogram is read from the method metrics, and summed over labels")
     func reading() throws {
         func sample(_ dispatcher: String, _ count: Int) -> DataItem {
             [
@@ -47,7 +47,7 @@ struct HistogramTests {
         #expect(table.value("n") == 7 && table.value("m") == nil && table.histogram("none") == nil)
     }
 
-    @Test("What is no metric is left out")
+    @Test("Malformed metrics are skipped")
     func nonsense() {
         let table = MetricTable([
             "metrics": [["name": "m", "type": "histogram", "samples": [["buckets": [[1]]], ["value": "x"]]], [:]]

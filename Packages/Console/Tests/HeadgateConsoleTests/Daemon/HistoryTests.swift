@@ -9,7 +9,7 @@ struct HistoryTests {
         History.Look(received: received, delivered: delivered, backlog: backlog, sent: ["web": sent])
     }
 
-    @Test("Rates are what has come between two looks, by the second")
+    @Test("Rates are the growth between two readings, per second")
     func rates() {
         var history = History()
         history.take(look(100, delivered: 50, sent: 50), at: 1_000)
@@ -19,7 +19,7 @@ struct HistoryTests {
         #expect(history.latest?.sent == ["web": 4])
     }
 
-    @Test("A quarter of an hour is kept, the oldest first, and what is older is forgotten")
+    @Test("A quarter of an hour is kept, the oldest first, and older values are forgotten")
     func ring() {
         var history = History()
         let looks = History.length + 100
@@ -30,7 +30,7 @@ struct HistoryTests {
         #expect(steps.map { $0?.received } == expected)
     }
 
-    @Test("Where nobody looked is a gap, and the next look begins anew")
+    @Test("A missing reading is a gap, and the next one starts again")
     func gaps() {
         var history = History()
         for time in [0.0, 2, 4, 60, 62] { history.take(look(Int(time)), at: time) }
@@ -39,7 +39,7 @@ struct HistoryTests {
             steps.suffix(32).map { $0 != nil } == [false, true, true] + Array(repeating: false, count: 28) + [true])
     }
 
-    @Test("A daemon that began anew has no rate from before")
+    @Test("After a restart of the daemon there is no rate from before")
     func restart() {
         var history = History()
         history.take(look(1_000), at: 0)
@@ -57,7 +57,7 @@ struct HistoryTests {
         #expect(history.steps(at: 6).suffix(3).map { $0?.received } == [10, 10, 10])
     }
 
-    @Test("The line ends where the present step is not known yet")
+    @Test("The line ends at the last finished step")
     func present() {
         var history = History()
         for time in [0.0, 2, 4] { history.take(look(Int(time)), at: time) }
@@ -65,7 +65,7 @@ struct HistoryTests {
         #expect(history.steps(at: 12).last == .some(nil))
     }
 
-    @Test("Quantiles are of what came between two looks")
+    @Test("Quantiles are of the values between two readings")
     func quantiles() throws {
         func look(_ counts: [Double]) -> History.Look {
             var look = self.look(0)

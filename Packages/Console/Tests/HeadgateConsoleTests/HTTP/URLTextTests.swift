@@ -5,7 +5,7 @@ import Testing
 /// Tests the encoding of URLs and forms.
 @Suite("URLs and forms")
 struct URLTextTests {
-    @Test("What was encoded is decoded again, and is nothing but letters that a URL may have")
+    @Test("Encoded text decodes to itself, and has only letters that a URL may have")
     func roundTrip() {
         for text in ["", "abc", "a b+c", "ä/€?#&=%", "\0\n\u{7f}"] {
             let encoded = URLText.encoded(text)
@@ -18,7 +18,7 @@ struct URLTextTests {
         }
     }
 
-    @Test("What is broken is nothing", arguments: ["%", "%a", "%zz", "%ff", "%c3", "a%2"])
+    @Test("Broken encodings are nil", arguments: ["%", "%a", "%zz", "%ff", "%c3", "a%2"])
     func broken(text: String) {
         #expect(URLText.decoded(text) == nil && FormFields("a=\(text)") == nil)
     }

@@ -48,7 +48,7 @@ struct LivePagesTests {
         #expect(stage.attendance == [true, false, true])
     }
 
-    @Test("Whoever comes is told the page as it is at that moment, and so are those who have it open")
+    @Test("New readers get the page as it is now, and open pages get its changes")
     func latecomer() throws {
         let stage = try Stage()
         let early = try stage.reader()

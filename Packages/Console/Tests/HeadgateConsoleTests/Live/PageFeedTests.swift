@@ -13,7 +13,7 @@ struct PageFeedTests {
         feed.events(since: version).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test("Who comes is told all regions, and then only those that change")
+    @Test("New readers get all regions, and later only the changed ones")
     func changes() {
         var feed = PageFeed()
         let isNew = feed.show(page("1", "1"))
@@ -26,7 +26,7 @@ struct PageFeedTests {
         #expect(told(feed, since: known) == ["event: region\ndata: b\ndata: 2\n\n"])
     }
 
-    @Test("Who reads slowly is told the latest of each region once, however often it changed")
+    @Test("Slow readers get the latest state of each region once, however often it changed")
     func noBacklog() {
         var feed = PageFeed()
         for number in 0..<1_000 { _ = feed.show(page("\(number)", "same")) }

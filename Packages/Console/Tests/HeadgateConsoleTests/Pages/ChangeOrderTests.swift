@@ -39,19 +39,19 @@ struct ChangeOrderTests {
     }
 
     @Test(
-        "What destroys is not done unless the dispatcher's id was typed",
+        "A destructive change requires the dispatcher's id",
         arguments: ["", "confirm=", "confirm=my", "confirm=my+Web", "confirm=my+web+", "other=my+web"])
     func confirmation(body: String) {
         #expect(status(.purge, body) == 400 && status(.bury, body) == 400)
     }
 
-    @Test("What is no form is refused", arguments: ["application/json", "text/plain", "multipart/form-data"])
+    @Test("A malformed form is refused", arguments: ["application/json", "text/plain", "multipart/form-data"])
     func types(type: String) {
         #expect(status(.pause, "reason=a", type: type) == 415)
         #expect(status(.pause, "reason=%zz") == 415)
     }
 
-    @Test("What was done is told, with how many events it was done to")
+    @Test("The result names the change, with the number of events")
     func done() {
         #expect(Route.Change.Act.requeue.done(count: 1) == "1 event requeued.")
         #expect(Route.Change.Act.purge.done(count: 1_200) == "1 200 events purged.")

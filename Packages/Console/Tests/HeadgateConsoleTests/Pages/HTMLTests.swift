@@ -5,7 +5,7 @@ import Testing
 /// Tests that only the program's own literals are markup.
 @Suite("HTML")
 struct HTMLTests {
-    @Test("What is put in is escaped, in text and in attributes; what was made of HTML is not escaped twice")
+    @Test("Inserted text is escaped, in text and in attributes; HTML values are not escaped twice")
     func escaping() {
         let words = #"<script>"x"&'y'"#
         let inner: HTML = "<b>\(words)</b>"

@@ -80,7 +80,7 @@ struct PageTests {
         }
     }
 
-    @Test("Each region that changes is on its page, once, as it is told later")
+    @Test("Each region that changes is on its page once, as it is in later updates")
     func regions() throws {
         let own = DispatcherPage(state: state, history: History(), clock: clock, dispatcher: state.dispatchers[0])
         let overview = OverviewPage(state: state, history: History(), time: 0)
@@ -101,7 +101,7 @@ struct PageTests {
         }
     }
 
-    @Test("O2: an event's page tells where it is for each dispatcher, what holds it, and which letter it became")
+    @Test("O2: an event's page shows its state for each dispatcher, the blocking barrier, and its dead letter")
     func event() throws {
         var state = DaemonState()
         state.take(
@@ -148,7 +148,7 @@ struct PageTests {
     }
 
     @Test(
-        "O3: who is not read comes first on the page of clients, with the reason; of very many those who fit are shown")
+        "O3: clients that are not read come first, with the reason; of very many clients a part is shown")
     func clients() throws {
         func page(_ clients: [DataObject]) -> String {
             var state = DaemonState()

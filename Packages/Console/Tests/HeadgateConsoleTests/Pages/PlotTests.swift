@@ -5,7 +5,7 @@ import Testing
 /// Tests the plots that the server draws.
 @Suite("Plots")
 struct PlotTests {
-    @Test("A line goes from value to value, the largest at the top, and breaks where nothing is known")
+    @Test("A line goes from value to value, the largest at the top, and breaks at unknown values")
     func lines() {
         #expect(Plot.path([0, 5, 10], top: 10) == "M0 100h.5L1 50L2 0")
         #expect(Plot.path([nil, 10, nil, nil, 0, 2.5], top: 10) == "M1 0h.5M4 100h.5L5 75")
@@ -19,7 +19,7 @@ struct PlotTests {
         #expect(abs(Plot.round(above: value) - top) < top / 1e6 + 1e-12)
     }
 
-    @Test("It says in words what is seen")
+    @Test("A plot has a description in words")
     func words() {
         let line = Plot.Line(name: "received", now: "3", values: [1, nil, 3])
         let plot = Plot(title: "Events", lines: [line]) { "\(Int($0))" }

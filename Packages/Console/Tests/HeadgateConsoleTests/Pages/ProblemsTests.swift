@@ -28,7 +28,7 @@ struct ProblemsTests {
         #expect(titles(["ready": true, "counters": ["received": 5]]) == [])
     }
 
-    @Test("What status warns of is told as it is, and what was lost comes first")
+    @Test("Warnings of the status are shown as they are, and losses come first")
     func warnings() {
         let status: DataObject = [
             "ready": true, "warnings": ["barrier x: there is no dispatcher `y`"],
@@ -42,19 +42,19 @@ struct ProblemsTests {
             ])
     }
 
-    @Test("Who is paused, cut off or held by a client is told", arguments: ["manual", "connectivity", "own"])
+    @Test("A paused, unauthorized or client-blocked dispatcher is shown", arguments: ["manual", "connectivity", "own"])
     func holds(word: String) {
         #expect(titles(held(by: word)).first?.hasPrefix("b blocks web") == true)
     }
 
     @Test(
-        "Barriers that open and close as they are meant to are no problem",
+        "Barriers that open and close as intended are no problem",
         arguments: ["batching", "rate", "interval", "schedule"])
     func usual(word: String) {
         #expect(titles(held(by: word)) == [])
     }
 
-    @Test("Each counter of something that went wrong is told once it counts")
+    @Test("Each counter of failures is shown once it is above zero")
     func counters() {
         let names = [
             "quarantined", "rejected", "rejected_connections", "slow_readers_closed", "line_too_long",
@@ -67,7 +67,7 @@ struct ProblemsTests {
         }
     }
 
-    @Test("A daemon that is away is the only thing to know of it beside what it was")
+    @Test("An absent daemon has no other problem")
     func away() {
         var state = DaemonState()
         state.fail(ClientError.cannotConnect(path: "/s", cause: "no such socket"), at: clock.now)

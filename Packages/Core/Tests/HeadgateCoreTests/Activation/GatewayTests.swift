@@ -124,7 +124,7 @@ struct GatewayTests {
 
     // MARK: A8
 
-    @Test("A8: a gateway's own board is not held by itself")
+    @Test("A8: a gateway's own board does not wait for the gateway")
     func ownBoard() throws {
         var bench = ActivationBench()
         bench.machine.gateways = try rules(["*": "gate"])

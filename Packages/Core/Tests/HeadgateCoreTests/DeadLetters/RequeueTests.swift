@@ -113,7 +113,7 @@ struct RequeueTests {
         #expect(!bench.gate.purgeDeadLetters(of: "nowhere") { _ in })
     }
 
-    @Test("D10, X2: one page is read after the other, and those that nobody waits for any more are not read")
+    @Test("D10, X2: pages are read one after the other, and pages of cancelled requests are not read")
     func unwanted() {
         let bench = GateBench()
         bench.track(3)

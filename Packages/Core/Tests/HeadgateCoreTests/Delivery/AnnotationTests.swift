@@ -23,7 +23,7 @@ struct AnnotationTests {
         bench.settle()
     }
 
-    @Test("D13: an event held by a barrier is annotated with the reason, and others are not")
+    @Test("D13: an event blocked by a barrier is annotated with the reason, and others are not")
     func held() {
         bench.gate.network.value = .connected(.wifi)
         pause()
@@ -210,7 +210,7 @@ struct AnnotationTests {
     }
 
     @Test(
-        "D13: annotate_queued as a list annotates events held by one of the listed reasons, with all reasons",
+        "D13: annotate_queued as a list annotates events blocked by one of the listed reasons, with all reasons",
         arguments: [(["manual", "consent"], true), (["connectivity"], false), (["door"], true)] as [(Set<String>, Bool)]
     )
     func words(words: Set<String>, isAnnotated: Bool) {

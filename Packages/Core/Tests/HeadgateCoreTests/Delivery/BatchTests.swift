@@ -13,7 +13,7 @@ struct BatchTests {
         return try #require(bench.sender.batches.first?.events.first).range.count
     }
 
-    @Test("D1: a batch has no more events than dispatch_limit, 25 by default")
+    @Test("D1: a batch has at most dispatch_limit events, 25 by default")
     func dispatchLimit() {
         let bench = GateBench()
         bench.track(60)

@@ -32,7 +32,7 @@ struct LostWorkerTests {
         #expect(bench.summary().counters[.failed] == 1 && bench.counters[.retried] == 2)
     }
 
-    @Test("K3: further losses in a row cause a constant short wait, and are no failures of the destination")
+    @Test("K3: further losses in a row cause a constant short wait, and do not count as failures of the destination")
     func waits() {
         let bench = GateBench { $0.dispatchLimit = 1 }
         bench.track(1)

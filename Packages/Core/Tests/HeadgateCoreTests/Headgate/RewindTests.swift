@@ -73,7 +73,7 @@ import Testing
         #expect(rewind(bench, to: .back(.seconds(1))) == .success(answer(5, 0)))
     }
 
-    @Test("R2: what is in flight is finished first")
+    @Test("R2: batches in flight are finished before the rewind")
     func inFlight() {
         let bench = GateBench(limits: RewindTests.retaining)
         bench.track(2)
@@ -159,7 +159,7 @@ import Testing
         #expect(bench.summary().counters[.rewinds] == 2 && bench.counters[.quarantined] == 0)
     }
 
-    @Test("R3: a store that cannot write refuses the rewind, and the dispatcher goes on")
+    @Test("R3: a store that cannot write refuses the rewind, and the dispatcher continues")
     func storeFails() {
         let bench = bench()
         bench.track(2)
@@ -183,7 +183,7 @@ import Testing
         #expect(result == .failure(.dispatcherRemoved))
     }
 
-    @Test("R1, R3: what is given up is refused, with the oldest place that is kept")
+    @Test("R1, R3: a rewind to removed events is refused, with the oldest position that is kept")
     func givenUp() {
         var limits = RewindTests.retaining
         limits.retain = RetentionLimits(maxAge: .seconds(60))

@@ -128,7 +128,7 @@ struct StopTests {
         #expect(bench.gate.dispatchers.all.map(\.id) == ids)
     }
 
-    @Test("D11: a closed store gets no more requests")
+    @Test("D11: a closed store gets no further requests")
     func nothingAfterwards() throws {
         bench.track(40)
         bench.track(1, EventDraft(timeToLive: .seconds(5)))

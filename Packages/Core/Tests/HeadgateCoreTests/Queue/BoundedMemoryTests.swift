@@ -114,7 +114,7 @@ struct BoundedMemoryTests {
         #expect(bench.store.readCount == 0)
     }
 
-    @Test("Q6: an event is read by its dispatchers, whatever events lie in between")
+    @Test("Q6: an event is read by its dispatchers, whatever events are between")
     func manyRoutes() {
         let bench = GateBench(["a", "b", "c"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
         for number in 0..<60 {

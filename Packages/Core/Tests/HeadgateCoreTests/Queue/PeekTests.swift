@@ -62,7 +62,7 @@ struct PeekTests {
         #expect(try peek(bench, "b", limit: 3) == [1, 2, 4])
     }
 
-    @Test("X2: a page that nobody waits for any more is not read to its end")
+    @Test("X2: a page whose request was cancelled is not read to its end")
     func unwanted() {
         let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "b")])
         hold(bench)

@@ -10,14 +10,14 @@ import Testing
         RetentionCut.Span(last: last, lastReceipt: received, settledBytes: bytes, isFreed: isFreed)
     }
 
-    @Test("R1: the oldest events beyond the limit of bytes are given up")
+    @Test("R1: the oldest events beyond the limit of bytes are removed")
     func bytes() {
         var cut = RetentionCut(Retention(maxBytes: 250))
         for last in [40, 30, 20, 10] as [SequenceNumber] { cut.add(span(last)) }
         #expect(cut.through == 20)
     }
 
-    @Test("R1: events that are older than the limit are given up")
+    @Test("R1: events that are older than the limit are removed")
     func age() {
         var cut = RetentionCut(Retention(receivedAfter: 500))
         for (last, received) in [(30, 700), (20, 501), (10, 500)] as [(SequenceNumber, Int64)] {
@@ -45,7 +45,7 @@ import Testing
         #expect(none.throughOnFullDisk == nil)
     }
 
-    @Test("R3: a rewind before what is kept is refused, and one within it is not")
+    @Test("R3: a rewind before the oldest retained event is refused, and one after it is not")
     func range() {
         let kept = RewindRange(givenUpThrough: 100, oldest: KeptPlace(101, receivedStamp: 5_000))
         #expect(!kept.allows(.sequenceNumber(100)) && kept.allows(.sequenceNumber(101)))
@@ -53,7 +53,7 @@ import Testing
         #expect(kept.isComplete(from: 101) && !kept.isComplete(from: 100))
     }
 
-    @Test("R3: while nothing was given up, every place can be rewound to")
+    @Test("R3: until the first removal, every position can be rewound to")
     func whole() {
         let whole = RewindRange(givenUpThrough: 0, oldest: nil)
         #expect(whole.allows(.sequenceNumber(1)) && whole.allows(.receipt(.min)) && whole.isComplete(from: 1))
@@ -69,7 +69,7 @@ import Testing
 
     // MARK: Replays
 
-    @Test("R2: a replay covers what had been settled, from the place on")
+    @Test("R2: a replay covers the settled events from the position on")
     func replay() {
         let settled = Settled(through: 10, and: [12...15])
         let replay = Replay.next(after: nil, of: settled, at: 7).beginning(at: 4)
@@ -114,7 +114,7 @@ import Testing
         #expect(backlog.unsettled(of: 1) == .zero && backlog.live == .zero && backlog.routes.isEmpty)
     }
 
-    @Test("Q4, R2: after a restart in a replay, what no other dispatcher needs does not count against the limits")
+    @Test("Q4, R2: after a restart in a replay, events that only it needs do not count against the limits")
     func backlogAfterRestart() {
         var backlog = Backlog()
         backlog.add(Tally(events: 5, bytes: 50), route: 1, dispatchers: [1])

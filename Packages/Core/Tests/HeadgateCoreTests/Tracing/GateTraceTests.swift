@@ -282,7 +282,7 @@ import Testing
         #expect(trace("a", in: "another", of: bench).isEmpty == (namespace != nil))
     }
 
-    @Test("O2: a namespace as long as one may be is kept whole: an event is asked for in it")
+    @Test("O2: a namespace of the greatest length is kept whole: an event is found by it")
     func longNamespace() {
         let trace = GateBench().gate.trace
         let namespace = "uid:1000/" + String(repeating: "😀", count: 256)

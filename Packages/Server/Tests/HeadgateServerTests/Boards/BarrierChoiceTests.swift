@@ -19,7 +19,7 @@ struct BarrierChoiceTests {
         }
     }
 
-    @Test("A2: barrier ask: the process is asked for the barrier of each activation, with its input")
+    @Test("A2: barrier ask: the process chooses the barrier of each activation, by its input")
     func asked() async throws {
         try await run { auth, shop, client in
             let id = await client.activate("shop", ["input": ["item": 7], "mainboard": "till"])
@@ -80,7 +80,7 @@ struct BarrierChoiceTests {
     }
 
     @Test(
-        "A2: null is no barrier; another word, or a number, is refused with its path",
+        "A2: null means no barrier; another word, or a number, is refused with its path",
         arguments: ["each", 7] as [DataItem])
     func word(barrier: DataItem) async throws {
         try await ServiceStage.run { stage in
@@ -94,7 +94,7 @@ struct BarrierChoiceTests {
         }
     }
 
-    @Test("A8: a gateway's process that activates a board behind the gateway in its run is told the circle at once")
+    @Test("A8: a gateway's process that activates a board behind the gateway in its run gets the cycle's error at once")
     func withinRun() async throws {
         try await ServiceStage.run(["gateway": ["rules": ["*": ["board": "auth"]]]]) { stage in
             let (auth, shop) = (try await stage.client(), try await stage.client())
@@ -139,7 +139,7 @@ struct ProgramBarrierChoiceTests {
         }
     }
 
-    @Test("A8: the code of a gateway that activates a board behind it is told the circle")
+    @Test("A8: the code of a gateway that activates a board behind it gets the cycle's error")
     func withinRun() async throws {
         let outcomes = Outcomes()
         let adding: ServiceStage.Adding = {

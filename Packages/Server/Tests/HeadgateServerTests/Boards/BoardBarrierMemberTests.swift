@@ -29,7 +29,7 @@ struct BoardBarrierMemberTests {
     }
 
     @Test(
-        "A3, A4: option and scope say who shares one run of the barrier",
+        "A3, A4: option and scope decide which activations share one run of the barrier",
         arguments: [
             ([:], 2), (["option": "void"], 2), (["option": "void", "scope": "main"], 2),
             (["option": "unique"], 3), (["option": "each"], 4), (["scope": "global"], 1),
@@ -45,7 +45,7 @@ struct BoardBarrierMemberTests {
         }
     }
 
-    @Test("A5: on_timeout pass has those go on who wait when timeout_ms is over")
+    @Test("A5: on_timeout pass lets waiting activations continue when timeout_ms is over")
     func pass() async throws {
         try await run(["timeout_ms": 50, "on_timeout": "pass"]) { server, client in
             // The board itself is asked after its barrier, and does not answer either.
@@ -56,7 +56,7 @@ struct BoardBarrierMemberTests {
         }
     }
 
-    @Test("A4: sticky_ms has a completion count for those who come later")
+    @Test("A4: sticky_ms makes a completion count for later activations")
     func sticky() async throws {
         try await run(["sticky_ms": 3_600_000]) { server, client in
             var asked: [DataItem] = []
@@ -69,7 +69,7 @@ struct BoardBarrierMemberTests {
     }
 
     @Test(
-        "A3: unique compares what inputs mean, and not how they are written",
+        "A3: unique compares the values of inputs, not their spelling",
         arguments: [
             (#"{"a":1,"b":"\u00e9"}"#, #"{"b":"é","a":1.0}"#, true), (#""\/""#, #""/""#, true),
             ("1E400", "10e399", true), ("-0.0", "0", true), (#"["\ud83d\ude00"]"#, #"[ "😀" ]"#, true),

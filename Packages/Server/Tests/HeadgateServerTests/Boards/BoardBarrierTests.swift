@@ -8,7 +8,7 @@ import Testing
 struct BoardBarrierTests {
     private static let gateway: DataObject = ["gateway": ["rules": ["*": ["board": "auth"], "pub*": "exempt"]]]
 
-    @Test("A2, A4: the barrier is run once for all who come while it runs, and before any of them")
+    @Test("A2, A4: the barrier runs once for all activations that arrive while it runs, and before any of them")
     func barrier() async throws {
         try await ServiceStage.run { stage in
             let (server, auth) = (try await stage.client(), try await stage.client())
@@ -165,7 +165,7 @@ struct BoardBarrierTests {
         }
     }
 
-    @Test("A8, S3: a reload that closes a circle among boards that are served: who activates one is told the path")
+    @Test("A8, S3: a reload closes a cycle among served boards: activations of these boards get the cycle's path")
     func reloadedCircle() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())

@@ -80,7 +80,7 @@ struct BoardTests {
         }
     }
 
-    @Test("A1: a client that half-closes serves no board any more, even while it still waits for an answer of its own")
+    @Test("A1: a client that half-closes serves no board any longer, even while it waits for an answer itself")
     func halfClosedServer() async throws {
         try await ServiceStage.run { stage in
             let (gone, heir) = (try await stage.client(), try await stage.client())
@@ -105,7 +105,7 @@ struct BoardTests {
         }
     }
 
-    @Test("A process's error is told as it came, under a reason of the service's")
+    @Test("A process's error is returned unchanged, under a reason of the service's")
     func failed() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -120,7 +120,7 @@ struct BoardTests {
     }
 
     @Test(
-        "X3: an answer of any other shape is an error, and harms nobody",
+        "X3: an answer of any other shape is an error, and has no other effect",
         arguments: [nil, 7, "done", [], [:], ["done": "yes"], ["done": nil], [["done": true]]] as [DataItem])
     func hostileAnswer(result: DataItem) async throws {
         try await ServiceStage.run { stage in
@@ -151,7 +151,7 @@ struct BoardTests {
         }
     }
 
-    @Test("The client goes away: what it activated is given up, and its processes are not disturbed")
+    @Test("If the client disconnects, its activations are cancelled, and its processes continue")
     func clientGone() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -192,7 +192,7 @@ struct BoardTests {
         }
     }
 
-    @Test("X2: activations under way and boards of one connection are bounded")
+    @Test("X2: activations in progress and boards of one connection are bounded")
     func limits() async throws {
         try await ServiceStage.run(timeStands: true) { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -205,7 +205,7 @@ struct BoardTests {
         }
     }
 
-    @Test("An activation that nobody would be told of is no activation")
+    @Test("An activation without an id is ignored")
     func notification() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -216,7 +216,7 @@ struct BoardTests {
     }
 
     @Test(
-        "-32602: what is wrong is told with its path",
+        "-32602: each fault is reported with its path",
         arguments: [
             ("board.serve", [:], "board"), ("board.serve", ["board": ""], "board"),
             ("board.serve", ["board": "a*"], "board"), ("board.serve", ["board": "a", "barrier": 7], "barrier"),

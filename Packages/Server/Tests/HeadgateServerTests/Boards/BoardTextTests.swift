@@ -18,7 +18,7 @@ struct BoardTextTests {
     }
 
     @Test(
-        "A1: a board gets its input, and whoever activates it its output, as the other one sent it",
+        "A1: a board gets its input, and the activating client the output, byte for byte",
         arguments: [
             #"["\ud800",1.0,{"a\udc00":"\ufffd"}]"#, #"{"a":"\ud83d\ude00\ud83d"}"#, #""plain""#, "[1.10,2E5]",
         ])
@@ -60,7 +60,7 @@ struct BoardTextTests {
         }
     }
 
-    @Test("A4: so does a barrier that runs with the input of the first who waits")
+    @Test("A4: so does a barrier that runs with the input of the first waiting activation")
     func barrier() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (

@@ -41,7 +41,7 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A1: a board of the program's that is withdrawn while it runs loses its provider, and tells the run")
+    @Test("A1: a program's board that is withdrawn while it runs loses its provider, and the run is notified")
     func withdrawn() async throws {
         let runs = Runs()
         try await ServiceStage.run(adding: starting { try runs.hold("checkout", $0) }) { stage in
@@ -56,7 +56,7 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A1: a board of the program's that is served no more finishes what it runs")
+    @Test("A1: a program's board that is withdrawn finishes its run")
     func unserved() async throws {
         let runs = Runs()
         try await ServiceStage.run(adding: starting { try runs.hold("checkout", $0) }) { stage in
@@ -91,7 +91,7 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A1: a run that the program lets go of without an answer has failed at once")
+    @Test("A1: a run that the program releases without an answer fails at once")
     func forgotten() async throws {
         try await ServiceStage.run(adding: starting { try $0.serve("checkout") { _ in } }) { stage in
             let client = try await stage.client()
@@ -118,7 +118,7 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A1: a task of Swift's may run a board; it is cancelled when nobody waits, and an error of it is the answer")
+    @Test("A1: a Swift task may run a board; it is cancelled with its activation, and its error is the answer")
     func tasks() async throws {
         let adding = starting { boards in
             try boards.answer("double") { run in
@@ -156,7 +156,7 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A1, D11: a stop gives up what the program waits for, and so does its own word")
+    @Test("A1, D11: a stop cancels the program's activations, and so does the program itself")
     func givenUp() async throws {
         let outcomes = Outcomes()
         try await ServiceStage.run { stage in
@@ -173,7 +173,7 @@ struct ProgramBoardTests {
         #expect(outcomes.all == [.givenUp, .givenUp])
     }
 
-    @Test("A1: a cancelled task gives up what it waits for")
+    @Test("A1: a cancelled task cancels its activation")
     func cancelledTask() async throws {
         let embedded = try await Embedded.start()
         let server = embedded.server

@@ -20,7 +20,7 @@ struct AnswerHeadTests {
         #expect(head("HTTP/2 200\r\n", "\r\n").isSound && head("HTTP/1.0 200 \r\n", "\r\n").fault == nil)
     }
 
-    @Test("D3: nothing, or no status line first, is no answer")
+    @Test("D3: an empty answer, or one without a status line first, is invalid")
     func noAnswer() {
         #expect(!head().isSound && head().fault == "answer cut short")
         #expect(!head("\r\n").isSound && head("\r\n").fault != nil)

@@ -15,7 +15,7 @@ struct AnswerTextTests {
 
     private let words = "the field `total` is missing\n"
 
-    @Test("D10: a compressed body is told as text", arguments: ["gzip", "x-gzip", "GZIP", "deflate", "zstd"])
+    @Test("D10: a compressed body is shown as text", arguments: ["gzip", "x-gzip", "GZIP", "deflate", "zstd"])
     func compressed(coding: String) throws {
         let bytes = Array(words.utf8)
         let body = try #require(coding == "zstd" ? Zstandard.compressed(bytes) : Gzip.compressed(bytes))
@@ -29,7 +29,7 @@ struct AnswerTextTests {
     }
 
     @Test(
-        "D10: the beginning of a compressed body that was cut is told as far as it can be read",
+        "D10: the beginning of a truncated compressed body is shown as far as it can be read",
         arguments: ["gzip", "zstd"])
     func cut(coding: String) throws {
         let bytes = Array((0..<20_000).map { "line \($0 &* 2_654_435_761)\n" }.joined().utf8)
@@ -38,7 +38,7 @@ struct AnswerTextTests {
         #expect(told == String(decoding: bytes.prefix(512), as: UTF8.self))
     }
 
-    @Test("D10: an answer that is no text is reported as such, with the coding that the server named")
+    @Test("D10: a binary answer is reported as such, with the coding that the server named")
     func notText() {
         #expect(text([0x1F, 0x8B, 0x00], "br") == "(not text; Content-Encoding: br)")
         #expect(text([0x1F, 0x8B, 0x00], "gzip") == "(not text; Content-Encoding: gzip)")

@@ -24,7 +24,7 @@ struct EndpointTests {
         #expect(endpoint.authority.port == port)
     }
 
-    @Test("X4: the user and the password are known for what they are")
+    @Test("X4: the user and the password are recognised")
     func userInfo() throws {
         #expect(try Endpoint("http://u:p%40w@h:2").authority.userInfo == "u:p%40w")
         #expect(try Endpoint("http://h/x@y").authority.userInfo == nil)

@@ -38,7 +38,7 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "{\"id\":1}\n")
     }
 
-    @Test("K2: whole lines stay, and so does a last line that is no event")
+    @Test("K2: whole lines stay, and so does a last line that is not an event")
     func foreignLine() throws {
         try folder.write("{\"id\":0}\n", to: "events")
         try file().append(line(1))
@@ -75,7 +75,7 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "{\"id\":2}\n")
     }
 
-    @Test("K2: a smaller `keep` than before removes what is too many; a gap is filled first")
+    @Test("K2: a smaller `keep` than before removes the surplus files; a gap is filled first")
     func smallerKeep() throws {
         for number in [1, 3, 4, 5] { try folder.write("{\"id\":\(number)}\n", to: "events.\(number)") }
         try folder.write("{\"id\":0}\n", to: "events")
@@ -108,7 +108,7 @@ struct EventFileTests {
     }
 
     @Test(
-        "K2: a last line that is no unfinished event stays, and gets its line end",
+        "K2: a last line that is not an unfinished event stays, and gets its line end",
         arguments: [
             "{\"id\":0}", "{\"log_format\": \"json\"}", "{}", "[1]", "7", "}", "text", "{\"a\":1}{\"b\":2}",
             "{\"dispatchers\": {} /* none */}",
@@ -146,7 +146,7 @@ struct EventFileTests {
         #expect(folder.text(of: "events.1") == "{\"id\":0}\n{\"id\":1}\n")
     }
 
-    @Test("K2: a file that was moved or removed is made anew", arguments: [true, false])
+    @Test("K2: a file that was moved or removed is created again", arguments: [true, false])
     func moved(isRemoved: Bool) throws {
         let file = file()
         try file.append(line(0))
@@ -156,7 +156,7 @@ struct EventFileTests {
         #expect(folder.text(of: "moved") == (isRemoved ? nil : "{\"id\":0}\n"))
     }
 
-    @Test("K2: a file that somebody emptied is appended to from its beginning")
+    @Test("K2: a file that was emptied is appended to from its beginning")
     func emptied() throws {
         let file = file()
         try file.append(line(0))
@@ -181,7 +181,7 @@ struct EventFileTests {
         #expect(folder.names == ["events"])
     }
 
-    @Test("K2: a pipe is written to while somebody reads it")
+    @Test("K2: a pipe is written to while it has a reader")
     func pipe() throws {
         #expect(mkfifo(folder("events"), 0o600) == 0)
         let file = file()
@@ -194,7 +194,7 @@ struct EventFileTests {
         #expect(throws: FileFault(cause: "the pipe has no reader")) { try file.append(line(2)) }
     }
 
-    @Test("K2: a directory is no file")
+    @Test("K2: a directory is refused as a file")
     func directory() throws {
         try FileManager.default.createDirectory(atPath: folder("events"), withIntermediateDirectories: false)
         #expect(throws: FileFault(cause: "is a directory")) { try file().append(line(0)) }

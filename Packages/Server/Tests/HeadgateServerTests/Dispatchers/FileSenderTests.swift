@@ -75,7 +75,7 @@ struct FileSenderTests {
         #expect((parent[.posixPermissions] as? Int).map { $0 & ~0o750 } == 0)
     }
 
-    @Test("D9: a failure says why, and the sender goes on once it is mended")
+    @Test("D9: a failure has its cause, and the sender continues once it is fixed")
     func missingDirectory() async throws {
         let folder = try ScratchFolder()
         try await SenderStage.file(FileSettings(path: folder("a/b/events.ndjson"))) { stage in
@@ -85,7 +85,7 @@ struct FileSenderTests {
         }
     }
 
-    @Test("D11: interrupting ends all that waits, each once, and the sender can go on")
+    @Test("D11: interrupting ends all waiting sends, each once, and the sender can continue")
     func interrupt() async throws {
         let folder = try ScratchFolder()
         // A pipe that is never read: the first batch fills it, so that all batches stay in flight.

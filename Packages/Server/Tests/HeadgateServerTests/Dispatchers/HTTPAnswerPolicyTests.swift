@@ -69,7 +69,7 @@ struct HTTPAnswerPolicyTests {
         #expect(refusal(400) { $0.onUnauthorized = .pause }.meaning == .never)
     }
 
-    @Test("A9: 401 alone says that who sends is not accepted, whatever else it means")
+    @Test("A9: 401 alone says that the sender is not accepted, whatever else it means")
     func boardRunsAgain() {
         for isRetried in [nil, true, false] {
             #expect(refusal(401) { $0.retryForStatusCodes[401] = isRetried }.isUnauthorized)

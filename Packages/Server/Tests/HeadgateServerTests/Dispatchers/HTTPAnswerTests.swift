@@ -47,7 +47,7 @@ struct HTTPAnswerTests {
     }
 
     @Test(
-        "D3: bytes that do not begin like an HTTP answer are no answer",
+        "D3: bytes that do not begin like an HTTP answer are invalid",
         arguments: [
             "HTTP/x 200 OK", "HTTP/ 200 OK", "HTTP/1.1.1 200 OK", "HTTP/1.1 OK", "HTTP/1.1 +20 OK", "HTTP/nonsense",
             "HTTP/2 4043No\r\u{0}",
@@ -58,7 +58,7 @@ struct HTTPAnswerTests {
     }
 
     @Test(
-        "D3: other statuses are told with their answer", arguments: [300, 301, 399, 400, 401, 404, 413, 429, 500, 503])
+        "D3: other statuses come with their answer", arguments: [300, 301, 399, 400, 401, 404, 413, 429, 500, 503])
     func refusal(status: Int) async throws {
         let refusal = HTTPAnswerPolicy().refusal(status: status, answer: "no: \(status)")
         #expect(try await result(of: .status("\(status) X", body: "no: \(status)")) == .refused(refusal))
@@ -84,7 +84,7 @@ struct HTTPAnswerTests {
         #expect(try await result(of: reply) == .http(503, retryAfter: wait))
     }
 
-    @Test("D3: a success that breaks off is no delivery")
+    @Test("D3: a success that breaks off is not a delivery")
     func cutShort() async throws {
         let length = ScriptedReply.last("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort")
         #expect(try await result(of: length) == .noAnswer(cause: "answer cut short"))
@@ -173,7 +173,7 @@ struct HTTPAnswerTests {
         #expect(try await result(of: .status("400 No", body: long)) == .http(400, answer: kept))
     }
 
-    @Test("D10: a refusal that the server compressed is told as text, however long it is", arguments: ["gzip", "zstd"])
+    @Test("D10: a refusal that the server compressed is shown as text, at any length", arguments: ["gzip", "zstd"])
     func compressed(coding: String) async throws {
         let text = (0..<5_000).map { "fault \($0 &* 2_654_435_761)\n" }.joined()
         let bytes = Array(text.utf8)
@@ -209,7 +209,7 @@ struct HTTPAnswerTests {
     }
 
     @Test(
-        "K1: an endpoint that is no URL is told, not tried",
+        "K1: an endpoint that is not a URL is reported, and not tried",
         arguments: ["http://", "http://[::1/", "ftp://127.0.0.1/"]
     )
     func badEndpoint(endpoint: String) async throws {

@@ -47,7 +47,7 @@ struct HTTPCompressionTests {
         #expect(server.requests.first?.headers["content-encoding"] == nil)
     }
 
-    @Test("K1: the loop goes on while a body is being compressed")
+    @Test("K1: the loop continues while a body is being compressed")
     func beside() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }

@@ -69,7 +69,7 @@ struct HTTPEarlyAnswerTests {
         #expect(!losses.include(batch))
     }
 
-    @Test("D6: halves of a lost batch are asked for, too, until they are answered")
+    @Test("D6: halves of a lost batch are asked about, too, until they are answered")
     func halves() {
         let whole = Batch(of: ["1", "2", "3", "4"], in: .jsonArray)
         let (first, second) = (half(of: whole, 0..<2), half(of: whole, 2..<4))
@@ -103,7 +103,7 @@ struct HTTPEarlyAnswerTests {
         #expect(server.requests.map(\.connection) == [0, 1, 1])
     }
 
-    @Test("D3: an event of which no request can be made is told as such", arguments: [1_100_000, 9_000_000])
+    @Test("D3: an event of which no request can be built is reported as such", arguments: [1_100_000, 9_000_000])
     func unsendable(size: Int) async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }

@@ -17,7 +17,7 @@ struct HTTPFileTests {
         HTTPSettings(endpoint: endpoint, headers: headers, timeout: .seconds(86_400), connectTimeout: .seconds(86_400))
     }
 
-    @Test("K1: a file on a disk that hangs holds up neither the loop nor others, and is given up after a while")
+    @Test("K1: a file on a disk that hangs delays neither the loop nor other dispatchers, and times out")
     func hangs() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -62,7 +62,7 @@ struct HTTPFileTests {
         disk.recover()
     }
 
-    @Test("K1: batches that wait together go in their order, each with what the file holds then")
+    @Test("K1: waiting batches are sent in their order, each with the file's content at that moment")
     func order() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("one", to: "key")

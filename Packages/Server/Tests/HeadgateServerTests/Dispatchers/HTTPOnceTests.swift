@@ -35,7 +35,7 @@ struct HTTPOnceTests {
         #expect(server.requests.map(\.connection) == [0, 0, 1])
     }
 
-    @Test("D9: retry_failed_requests of the settings comes to the request, and no connection is kept for nobody")
+    @Test("D9: the request follows retry_failed_requests, and a connection is kept only where it is used again")
     func settings() async throws {
         let server = try Self.hasty()
         defer { server.stop() }
@@ -58,7 +58,7 @@ struct HTTPOnceTests {
         #expect(server.requests.map(\.connection) == [0, 1])
     }
 
-    @Test("D9: a dispatcher that is told so while it runs sends once from then on")
+    @Test("D9: a dispatcher whose setting changes while it runs sends once from then on")
     func changed() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }

@@ -27,7 +27,7 @@ struct HTTPPartsTests {
         #expect(PercentEncoding.decode("100%, 5%zz, %4") == "100%, 5%zz, %4")
     }
 
-    @Test("X4: user info is found where there is some", arguments: ["http://h/", "http://h/a@b", "h", "http://@h/"])
+    @Test("X4: user info is found if it exists", arguments: ["http://h/", "http://h/a@b", "h", "http://@h/"])
     func noUserInfo(url: String) {
         #expect(URLCredentials(url: url) == nil)
     }

@@ -62,7 +62,7 @@ struct HTTPSecretTests {
         #expect(request.headers["x-empty"] == "")
     }
 
-    @Test("X4: a header that cannot be sent is told by its name, not by its value")
+    @Test("X4: a header that cannot be sent is reported by its name, not by its value")
     func unusableHeaders() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("secret\r\nX-Injected: 1", to: "token")
@@ -142,7 +142,7 @@ struct HTTPSecretTests {
         #expect(server.requests.first?.headers["authorization"] == "Basic c2hvcDpwQHNz")
     }
 
-    @Test("X4: a secret cut by the end of what is known is blanked as well")
+    @Test("X4: a secret that is cut at the end of the known text is blanked as well")
     func cutSecret() {
         let mask = SecretMask(["topsecret"])
         #expect(mask.excerpt(of: Array("see tops".utf8), isCut: true, limit: 512) == "see ***")

@@ -131,7 +131,7 @@ struct HTTPSenderTests {
         #expect(server.requests.first?.target == "/in")
     }
 
-    @Test("Q2: fifty batches may be on their way at once")
+    @Test("Q2: fifty batches may be in flight at once")
     func fiftyAtOnce() async throws {
         let meeting = Rendezvous(of: 50)
         let server = try ScriptedServer { _ in
@@ -163,7 +163,7 @@ struct HTTPSenderTests {
         }
     }
 
-    @Test("D11: closing leaves nothing behind, even with a request on its way")
+    @Test("D11: closing releases all resources, even with a request in flight")
     func closeInFlight() async throws {
         let meeting = Rendezvous(of: 2)
         let server = try ScriptedServer { _ in

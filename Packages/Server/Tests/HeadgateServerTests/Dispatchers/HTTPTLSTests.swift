@@ -70,7 +70,7 @@ struct HTTPTLSTests {
         #expect(try await send(to: server, tls) == .delivered)
     }
 
-    @Test("K1: files that are missing are told")
+    @Test("K1: missing files are reported")
     func missingFiles() async throws {
         let server = try TLSServer()
         defer { server.stop() }

@@ -69,7 +69,7 @@ struct KafkaFlightsTests {
         #expect(flights.begin(2, batch(1)).ended == [.init(number: 2, result: .delivered)])
     }
 
-    @Test("D6, D9, K6: a refused set goes again in parts and without a failure, until the one is alone who is refused")
+    @Test("D6, D9, K6: a refused set is sent again in parts and without a failure, until the refused event is alone")
     func isolated() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1, 2, 3))
@@ -100,7 +100,7 @@ struct KafkaFlightsTests {
     }
 
     @Test(
-        "D9, Q2, K6: without a refusal a failure is an outage: all go again, also those behind that were not produced")
+        "D9, Q2, K6: without a refusal a failure is an outage: all are sent again, also unsent ones behind them")
     func outage() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1, 2))
@@ -143,7 +143,7 @@ struct KafkaFlightsTests {
         #expect(produce(&flights) == [2: 2])
     }
 
-    @Test("Q2, K6: beside a refused event that nobody waits for nothing goes again by itself")
+    @Test("Q2, K6: after a refused event whose dispatcher no longer waits, no event is sent again by itself")
     func refusedUnawaited() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1))

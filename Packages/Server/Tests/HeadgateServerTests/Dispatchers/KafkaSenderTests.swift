@@ -27,7 +27,7 @@ struct KafkaSenderTests {
         }
     }
 
-    @Test("X4: files that cannot be used are told, and nothing that is in them")
+    @Test("X4: unusable files are reported, without their content")
     func files() async throws {
         let folder = try ScratchFolder()
         let junk = try folder.write("s3cret", to: "junk")
@@ -48,7 +48,7 @@ struct KafkaSenderTests {
         }
     }
 
-    @Test("K6: a broker whose certificate is not trusted is told", .enabled(if: TLSServer.isAvailable))
+    @Test("K6: a broker whose certificate is not trusted is reported", .enabled(if: TLSServer.isAvailable))
     func untrusted() async throws {
         let server = try TLSServer()
         defer { server.stop() }

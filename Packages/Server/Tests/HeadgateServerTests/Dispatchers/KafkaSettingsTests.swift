@@ -33,7 +33,7 @@ struct KafkaSettingsTests {
     }
 
     @Test(
-        "S2: faults of a dispatcher of kind kafka are told with their paths",
+        "S2: faults of a dispatcher of kind kafka are reported with their paths",
         arguments: [
             (#""topic": "t""#, ["brokers: is required"]),
             (
@@ -75,7 +75,7 @@ struct KafkaSettingsTests {
         #expect(KafkaKind().reachesNetwork(settings) == reaches)
     }
 
-    @Test("K6: librdkafka is told to wait for all replicas, to keep the order, and how to be safe")
+    @Test("K6: librdkafka is configured to wait for all replicas, to keep the order, and with the security settings")
     func properties() throws {
         var settings = KafkaSettings(brokers: [try KafkaBroker("a"), try KafkaBroker("[::1]:7")], topic: "t")
         var properties = Dictionary(uniqueKeysWithValues: settings.properties.map { ($0.name, $0.value) })

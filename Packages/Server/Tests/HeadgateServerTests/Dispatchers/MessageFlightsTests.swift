@@ -39,7 +39,7 @@ struct MessageFlightsTests {
         #expect(flights.batch(of: 7) == nil)
     }
 
-    @Test("K4: outcomes that differ are told for each event, in the batch's order")
+    @Test("K4: different outcomes are reported for each event, in the batch's order")
     func differing() {
         var flights = flights(2)
         let over = ended(by: [(101, .delivered), (100, later)], in: &flights)
@@ -54,7 +54,7 @@ struct MessageFlightsTests {
         #expect(over == [nil, .init(number: 7, result: .noAnswer(cause: "lost"))])
     }
 
-    @Test("A flight that takes too long ends: what was acknowledged is delivered, the rest goes again")
+    @Test("A flight that takes too long ends: acknowledged events are delivered, the rest is sent again")
     func takesTooLong() {
         var flights = flights(3, sent: 2)
         _ = flights.answer(100, .delivered)

@@ -25,7 +25,7 @@ struct NATSSenderTests {
         }
     }
 
-    @Test("X4: files that cannot be used are told, and nothing that is in them")
+    @Test("X4: unusable files are reported, without their content")
     func files() async throws {
         let folder = try ScratchFolder()
         let junk = try folder.write("s3cret", to: "junk")

@@ -43,7 +43,7 @@ struct NATSSettingsTests {
     }
 
     @Test(
-        "S2: faults of a dispatcher of kind nats are told with their paths",
+        "S2: faults of a dispatcher of kind nats are reported with their paths",
         arguments: [
             (#""subject": "s""#, ["servers: is required"]),
             (#""servers": ["a"]"#, ["subject: is required"]),

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("K5, S2: a sender that cannot be made leaves the settings as they were, and says why")
+    @Test("K5, S2: a sender that cannot be created leaves the settings as they were, and gives the cause")
     func refused() async throws {
         let adding: ServiceStage.Adding = { $0.addDispatcherKind(LedgerKind()) }
         try await ServiceStage.run(Self.ledger, adding: adding) { stage in

@@ -61,7 +61,7 @@ struct OwnTransformerTests {
         }
     }
 
-    @Test("S2, S6: one that cannot be made leaves all as it was, and says why")
+    @Test("S2, S6: a transformer that cannot be created changes nothing, and gives the cause")
     func refused() async throws {
         try await ServiceStage.run(adding: Self.adding) { stage in
             let client = try await stage.client()

@@ -21,7 +21,7 @@ struct ExampleTests {
         }
     }
 
-    @Test("A1: a task of Swift's tells a price, or why it cannot")
+    @Test("A1: a Swift task returns a price, or the cause of its failure")
     func prices() async throws {
         let adding: ServiceStage.Adding = { $0.onStart = { try PriceBoard(prices: Fruit()).serve($0.boards) } }
         try await ServiceStage.run(adding: adding) { stage in
@@ -65,7 +65,7 @@ struct ExampleTests {
         #expect(barrier?.configuration["batch_size"] == 10 && barrier?.configuration["max_wait_ms"] == 5_000)
     }
 
-    @Test("K5, S6, Q1: a program's own kind of dispatcher sends what lies in a program's own store")
+    @Test("K5, S6, Q1: a program's own kind of dispatcher sends the events of a program's own store")
     func ownKind() async throws {
         let roll = PaperRoll()
         let settings: DataObject = ["dispatchers": ["roll": ["kind": "paper"]]]

@@ -119,7 +119,7 @@ struct RE2CompilerTests {
         #expect(try compiled(#"^shop/\d+\.\d+$"#).isFound(in: text) == false)
     }
 
-    @Test("S2: a regular expression is checked wherever a rule may stand, and told with its path")
+    @Test("S2: a regular expression is checked in every rule, and a fault is reported with its path")
     func settings() throws {
         let reading = try SettingsReading.of(
             #"""

@@ -17,7 +17,7 @@ import Testing
         lines.map { bursts.take($0, at: second(moment)) }
     }
 
-    @Test("O4: the first line is told at once, and those behind it once, with their number and their events added up")
+    @Test("O4: the first line is logged at once; later ones are combined, with their number and sum of events")
     func burst() {
         var bursts = LogBursts()
         var told = take([refused(1)], at: 0, in: &bursts)
@@ -31,7 +31,7 @@ import Testing
         #expect(bursts.nextDeadline == nil)
     }
 
-    @Test("O4: a line that comes alone later is told at once again; while the burst goes on it is gathered")
+    @Test("O4: a later single line is logged at once again; during a burst lines are combined")
     func later() {
         var bursts = LogBursts()
         let moments: [Double] = [0, 11, 12]
@@ -44,7 +44,7 @@ import Testing
         #expect(last == [true])
     }
 
-    @Test("O4: lines about something else are no part of a burst; another cause of the same is")
+    @Test("O4: lines about another subject are not part of a burst; another cause of the same subject is")
     func others() {
         var bursts = LogBursts()
         let failures = ["a", "b"].map { LogLine(.barrierFailed, ["barrier": "x", "cause": .string($0)]) }
@@ -53,7 +53,7 @@ import Testing
         #expect(bursts.end().map(\.text) == ["barrier x: b"])
     }
 
-    @Test("O4: with too many bursts at once lines are told one by one, and no memory is kept")
+    @Test("O4: with too many bursts at once lines are logged one by one, and no memory is kept")
     func bounded() {
         var bursts = LogBursts()
         let many = take((0..<LogBursts.most).map { refused(1, "\($0)") }, at: 0, in: &bursts)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(
-        "O4: of random lines all are told, each event once, none later than 10 s, and few lines",
+        "O4: random lines are all logged, each event once, none later than 10 s, and in few lines",
         arguments: Seeds.first(20))
     func model(_ seed: Seed) {
         var chance = SeededRandom(seed: seed)

@@ -9,7 +9,7 @@ import Testing
         .eventsDeadLettered,
         ["dispatcher": "collect", "events": 1, "reason": "refused_status", "cause": "HTTP 400\nforged", "id": "e1"])
 
-    @Test("O4: as text a line has its level in words, and nobody can forge another")
+    @Test("O4: as text a line has its level in words, and its content cannot imitate another line")
     func text() {
         #expect(
             LogOutput.rendered(died, as: .text, at: Timestamp(milliseconds: 0))
@@ -34,7 +34,7 @@ import Testing
         #expect(object.get(key: "id", as: String.self) == "a\u{202E}\u{9B}m")
     }
 
-    @Test("O4: as JSON a line is an object with time, level, message, kind and what it tells")
+    @Test("O4: as JSON a line is an object with time, level, message, kind and details")
     func json() throws {
         var line = died
         line.merge(died)

@@ -50,7 +50,7 @@ import Testing
         #expect(["wwan0", "ppp0", "rmnet0"].map { kind($0) } == [.cellular, .cellular, .cellular])
     }
 
-    @Test("B21: a tunnel, and what sysfs says nothing of, is other")
+    @Test("B21: a tunnel, and an interface unknown to sysfs, is other")
     func other() throws {
         try make("tun0", type: ARPHRD_NONE)
         try make("odd0", type: nil)
@@ -59,7 +59,7 @@ import Testing
         #expect(["tun0", "odd0", "odd1", "absent0"].map { kind($0) } == [.other, .other, .other, .other])
     }
 
-    @Test("B21: settings override what sysfs says, also of an interface that it does not know")
+    @Test("B21: settings override sysfs, also for an interface that sysfs does not know")
     func overrides() throws {
         try make("eth0", type: ARPHRD_ETHER)
         #expect(kind("eth0", ["eth0": .cellular]) == .cellular)
@@ -80,7 +80,7 @@ import Testing
         #expect(kind("tun0", ["tun0*": .wifi]) == .wifi)
     }
 
-    @Test("B21: the real sysfs says what loopback is")
+    @Test("B21: the real sysfs has the kind of loopback")
     func realSysfs() {
         #expect(InterfaceKinds().kind(of: "lo") == .other)
     }

@@ -18,7 +18,7 @@ import Testing
         inquiry.expectNothingNext()
     }
 
-    @Test("B21: a list that is wanted again while it is under way is asked for once more, under another number")
+    @Test("B21: a list that is requested while it arrives is requested again, under another number")
     func again() throws {
         var inquiry = NetlinkInquiry()
         inquiry.want(.routes)
@@ -33,7 +33,7 @@ import Testing
         #expect(inquiry.isComplete)
     }
 
-    @Test("B21: a list that was interrupted is asked for once more when it is at its end")
+    @Test("B21: a list that was interrupted is requested again when it is at its end")
     func interrupted() throws {
         var inquiry = NetlinkInquiry()
         inquiry.want(.links)
@@ -44,7 +44,7 @@ import Testing
         _ = try inquiry.expectNext(.links)
     }
 
-    @Test("B21: a list that was refused is still wanted")
+    @Test("B21: a refused list is requested again")
     func refused() throws {
         var inquiry = NetlinkInquiry()
         inquiry.want(.links)

@@ -10,7 +10,7 @@ import Testing
 @Suite struct NetlinkMessagesTests {
     // MARK: Links
 
-    @Test("B21: a link is told with its name, its flags and its kind")
+    @Test("B21: a link is reported with its name, its flags and its kind")
     func link() {
         let told = facts(Int(RTM_NEWLINK), NetlinkBytes.link(7, name: "wlan0"))
         #expect(
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "B20: loopback, up and carrier are told apart",
+        "B20: loopback, up and carrier are distinguished",
         arguments: [
             ([], false, false, false), ([IFF_UP], false, true, false), ([IFF_LOWER_UP], false, false, true),
             ([IFF_UP, IFF_LOWER_UP, IFF_LOOPBACK], true, true, true),
@@ -34,7 +34,7 @@ import Testing
         #expect(told == [.link(index: 1, expected)])
     }
 
-    @Test("B21: a link that goes is told, but not a bridge's port that only leaves the bridge")
+    @Test("B21: a link that disappears is reported, but not a bridge's port that only leaves the bridge")
     func linkGone() {
         #expect(facts(Int(RTM_DELLINK), NetlinkBytes.link(7, name: "x")) == [.linkGone(index: 7)])
         let port = NetlinkBytes.link(7, name: "x", family: AF_BRIDGE)
@@ -47,7 +47,7 @@ import Testing
     private let host: [UInt8] = [192, 0, 2, 7]
     private let host6: [UInt8] = [0x20, 1, 0xd, 0xb8] + [UInt8](repeating: 1, count: 12)
 
-    @Test("B20: an address of global scope is told, of either family, and when it goes")
+    @Test("B20: an address of global scope is reported, of either family, also when it disappears")
     func addresses() {
         for value in [host, host6] {
             let family = UInt8(value.count == 4 ? AF_INET : AF_INET6)
@@ -84,7 +84,7 @@ import Testing
         #expect(told == [isUsable ? .address(index: 3, address) : .addressGone(index: 3, address)])
     }
 
-    @Test("B20: addresses of other families, and those without bytes, mean nothing")
+    @Test("B20: addresses of other families, and those without bytes, are ignored")
     func strangeAddresses() {
         #expect(facts(Int(RTM_NEWADDR), NetlinkBytes.address(3, host, family: AF_APPLETALK)) == [])
         #expect(facts(Int(RTM_NEWADDR), NetlinkBytes.bytes(ifaddrmsg())) == [])
@@ -96,7 +96,7 @@ import Testing
         .defaultRoute(NetworkRoute(interface: interface, isMain: isMain, metric: metric))
     }
 
-    @Test("B21: a default route is told with its interface and its metric", arguments: [AF_INET, AF_INET6])
+    @Test("B21: a default route is reported with its interface and its metric", arguments: [AF_INET, AF_INET6])
     func defaultRoute(family: Int32) {
         let metric = NetlinkBytes.attribute(Int(RTA_PRIORITY.rawValue), 600)
         let body = NetlinkBytes.route(NetlinkBytes.over(4) + metric, family: family)
@@ -111,7 +111,7 @@ import Testing
         #expect(facts(Int(RTM_DELROUTE), body) == [.defaultRoutesChanged])
     }
 
-    @Test("B21: the table is told where its number needs more than a byte, too")
+    @Test("B21: a table whose number needs more than a byte is reported, too")
     func tables() {
         let short = NetlinkBytes.route(NetlinkBytes.over(4), table: 7)
         #expect(facts(Int(RTM_NEWROUTE), short) == [route(4, isMain: false)])
@@ -152,7 +152,7 @@ import Testing
         #expect(facts(Int(RTM_NEWADDR), body) == [.address(index: 3, address)])
     }
 
-    @Test("B21: every other bit of an attribute's type tells what it is", arguments: 5..<14)
+    @Test("B21: the other bits of an attribute's type are its kind", arguments: 5..<14)
     func otherAttributes(bit: Int) {
         let other = NetlinkBytes.attribute(Int(RTA_OIF.rawValue) | 1 << bit, 4)
         #expect(facts(Int(RTM_NEWROUTE), NetlinkBytes.route(other)) == [])
@@ -160,7 +160,7 @@ import Testing
 
     // MARK: Lists
 
-    @Test("B21: the end of a list, its refusal and its interruption are told with its number")
+    @Test("B21: the end of a list, its refusal and its interruption are reported with its number")
     func lists() {
         let good = NetlinkBytes.bytes(Int32(0))
         let bad = NetlinkBytes.bytes(-EBUSY)
@@ -174,7 +174,7 @@ import Testing
         #expect(read(interrupted) == [.listInterrupted(8), .listEnded(8)])
     }
 
-    @Test("B21: messages in a row are told in their order")
+    @Test("B21: several messages are reported in their order")
     func row() {
         let row =
             NetlinkBytes.message(Int(RTM_DELLINK), NetlinkBytes.link(1, name: "x"))
@@ -194,7 +194,7 @@ import Testing
 
 /// Tests bytes that no kernel should send.
 @Suite struct NetlinkGarbageTests {
-    @Test("B21: a datagram that ends within a message says that it is no such thing, and what came before still counts")
+    @Test("B21: a datagram that ends within a message is reported as truncated, and the earlier messages count")
     func truncated() {
         let whole = NetlinkBytes.message(Int(RTM_DELLINK), NetlinkBytes.link(1, name: "x"))
         let cut = NetlinkBytes.message(Int(RTM_NEWLINK), NetlinkBytes.link(2, name: "wlan0"))
@@ -204,7 +204,7 @@ import Testing
         #expect(read([]) == [])
     }
 
-    @Test("B21: a message cannot be shorter than its header, nor longer than what came", arguments: [0, 15, 61, .max])
+    @Test("B21: a message is at least as long as a header, and within the datagram", arguments: [0, 15, 61, .max])
     func lyingLength(length: UInt32) {
         var bytes = NetlinkBytes.message(Int(RTM_NEWLINK), NetlinkBytes.link(2, name: "wlan0"))
         #expect(bytes.count < 61)
@@ -212,7 +212,7 @@ import Testing
         #expect(read(bytes) == [.garbled])
     }
 
-    @Test("B21: a body that is too short for its kind is no fact")
+    @Test("B21: a body that is too short for its kind is ignored")
     func shortBody() {
         let types = [RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR, RTM_NEWROUTE, RTM_DELROUTE].map { Int($0) }
         for type in types {

@@ -21,7 +21,7 @@ struct NetworkProbeTests {
         }
     }
 
-    @Test("B21: it asks every interval until there is an answer, and then no more")
+    @Test("B21: the probe asks every interval until the first answer")
     func everyInterval() async throws {
         let left = Guarded(2)
         let server = try ScriptedServer { _ in
@@ -100,7 +100,7 @@ struct NetworkProbeTests {
         }
     }
 
-    @Test("B21: many netlink events make no more checks than one")
+    @Test("B21: many netlink events cause as many checks as one")
     func manyEvents() async throws {
         let server = try ScriptedServer { _ in .last("") }
         try await ProbeStage.run(server) { stage in
@@ -115,7 +115,7 @@ struct NetworkProbeTests {
         }
     }
 
-    @Test("B21: a connection that the kernel tells of ends the checks, the one under way and those to come")
+    @Test("B21: a connection that the kernel reports ends the checks, current and future ones")
     func connectionEndsChecks() async throws {
         let isFirst = Guarded(true)
         let asked = Rendezvous(of: 2)

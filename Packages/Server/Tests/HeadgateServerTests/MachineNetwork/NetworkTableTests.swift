@@ -6,7 +6,7 @@ import Testing
 
 /// Tests when the machine counts as connected.
 @Suite struct NetworkTableTests {
-    @Test("B20: no interface is no connection")
+    @Test("B20: without an interface there is no connection")
     func nothing() {
         #expect(NetworkTable().state == .disconnected)
     }
@@ -16,7 +16,7 @@ import Testing
         #expect(NetworkTable([.ethernet(2), .address(2)]).state == .connected(.ethernet))
     }
 
-    @Test("B20: an interface without an address is no connection, before one came and after it went")
+    @Test("B20: an interface without an address is not a connection, before and after it has one")
     func noAddress() {
         var table = NetworkTable([.ethernet(2)])
         #expect(table.state == .disconnected)
@@ -42,7 +42,7 @@ import Testing
         #expect(table.state == .connected(.ethernet))
     }
 
-    @Test("B20: an address that is told before its interface counts once that is there")
+    @Test("B20: an address that is reported before its interface counts once the interface is there")
     func addressFirst() {
         var table = NetworkTable([.address(2)])
         #expect(table.state == .disconnected)
@@ -50,14 +50,14 @@ import Testing
         #expect(table.state == .connected(.ethernet))
     }
 
-    @Test("B20: loopback is no connection, whatever its addresses")
+    @Test("B20: loopback is not a connection, whatever its addresses")
     func loopback() {
         let loopback = NetworkInterface(name: "lo", isLoopback: true, isUp: true, hasCarrier: true, kind: .other)
         let table = NetworkTable([.link(index: 1, loopback), .address(1), .route(1)])
         #expect(table.state == .disconnected)
     }
 
-    @Test("B20: up without carrier, and carrier without up, are no connection", arguments: [true, false])
+    @Test("B20: up without carrier, and carrier without up, are not a connection", arguments: [true, false])
     func halfRunning(isUp: Bool) {
         var table = NetworkTable([.ethernet(2), .address(2)])
         table.take(.ethernet(2, isUp: isUp, hasCarrier: !isUp))

@@ -10,7 +10,7 @@ import Testing
 /// Tests the watch on this machine's own network, whatever it is.
 @Suite(.enabled(if: NetlinkSocket() != nil, "the kernel does not tell of the network here"), .timeLimit(.minutes(5)))
 struct NetworkWatchTests {
-    @Test("B21: the state is known as soon as it is watched, so that nothing is held for it at a start")
+    @Test("B21: the state is known as soon as it is watched, so that a start blocks no event for it")
     func knownAtOnce() async throws {
         let stage = try WatchStage()
         let states = await stage.watch(requiresDefaultRoute: false, kinds: InterfaceKinds())
@@ -47,7 +47,7 @@ struct NetworkWatchTests {
     }
 
     @Test(
-        "B21: after an overrun all lists are asked for, however much was left to be read before: as much as one turn reads, too",
+        "B21: after an overrun all lists are requested, however much was left to read, up to the bound of a turn",
         arguments: (-3...3).map { NetworkWatch.mostReads + $0 } + [0, 1, 3 * NetworkWatch.mostReads - 1])
     func overrun(datagrams: Int) async throws {
         let stage = try WatchStage()

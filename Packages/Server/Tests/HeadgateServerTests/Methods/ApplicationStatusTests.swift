@@ -26,7 +26,7 @@ struct ApplicationStatusTests {
         }
     }
 
-    @Test("F5: but not where `flush_on` says no", arguments: ["background", "foreground", "exiting"])
+    @Test("F5: but not if `flush_on` excludes it", arguments: ["background", "foreground", "exiting"])
     func switchedOff(_ status: String) async throws {
         var settings = Self.batching
         settings["flush_on"] = .object([status: false])
@@ -40,7 +40,7 @@ struct ApplicationStatusTests {
         }
     }
 
-    @Test("F5: saying the same again is no change")
+    @Test("F5: the same status again is not a change")
     func unchanged() async throws {
         try await ServiceStage.run(Self.batching) { stage in
             let client = try await stage.client()
@@ -70,7 +70,7 @@ struct ApplicationStatusTests {
         }
     }
 
-    @Test("B26: statuses of those who are gone count no more")
+    @Test("B26: statuses of disconnected clients no longer count")
     func gone() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()

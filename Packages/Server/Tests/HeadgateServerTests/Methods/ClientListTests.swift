@@ -7,7 +7,7 @@ import Testing
 
 @Suite("client.list", .timeLimit(.minutes(5)))
 struct ClientListTests {
-    @Test("O3: each client is told with what it sent, and with nothing of what others did")
+    @Test("O3: each client has its own counters, without those of others")
     func counts() async throws {
         let limits: DataObject = ["max_bytes": 100_000]
         try await ServiceStage.run(["store": .object(limits)]) { stage in
@@ -33,7 +33,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("O3, X2: a client that is not read is told with the reason and since when, until it is read again")
+    @Test("O3, X2: a client that is not read is shown with the reason and the time, until it is read again")
     func stopped() async throws {
         try await ServiceStage.run(["limits": ["max_unanswered": 2]], timeStands: true) { stage in
             let other = try await stage.client()
@@ -87,7 +87,7 @@ struct ClientListTests {
         try await other.call("client.list")["clients"].elements[1]["stopped"]
     }
 
-    @Test("O3, X2: a client that does not read its answers is told as such until it has")
+    @Test("O3, X2: a client that does not read its answers is marked as such until it has")
     func unread() async throws {
         try await ServiceStage.run(["limits": ["max_output_bytes": 50_000]]) { stage in
             let other = try await stage.client()

@@ -37,7 +37,7 @@ struct DeadLetterMethodTests {
         }
     }
 
-    @Test("D10: letters are listed whole, a page at a time")
+    @Test("D10: dead letters are listed whole, a page at a time")
     func list() async throws {
         try await ServiceStage.run { stage in
             try await bury(1...3, of: "collect", on: stage)
@@ -74,7 +74,7 @@ struct DeadLetterMethodTests {
     }
 
     @Test(
-        "A wrong parameter is told with its path, an unknown dispatcher is not_found",
+        "A wrong parameter is reported with its path, an unknown dispatcher is not_found",
         arguments: [
             ("dead_letters.list", ["limit": 0], "limit"), ("dead_letters.list", ["limit": 1_001], "limit"),
             ("dead_letters.list", ["after": -1], "after"), ("dead_letters.list", ["dispatcher": 1], "dispatcher"),

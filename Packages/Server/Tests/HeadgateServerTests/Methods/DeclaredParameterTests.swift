@@ -8,7 +8,7 @@ import Testing
 /// parameters itself may promise anything else.
 @Suite("Declared parameters", .timeLimit(.minutes(5))) struct DeclaredParameterTests {
     @Test(
-        "A parameter is taken at both ends of its bounds, and may be left out where that is said; in objects and arrays, too"
+        "A parameter is accepted at both bounds, and may be absent if declared so; in objects and arrays, too"
     )
     func taken() async throws {
         try await calling { method, call in

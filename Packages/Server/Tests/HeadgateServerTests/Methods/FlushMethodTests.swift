@@ -24,8 +24,8 @@ import Testing
     }
 }
 
-@Suite("Flushes under way", .timeLimit(.minutes(5))) struct FlushLimitTests {
-    @Test("X2: flush.list tells every flush under way with its user, also when its client is gone, and cancel ends it")
+@Suite("Flushes in progress", .timeLimit(.minutes(5))) struct FlushLimitTests {
+    @Test("X2: flush.list shows every flush in progress with its user, also without its client, and cancel ends it")
     func listed() async throws {
         try await ServiceStage.run { stage in
             let (client, other) = (try await stage.client(), try await stage.client())
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("X2: a user has so many flushes under way and no more, over all connections; one that ends makes room")
+    @Test("X2: a user's flushes in progress are bounded over all connections; one that ends makes room")
     func limited() async throws {
         try await ServiceStage.run { stage in
             let (client, other) = (try await stage.client(), try await stage.client())

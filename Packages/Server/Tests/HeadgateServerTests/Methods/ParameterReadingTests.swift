@@ -7,7 +7,7 @@ import Testing
 /// Tests every method with unreasonable parameters.
 @Suite struct OddParameterTests {
     @Test(
-        "X3: whatever the parameters of whatever method, every request is answered and the service goes on",
+        "X3: whatever the parameters of any method, every request is answered and the service continues",
         arguments: Seeds.first(2))
     func everyMethod(seed: Seed) async throws {
         try await ServiceStage.run { stage in

@@ -22,7 +22,7 @@ struct QueueMethodTests {
         }
     }
 
-    @Test("X2: an answer is no longer than half a line of a client's, whatever is asked for, and tells where to go on")
+    @Test("X2: an answer is at most half a client's line long, for any parameters, and has the next position")
     func pages() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -39,7 +39,7 @@ struct QueueMethodTests {
     }
 
     @Test(
-        "A wrong parameter is told with its path, an unknown dispatcher is not_found",
+        "A wrong parameter is reported with its path, an unknown dispatcher is not_found",
         arguments: [
             ("queue.peek", [:], "dispatcher"), ("queue.peek", ["dispatcher": 3], "dispatcher"),
             ("queue.peek", ["dispatcher": "collect", "limit": 0], "limit"),

@@ -20,7 +20,7 @@ struct RemoteBarrierDisconnectTests {
         return watcher
     }
 
-    @Test("B29: a barrier goes with its owner, unless it was told otherwise", arguments: [nil, "unregister"])
+    @Test("B29: a barrier ends with its owner, unless it was registered to stay", arguments: [nil, "unregister"])
     func unregister(_ onDisconnect: String?) async throws {
         try await ServiceStage.run { stage in
             let watcher = try await leave(stage, onDisconnect)
@@ -62,7 +62,7 @@ struct RemoteBarrierDisconnectTests {
         }
     }
 
-    @Test("B29: one left behind is nobody's to set, and taken over by registering its id")
+    @Test("B29: a barrier whose owner is gone cannot be set, and is taken over by registering its id")
     func takeover() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await leave(stage, "close")
@@ -82,7 +82,7 @@ struct RemoteBarrierDisconnectTests {
         }
     }
 
-    @Test("B29: an operator takes away by force what was left behind")
+    @Test("B29: an operator removes an abandoned barrier by force")
     func forced() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await leave(stage, "keep")

@@ -73,7 +73,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B8: a barrier of the settings or of the service is nobody's, forced or not")
+    @Test("B8: a barrier of the settings or of the service cannot be taken over, forced or not")
     func servicesOwn() async throws {
         let settings: DataObject = [
             "barriers": ["BatchingBarrier": ["barrier_id": "BatchingBarrier", "configuration": ["batch_size": 5]]]
@@ -109,7 +109,7 @@ struct RemoteBarrierTests {
     }
 
     @Test(
-        "B29: params that are missing or wrong are told by their paths",
+        "B29: missing or wrong params are reported by their paths",
         arguments: [
             (["state": "open"], "id"),
             (["id": "door"], "state"),
@@ -150,7 +150,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("X2: status tells a hundred warnings, and how many more there are")
+    @Test("X2: status shows a hundred warnings, and the number of further ones")
     func manyWarnings() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -195,7 +195,7 @@ struct RemoteBarrierStateTests {
         }
     }
 
-    @Test("B10: a reason is told as long as the state that it came with stands")
+    @Test("B10: a reason is shown as long as its state lasts")
     func reason() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -224,7 +224,7 @@ struct RemoteBarrierStateTests {
         }
     }
 
-    @Test("F3: a flush is held by a barrier that is not flushable, and goes on when that opens")
+    @Test("F3: a flush is blocked by a barrier that is not flushable, and continues when the barrier opens")
     func firm() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

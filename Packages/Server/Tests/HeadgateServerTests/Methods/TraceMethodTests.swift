@@ -39,7 +39,7 @@ struct TraceMethodTests {
         }
     }
 
-    @Test("O2: an id that the server made is found, also when it is remembered no more", arguments: [0, 100])
+    @Test("O2: an id that the server created is found, also when it is no longer remembered", arguments: [0, 100])
     func made(remember: Int) async throws {
         let settings: DataObject = ["trace": ["remember": .number(DataNumber(remember))], "durability": "normal"]
         try await ServiceStage.run(settings) { stage in
@@ -72,7 +72,7 @@ struct TraceMethodTests {
         }
     }
 
-    @Test("X2: a user has 256 traces under way, over all connections; those of a client that is gone are dropped")
+    @Test("X2: a user has at most 256 traces in progress, over all connections; those of a lost client are dropped")
     func most() async throws {
         let adding: ServiceStage.Adding = { $0.makeStore = { FaultyStore(scheduler: $0) } }
         try await ServiceStage.run(["trace": ["remember": 0]], adding: adding) { stage in

@@ -58,7 +58,7 @@ struct TrackManyTests {
     }
 
     @Test(
-        "Q7: a list of what is stored already is acknowledged by a full store; one with something new is judged by that"
+        "Q7: a full store acknowledges a list of stored events; a list with a new event is judged by that event"
     )
     func repeats() async throws {
         try await ServiceStage.run(Self.full) { stage in

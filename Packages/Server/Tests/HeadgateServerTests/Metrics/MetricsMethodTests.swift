@@ -11,7 +11,7 @@ struct MetricsMethodTests {
         try await client.call("metrics")["metrics"].element(where: "name", is: .string(name))["samples"].elements
     }
 
-    @Test("O1: it tells what status counts, each counter under its name, and nothing twice")
+    @Test("O1: it has the counters of status, each under its name, and none twice")
     func status() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -33,7 +33,7 @@ struct MetricsMethodTests {
         }
     }
 
-    @Test("O1: of each dispatcher what waits, its way, its age, and what it has done")
+    @Test("O1: each dispatcher has its backlog, its state, its age, and its counters")
     func dispatchers() async throws {
         try await ServiceStage.run(timeStands: true) { stage in
             let client = try await stage.client()
@@ -68,7 +68,7 @@ struct MetricsMethodTests {
         }
     }
 
-    @Test("O1: histograms tell how many values came up to each bound, and the last bound is any")
+    @Test("O1: histograms count the values up to each bound, and the last bound is infinite")
     func histograms() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -87,7 +87,7 @@ struct MetricsMethodTests {
         }
     }
 
-    @Test("O1: syncs are measured where the store is on a disk", arguments: ["log", "sqlite"])
+    @Test("O1: syncs are measured for a store on a disk", arguments: ["log", "sqlite"])
     func syncs(kind: String) async throws {
         try await ServiceStage.run(["durability": "full", "store": ["kind": .string(kind)]]) { stage in
             let client = try await stage.client()

@@ -133,7 +133,7 @@ struct AccountTests {
     }
 
     @Test(
-        "X2: notifications are in the account as long as what they ask for lasts",
+        "X2: notifications are in the account until their work is finished",
         arguments: ["flush", "board.activate"])
     func notifications(method: String) async throws {
         try await held(["max_unanswered": 3]) { stage, client, other in
@@ -161,7 +161,7 @@ struct AccountTests {
         }
     }
 
-    @Test("A1: board.activate as a notification runs its board, and nobody is told what came of it")
+    @Test("A1: board.activate as a notification runs its board, and has no answer")
     func activateAsNotification() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -246,7 +246,7 @@ struct AccountTests {
     }
 
     @Test(
-        "Protocol, Framing: who finishes its side while its session is paused still gets all its answers, then the end")
+        "Protocol, Framing: a client that half-closes while its session is paused still gets its answers, then the end")
     func finishedWhilePaused() async throws {
         try await held(["max_unanswered": 3]) { stage, client, other in
             for number in 1...3 { client.send(Self.waitingFlush("f\(number)", id: number) + "\n") }

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("P1, Q5: a failed commit refuses what waited for it and what came behind it, each once")
+    @Test("P1, Q5: a failed commit refuses its events and those behind it, each once")
     func failedCommit() async throws {
         try await withHeldStore { stage, client in
             try await stage.setStoreFault(.noRoom("full"))

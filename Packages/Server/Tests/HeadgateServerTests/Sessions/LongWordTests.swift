@@ -38,7 +38,7 @@ struct LongWordTests {
         }
     }
 
-    @Test("X3: a number with very many digits is no whole number, and short spellings of one still are")
+    @Test("X3: a number with very many digits is not a whole number, and short spellings of one still are")
     func numbers() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests the server's requests to a client, and their answers.
 @Suite struct PeerRequestTests {
-    @Test("An answer reaches whoever asked, a second one nobody")
+    @Test("An answer reaches the side that asked, and a second answer is ignored")
     func answer() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "Protocol, Framing: null is no outcome beside the other one, as many libraries write their answers",
+        "Protocol, Framing: a null outcome beside the other outcome is ignored, as many libraries write both",
         arguments: [
             (#""result":{"done":true},"error":null"#, #"{"done":true}"#),
             (#""result":null,"error":{"code":1,"message":"no key"}"#, "refused: no key"),
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("X3: an answer to what was not asked disturbs nobody", arguments: ["7", "0", "-1", "null", #""a""#, "1.5"])
+    @Test("X3: an answer to an unknown request has no effect", arguments: ["7", "0", "-1", "null", #""a""#, "1.5"])
     func answerToNothing(id: String) async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

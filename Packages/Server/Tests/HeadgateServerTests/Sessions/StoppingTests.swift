@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("D11: while what is in flight comes to its end, nothing new is taken")
+    @Test("D11: while flights are finished, no new request is accepted")
     func refusals() async throws {
         try await ServiceStage.run(StoppingTests.settings) { stage in
             let (scheduler, client) = (try await stage.client(), try await stage.client())

@@ -27,7 +27,7 @@ struct TurnShareTests {
         #expect(count == TurnShare.whole / 16)
     }
 
-    @Test("X3: overspent units of one turn count in those that follow")
+    @Test("X3: the excess of one turn counts in later ones")
     func debt() {
         var share = TurnShare()
         share.spend(3 * TurnShare.whole + 1)
@@ -69,7 +69,7 @@ struct TurnShareTests {
         }
     }
 
-    @Test("X3: a session whose share is used up goes on by itself, to the last line")
+    @Test("X3: a session whose share is used up continues by itself, to the last line")
     func goesOn() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -79,7 +79,7 @@ struct TurnShareTests {
         }
     }
 
-    @Test("X2: when a group is full, all who wait for room go on, also those for whom the next has none again")
+    @Test("X2: when a group is full, all sessions that wait for room continue, also those that must wait again")
     func waitingForRoom() async throws {
         let adding: ServiceStage.Adding = { configuration in
             configuration.makeStore = { scheduler in

@@ -92,7 +92,7 @@ struct AccountNameTests {
         #expect(access.object["read"] == ["uids": [], "gids": [], "users": ["root"], "groups": []])
     }
 
-    @Test("X1: a name with a NUL is no name of a user")
+    @Test("X1: a name with a NUL is not a user's name")
     func nul() {
         #expect(AccountName.uid("root\0x") == nil && AccountName.gid("root\0x") == nil)
     }

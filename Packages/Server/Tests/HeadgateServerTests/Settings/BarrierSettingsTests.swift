@@ -115,7 +115,7 @@ struct BarrierSettingsTests {
     }
 
     @Test(
-        "S2: faults of barriers are told with their paths",
+        "S2: faults of barriers are reported with their paths",
         arguments: [
             (#"[]"#, ["barriers: must be an object"]),
             (#"{"BatchingBarrier": []}"#, ["barriers.BatchingBarrier: must be an object"]),
@@ -168,7 +168,7 @@ struct BarrierSettingsTests {
     }
 
     @Test(
-        "B20–B27, S2: what a built-in barrier is told is judged before it is used, all of it",
+        "B20–B27, S2: the parameters of a built-in barrier are all checked before they are used",
         arguments: [
             (
                 #"{"ConnectivityBarrier": {"configuration": {"wifi_only": 1}}}"#,

@@ -102,7 +102,7 @@ struct DispatcherSettingsTests {
     }
 
     @Test(
-        "S2: faults of a dispatcher are told with their paths",
+        "S2: faults of a dispatcher are reported with their paths",
         arguments: [
             (#""path": "f""#, ["kind: is required, and must be one of: http, file, worker, nats, kafka"]),
             (#""kind": "smoke""#, ["kind: must be one of: http, file, worker, nats, kafka"]),
@@ -178,7 +178,7 @@ struct DispatcherSettingsTests {
     }
 
     @Test(
-        "B4: `all` and what is no plain word name no dispatcher",
+        "B4: `all` and anything but a plain word are refused as a dispatcher's name",
         arguments: ["all", "", "a b", "é", "a/b", "a:b", "\n"])
     func badName(id: String) {
         #expect(DispatcherID.complaint(about: id) != nil)
@@ -212,7 +212,7 @@ struct DispatcherSettingsTests {
         #expect(try SettingsReading.of(#"{"dispatchers": {\#(free)}}"#).faults == [])
     }
 
-    @Test("K2: two spellings of one file are one, and the daemon's own files belong to nobody else")
+    @Test("K2: two spellings of one file are one, and the daemon's own files cannot be used twice")
     func canonicalPaths() throws {
         let folder = try ScratchFolder()
         let data = folder("data")

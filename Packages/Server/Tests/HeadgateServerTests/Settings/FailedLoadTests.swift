@@ -9,7 +9,7 @@ import Testing
 struct FailedLoadTests {
     private static let good = #"{"dispatchers": {"collect": {"dispatch_limit": 3}}}"#
 
-    @Test("S1, S2: a file that a reload refuses is told until a reload succeeds")
+    @Test("S1, S2: a file that a reload refuses is reported until a reload succeeds")
     func file() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -32,7 +32,7 @@ struct FailedLoadTests {
     }
 
     @Test(
-        "S1, S2: remote settings that are refused, or cannot be fetched, are told until a fetch succeeds",
+        "S1, S2: remote settings that are refused, or cannot be fetched, are reported until a fetch succeeds",
         arguments: [
             ("200 OK", #"{"limits": {"max_depth": 1}}"#, "limits.max_depth: "), ("200 OK", "[]", "are refused since"),
             ("500 Internal Server Error", "", "HTTP 500"),
@@ -58,7 +58,7 @@ struct FailedLoadTests {
         }
     }
 
-    @Test("S1: a copy of the remote settings that a start leaves out is told until the server sends others")
+    @Test("S1: a copy of the remote settings that a start ignores is reported until the server sends others")
     func copy() async throws {
         let server = try ScriptedServer { _ in .status("200 OK", body: Self.good) }
         defer { server.stop() }

@@ -36,7 +36,7 @@ struct GatewaySettingsTests {
     }
 
     @Test(
-        "S2: faults are told with their paths",
+        "S2: faults are reported with their paths",
         arguments: [
             (#"{"rules": {"a*b": "exempt"}}"#, "rules.a*b: must be named by a board, or by a prefix and *"),
             (#"{"rules": {"a": "free"}}"#, #"rules.a: must be "exempt", or an object with a board"#),

@@ -13,7 +13,7 @@ struct SettingsChangeTests {
         _ = try stage.folder.write(text.text, to: "headgate.json")
     }
 
-    @Test("S3: a reload tells what changed; dispatchers come, go and are changed without a loss")
+    @Test("S3: a reload reports its changes; dispatchers are added, removed and changed without a loss")
     func reload() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -36,7 +36,7 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("S2: a file with a fault changes nothing, and every fault is told with its path")
+    @Test("S2: a file with a fault changes nothing, and every fault is reported with its path")
     func faultyReload() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -176,7 +176,7 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("S1: persist refuses what it cannot change", arguments: ["socket", "data_dir"])
+    @Test("S1: persist refuses settings that it cannot change", arguments: ["socket", "data_dir"])
     func refusedPersist(key: String) async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

@@ -8,7 +8,7 @@ import Testing
 struct SettingsDisplayTests {
     private let places = DaemonPaths(socket: "/s", dataDirectory: "/d")
 
-    @Test("X4: secrets are blanked, what refers to them is shown")
+    @Test("X4: secrets are blanked, and references to them are shown")
     func secrets() {
         let settings: DataObject = [
             "dispatchers": [

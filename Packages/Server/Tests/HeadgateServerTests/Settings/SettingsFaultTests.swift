@@ -9,7 +9,7 @@ struct SettingsFaultTests {
     static let dispatcher = #""dispatchers": {"d": {"kind": "file", "path": "f"}}"#
 
     @Test(
-        "S2: faults of the sections are told with their paths",
+        "S2: faults of the sections are reported with their paths",
         arguments: [
             (#""socket": 5"#, ["socket: must be a string"]),
             (#""socket": """#, ["socket: must be a path"]),
@@ -45,7 +45,7 @@ struct SettingsFaultTests {
         #expect(reading.settings == nil)
     }
 
-    @Test("S2: every fault of a whole file is told, not only the first")
+    @Test("S2: every fault of a whole file is reported, not only the first")
     func allFaults() throws {
         let reading = try SettingsReading.of(
             #"""
@@ -83,7 +83,7 @@ struct SettingsFaultTests {
         #expect(reading.settings == nil)
     }
 
-    @Test("S2: an unknown key is a warning with `lenient`, and where only the remote layer has it")
+    @Test("S2: an unknown key is a warning with `lenient`, or if only the remote layer has it")
     func forgivenKeys() throws {
         let lenient = try SettingsReading.of(#"{"lenient": true, "dispatchers": {}, "limits": {"max_dept": 9}}"#)
         #expect(lenient.settings != nil && lenient.warnings.map(\.path).contains("limits.max_dept"))
@@ -122,13 +122,13 @@ struct SettingsFaultTests {
         #expect(reading.settings == Settings())
     }
 
-    @Test("Settings without a dispatcher are told of", arguments: ["{}", #"{"dispatchers": {}}"#])
+    @Test("Settings without a dispatcher cause a warning", arguments: ["{}", #"{"dispatchers": {}}"#])
     func noDispatcher(text: String) throws {
         #expect(
             try SettingsReading.of(text).findings.lines == ["dispatchers: warning: is empty, so no event is stored"])
     }
 
-    @Test("A socket's path is held to what the system takes")
+    @Test("A socket's path is checked against the system's limit")
     func longSocketPath() throws {
         let longest = "/" + String(repeating: "x", count: 106)
         #expect(try SettingsReading.of(#"{"socket": "\#(longest)"}"#).settings?.socket == longest)
@@ -136,7 +136,7 @@ struct SettingsFaultTests {
         #expect(faults.map(\.description) == ["socket: must be a path of at most 107 bytes"])
     }
 
-    @Test("X2: settings name no more dispatchers and barriers than can be told in an answer", arguments: [256, 257])
+    @Test("X2: settings have at most as many dispatchers and barriers as an answer can show", arguments: [256, 257])
     func bounded(count: Int) throws {
         let dispatchers = (1...count).map { #""d\#($0)": {"kind": "file", "path": "f\#($0)"}"# }
         let barriers = (1...count).map { #""b\#($0)": {"kind": "BatchingBarrier", "configuration": {}}"# }

@@ -55,14 +55,14 @@ struct SettingsLayersTests {
             ])
     }
 
-    @Test("S1: null in the remote layer takes away what the file says")
+    @Test("S1: null in the remote layer removes the file's value")
     func remoteNull() {
         var layers = layers
         layers[.remote] = ["dispatchers": ["b": nil]]
         #expect(Settings.read(layers.effective).settings?.dispatcherIDs == ["a"])
     }
 
-    @Test("S3: a reload tells which places changed")
+    @Test("S3: a reload reports the changed paths")
     func changedPaths() {
         let new: DataObject = [
             "durability": "normal",

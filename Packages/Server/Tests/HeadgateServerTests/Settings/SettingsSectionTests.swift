@@ -44,7 +44,7 @@ struct SettingsSectionTests {
         #expect(settings.store.overflow == .dropOldest)
     }
 
-    @Test("A section written from what was read says the same again")
+    @Test("A section that is written from its values reads as the same values")
     func roundTrip() throws {
         let given = try SettingsText.parse(Array(Self.full.utf8))
         let settings = try #require(Settings.read(given).settings)

@@ -8,7 +8,7 @@ import Testing
 @Suite("Faults in a configuration's text")
 struct SettingsTextTests {
     @Test(
-        "A fault is told with its line and column",
+        "A fault is reported with its line and column",
         arguments: [
             ("", "line 1, column 1: the text ends too early"),
             ("{", "line 1, column 2: the text ends too early"),
@@ -37,7 +37,7 @@ struct SettingsTextTests {
     }
 
     @Test(
-        "S2: a name that is there twice is a fault at its place",
+        "S2: a name that appears twice is a fault at its position",
         arguments: [
             (#"{"a": 1, "b": 2, "a": 3}"#, "a"),
             (#"{"dispatchers": {"c": {}, "d": {"x": 1, "\u0078": 2}}}"#, "dispatchers.d.x"),
@@ -49,7 +49,7 @@ struct SettingsTextTests {
         }
     }
 
-    @Test("Texts that are no configuration are told apart")
+    @Test("The kinds of texts that are not a configuration are distinguished")
     func kinds() {
         #expect(throws: SettingsFault(path: "", message: "must be an object: { … }")) {
             try SettingsText.parse(Array("[]".utf8))
@@ -96,7 +96,7 @@ struct SettingsFileTests {
         }
     }
 
-    @Test("A file that never ends is given up")
+    @Test("Reading a file that never ends stops at a limit")
     func endless() {
         #expect(throws: SettingsFault(path: "", message: "/dev/zero is longer than 4194304 bytes")) {
             try SettingsFile.read("/dev/zero")

@@ -30,7 +30,7 @@ struct StartSettingsTests {
     }
 
     @Test(
-        "S1: only the persisted part at fault is left out",
+        "S1: only the faulty persisted part is ignored",
         arguments: [
             (["limits": ["max_depth": 1, "max_line_bytes": 2048]], ["limits.max_depth"]),
             (["durability": "some", "limits": ["max_line_bytes": 2048]], ["durability"]),
@@ -53,7 +53,7 @@ struct StartSettingsTests {
         #expect(outcome.warnings.count == leftOut.count)
     }
 
-    @Test("S1: a remote copy that does not fit is left out, and nothing of what was persisted with it")
+    @Test("S1: a remote copy that does not fit is ignored, and all persisted settings are kept")
     func faultyCopy() {
         let outcome = resolve(
             remote: ["dispatchers": ["collect": ["dispatch_limit": 0]]],
@@ -77,7 +77,7 @@ struct StartSettingsTests {
         #expect(outcome.reading.faults.map(\.path) == ["dispatchers.a.kind"])
     }
 
-    @Test("S1: settings that were left out return as soon as they fit, unless they are removed meanwhile")
+    @Test("S1: ignored settings return as soon as they fit, unless they are removed meanwhile")
     func comesBack() throws {
         let check = SettingsCheck(vocabulary: .builtIn, environment: [:])
         let late: DataObject = ["dispatchers": ["late": ["kind": "file", "path": "l", "load_rule": "sales"]]]

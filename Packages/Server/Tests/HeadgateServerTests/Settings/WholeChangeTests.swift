@@ -7,7 +7,7 @@ import Testing
 @testable import HeadgateServer
 
 /// Tests that a change of the settings is applied whole or not at all.
-@Suite("Changes that cannot be made", .timeLimit(.minutes(5)))
+@Suite("Changes that fail as a whole", .timeLimit(.minutes(5)))
 struct WholeChangeTests {
     /// Rules that double in size from one to the next, so that the last one is too large for any use.
     private static let doubling: DataItem = {
@@ -21,7 +21,7 @@ struct WholeChangeTests {
     /// A rule that is too large only together with the rules that it names.
     private static let both: DataItem = ["and": ["r12", "r12"]]
 
-    @Test("S2: a rule that is too large with those that it names is a fault of its place", arguments: [true, false])
+    @Test("S2: a rule that is too large with its referenced rules is a fault at its path", arguments: [true, false])
     func tooLarge(isOfDispatcher: Bool) throws {
         var settings: DataObject = ["load_rules": Self.doubling, "dispatchers": ["d": ["kind": "file", "path": "f"]]]
         guard case .object(var rules) = Self.doubling else { return }
@@ -57,7 +57,7 @@ struct WholeChangeTests {
         }
     }
 
-    @Test("S2: if one sender cannot be made, those made before it are closed, and nothing else changes")
+    @Test("S2: if one sender cannot be created, those created before it are closed, and nothing else changes")
     func senders() async throws {
         let tally = SenderTally()
         let patch: DataObject = [
@@ -82,7 +82,7 @@ struct WholeChangeTests {
     }
 
     @Test(
-        "S2, B7: settings that come back at a start are in force whole, and told so, where a barrier keeps its old ones"
+        "S2, B7: settings that return at a start apply in full, also to a barrier that keeps its old ones"
     )
     func comingBack() async throws {
         let url = "http://127.0.0.1:1/settings"

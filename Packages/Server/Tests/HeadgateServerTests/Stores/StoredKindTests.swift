@@ -51,7 +51,7 @@ struct StoredKindTests {
         #expect(try StoredKind(directory: directory.path).makeRoom(for: old) == nil)
     }
 
-    @Test("Q1: a store of another kind that is drained is set aside, and the start goes on", arguments: changes)
+    @Test("Q1: a drained store of another kind is renamed, and the start continues", arguments: changes)
     func drained(_ old: StoreKind, _ new: StoreKind) throws {
         try fill(old, settledThrough: 3)
         let kind = StoredKind(directory: directory.path)
@@ -64,7 +64,7 @@ struct StoredKindTests {
         fresh.close()
     }
 
-    @Test("Q8: either kind is verified, and a directory without a store is told as such", arguments: StoreKind.allCases)
+    @Test("Q8: either kind is verified, and a directory without a store is reported", arguments: StoreKind.allCases)
     func verified(_ kind: StoreKind) throws {
         let verification = DirectoryVerification(directory: directory.path)
         #expect(throws: StoreFault.failed("there is no event store in \(directory.path)")) { try verification.run() }

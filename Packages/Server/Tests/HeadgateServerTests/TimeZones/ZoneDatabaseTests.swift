@@ -18,7 +18,7 @@ enum ZoneDatabase {
 @Suite("Time zone database", .enabled(if: ZoneDatabase.exists))
 struct ZoneDatabaseTests {
     /// The C library knows one zone, that of the environment, so each zone needs a process of its own.
-    @Test("B24: our offsets are those of the C library, in every zone and at any time")
+    @Test("B24: zone offsets equal those of the C library, in every zone and at any time")
     func offsets() async {
         await #expect(processExitsWith: .success) {
             for zone in ZoneDatabase.zones {

@@ -45,7 +45,7 @@ struct ZoneInfoTests {
     }
 
     @Test(
-        "B24, X4: a name outside the database is no zone, whatever files there are",
+        "B24, X4: a name outside the database is not a zone, whatever files exist",
         arguments: [
             "", "Far", "Far/Broken", "Far/Nowhere", "../Secret", "Far/../../Secret", "/etc/localtime", "Far//Away",
             "Far/./Away", "Far/Away/", "Far/Away\0", "Fär/Away",

@@ -12,7 +12,7 @@ struct LoadRuleTests {
         ["dispatchers": ["collect": ["load_rule": collect], "archive": ["load_rule": archive]]]
     }
 
-    @Test("P3: a dispatcher gets what its rule says; what nobody wants is acknowledged, counted and not stored")
+    @Test("P3: a dispatcher gets the events of its rule; an event without a dispatcher is acknowledged, not stored")
     func routes() async throws {
         let isOrder: DataItem = ["operator": "starts_with", "path": "event", "value": "order"]
         let isLarge: DataItem = ["and": [isOrder, ["operator": "greater_than", "path": "data.total", "value": 1e2]]]

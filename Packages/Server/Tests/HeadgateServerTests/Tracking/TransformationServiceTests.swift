@@ -59,7 +59,7 @@ struct TransformationServiceTests {
         }
     }
 
-    @Test("P3: load rules are asked of what transformations before the store have made")
+    @Test("P3: load rules see the events as transformed before the store")
     func beforeRules() async throws {
         let settings: DataObject = [
             "dispatchers": ["collect": ["load_rule": ["operator": "equals", "path": "data.kind", "value": "vip"]]],

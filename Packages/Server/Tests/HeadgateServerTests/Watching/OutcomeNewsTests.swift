@@ -39,7 +39,7 @@ struct OutcomeNewsTests {
         #expect(present.news(to: told)?.counters[.sent] == 1)
     }
 
-    @Test("B10: a counter that `dispatcher.list` does not have is no change of a dispatcher")
+    @Test("B10: a counter that `dispatcher.list` does not have is not a change of a dispatcher")
     func unlisted() {
         let bench = GateBench()
         let told = bench.summary().asTold

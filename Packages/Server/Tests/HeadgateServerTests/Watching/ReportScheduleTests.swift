@@ -7,7 +7,7 @@ import Testing
 struct PaceTests {
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-    @Test("B10: the first change is told at once")
+    @Test("B10: the first change is reported at once")
     func first() {
         var pace = ReportSchedule()
         let unmarked = pace.takeDue(at: at(0))
@@ -45,7 +45,7 @@ struct PaceTests {
         #expect(pace.due == at(5))
     }
 
-    @Test("B10: after a rest a change is told at once")
+    @Test("B10: after an idle interval a change is reported at once")
     func rested() {
         var pace = ReportSchedule()
         pace.mark(.states, at: at(0))
@@ -74,7 +74,7 @@ struct ToldEntriesTests {
         #expect(one?.changed == [0])
     }
 
-    @Test("B10: then what is new, changed or gone")
+    @Test("B10: later reports have new, changed and removed entries")
     func changes() {
         var told = ReportedEntries<Entry>(by: \.id)
         _ = told.tell([Entry(id: "a", value: 1), Entry(id: "b", value: 1), Entry(id: "c", value: 1)])

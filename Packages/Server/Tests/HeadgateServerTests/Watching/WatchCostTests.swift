@@ -57,7 +57,7 @@ struct WatchCostTests {
         }
     }
 
-    @Test("B10: counters are told together, at most every 50 ms")
+    @Test("B10: counters are reported together, at most every 50 ms")
     func counters() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()

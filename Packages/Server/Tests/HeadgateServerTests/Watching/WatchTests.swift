@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Watching", .timeLimit(.minutes(5)))
 struct WatchTests {
-    @Test("B10: a watch begins with how things stand, for each topic")
+    @Test("B10: a watch begins with the current state, for each topic")
     func begins() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client("shop/2.1")
@@ -37,7 +37,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: a change of the way is told to those who watch it, with state, since, word, reason and who blocks")
+    @Test("B10: watchers get a change between open and blocked, with state, time, name, reason and blocking barrier")
     func wayCloses() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()
@@ -149,7 +149,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: failures are told with their cause")
+    @Test("B10: failures are reported with their cause")
     func failures() async throws {
         let port = try TestSocket.unusedPort()
         let settings: DataObject = [
@@ -166,7 +166,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: clients that come, say who they are, and go are news")
+    @Test("B10: clients that connect, identify themselves, and disconnect are reported")
     func clients() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()
@@ -213,7 +213,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: topics that are wrong are told by their paths; there is an end to watches")
+    @Test("B10: wrong topics are reported by their paths; the number of watches is bounded")
     func refused() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

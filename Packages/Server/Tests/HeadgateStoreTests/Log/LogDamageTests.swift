@@ -39,7 +39,7 @@ struct LogDamageTests {
         return numbered.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
-    @Test("Q8: a damaged event costs its group, is counted and kept for people, and holds up nobody")
+    @Test("Q8: a damaged event costs its group, is counted, its bytes are kept, and it delays no dispatcher")
     func record() throws {
         try fill()
         let file = try #require(try segments().first)
@@ -67,7 +67,7 @@ struct LogDamageTests {
         #expect(try scene.numbers() == Array(1...90))
     }
 
-    @Test("Q8: where the state is damaged that the newest segment begins with, an older one and what came behind it do")
+    @Test("Q8: if the state that begins the newest segment is damaged, an older one and later changes replace it")
     func snapshot() throws {
         try fill()
         let file = try #require(try segments().last)
@@ -78,7 +78,7 @@ struct LogDamageTests {
         #expect(state.warnings.count == 1 && state.warnings[0].contains("damaged"), "\(state.warnings)")
     }
 
-    @Test("Q8: of a newest segment of which nothing is known any more the file is kept, and no number is given again")
+    @Test("Q8: the file of an unreadable newest segment is kept, and no number is given again")
     func newest() throws {
         try fill()
         let file = try #require(try segments().last)
@@ -91,7 +91,7 @@ struct LogDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
     }
 
-    @Test("Q8: of a segment whose file is shorter than it was, what is left stays, whatever comes behind")
+    @Test("Q8: a segment whose file was shortened keeps its remaining events, whatever follows")
     func cutOff() throws {
         try fill()
         let file = try #require(try segments().first)

@@ -22,7 +22,7 @@ struct LogEndDamageTests {
         try FileManager.default.copyItem(atPath: left.directory, toPath: scene.directory)
     }
 
-    @Test("Q8: what was found damaged is counted as such once, also where a summary was written since")
+    @Test("Q8: damage is counted once, also if a summary was written since")
     func beforeTheSummary() throws {
         (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
         try scene.open()
@@ -56,7 +56,7 @@ struct LogEndDamageTests {
         try bytes.write(to: URL(fileURLWithPath: file))
     }
 
-    @Test("Q8: events that others lie behind are told by their number, and their bytes are kept")
+    @Test("Q8: damaged events in front of valid ones are reported by their number, and their bytes are kept")
     func inTheMiddle() throws {
         try fill()
         try rot("event-5")
@@ -67,7 +67,7 @@ struct LogEndDamageTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory + "/log/damaged").count == 1)
     }
 
-    @Test("Q8: the newest events may be a write that was cut off: that is told, and is no warning")
+    @Test("Q8: damage at the end may be an interrupted write: it is logged, but not as a warning")
     func theLast() throws {
         try fill()
         try rot("event-8")
@@ -81,7 +81,7 @@ struct LogEndDamageTests {
     }
 
     @Test(
-        "Q8: what a start has written anew was on the disk: where it rots that is damage, and nothing goes with it",
+        "Q8: frames that a start rewrote were on the disk: their damage is reported, and costs no other event",
         arguments: [("event-2", [4, 5, 6, 7, 8, 9]), ("event-8", [1, 2, 3, 4, 5, 6])])
     func writtenAnew(_ event: String, left numbers: [SequenceNumber]) throws {
         left.options.durability = .normal
@@ -97,14 +97,14 @@ struct LogEndDamageTests {
         #expect(try again.numbers() == numbers)
     }
 
-    @Test("Q8: behind an orderly stop nothing is told of what an earlier write left")
+    @Test("Q8: after an orderly stop the remains of earlier writes are not reported")
     func afterAStop() throws {
         try fill { left.close() }
         let state = try scene.open()
         #expect(state.warnings == [] && state.notes == [] && state.lastSequenceNumber == 9)
     }
 
-    @Test("Q8: numbers of packed events that are damaged are not given again, however many lay in a few bytes")
+    @Test("Q8: numbers of damaged packed events are not given again, however many events were in a few bytes")
     func packedNumbers() throws {
         try left.open()
         left.write(.dispatcher(.at(0)))
@@ -125,7 +125,7 @@ struct LogEndDamageTests {
         #expect(try scene.numbers() == [1, 2])
     }
 
-    @Test("Q8: numbers of events that are damaged are not given again, also where only what came of them is there")
+    @Test("Q8: numbers of damaged events are not given again, also if only their settlements remain")
     func numbers() throws {
         try fill {
             left.write(.settled(1, Settled(through: 9)))
@@ -142,7 +142,7 @@ struct LogEndDamageTests {
     }
 
     @Test(
-        "Q8: numbers of damaged events are not given again where they are settled in what was not synced",
+        "Q8: numbers of damaged events are not given again if they are settled in unsynced frames",
         arguments: [.settled(1, Settled(through: 40)), .trim(through: 40), .deadLetter(.sample(40))] as [StoreChange])
     func settledInDoubt(_ change: StoreChange) throws {
         try fill {
@@ -158,7 +158,7 @@ struct LogEndDamageTests {
     }
 
     @Test(
-        "Q8: a number of which only what was not synced says that it is settled is not given again",
+        "Q8: a number whose settlement is only in an unsynced frame is not given again",
         arguments: [.settled(1, Settled(through: 40)), .forgetIDs(through: 40), .deadLetter(.sample(40))]
             as [StoreChange])
     func settledWithoutDamage(_ change: StoreChange) throws {
@@ -167,7 +167,7 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == 40)
     }
 
-    @Test("Q8: numbers of damaged events are not given again where a sync fails behind them, and the log is mended")
+    @Test("Q8: numbers of damaged events are not given again if a sync fails behind them, and the log is repaired")
     func mended() throws {
         let disk = FaultyDisk()
         scene.options.disk = disk
@@ -184,7 +184,7 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == 6)
     }
 
-    @Test("Q8: what is damaged is taken off once, also where the log is mended just then")
+    @Test("Q8: damaged events are subtracted once, also if the log is repaired at that moment")
     func whileMended() throws {
         let disk = FaultyDisk()
         (scene.options.disk, scene.options.segmentSize, scene.options.blockSize) = (disk, 8 << 10, 1 << 10)
@@ -202,7 +202,7 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().unsettled[1]?[1]?.events == 87)
     }
 
-    @Test("Q3: that nothing is needed any more is said of what there is, not of what will come")
+    @Test("Q3: a statement that all is settled covers the present events, not later ones")
     func allTrimmed() throws {
         try fill { left.write(.trim(through: .max)) }
         #expect(try scene.open().lastSequenceNumber == 9)
@@ -254,7 +254,7 @@ struct LogEndDamageTests {
         #expect(try scene.numbers() == Array(1...9) + [41])
     }
 
-    @Test("Q8, D10: a dead letter that is damaged is counted, and is a letter no more")
+    @Test("Q8, D10: a damaged dead letter is counted as damage, and no longer as a dead letter")
     func letter() throws {
         try fill {
             left.write(.deadLetter(.sample(1, record: Groups.of(20...20).chunk.bytes)))

@@ -55,7 +55,7 @@ struct LogGoldenTests {
                 == span + "2c0000002c000000" + extras + size + size + hex(records))
     }
 
-    @Test("Q11: a packed piece is read from these bytes, a block of LZ4 behind how many it has unpacked, and packed")
+    @Test("Q11: a packed piece is read from these bytes: a block of LZ4 behind its unpacked and packed lengths")
     func packed() throws {
         let bytes = Array("no, no, no, no, no, no, no, no, no, no".utf8)
         // Four as they are, 29 as four bytes back, and five as they are, which ends a block.

@@ -10,7 +10,7 @@ struct LogIndexTests {
         return LogSpan(first: numbers.lowerBound, last: numbers.upperBound, tallies: tallies, ages: GroupAges())
     }
 
-    @Test("Q6: there is room for it when it is written down, whatever came and was lost")
+    @Test("Q6: there is room for the index when it is written, whatever was added and lost")
     func weight() throws {
         var index = LogIndex(blockSize: 100)
         index.add(span(1...2, routes: 1...2), at: 0..<60)
@@ -22,7 +22,7 @@ struct LogIndexTests {
     }
 
     @Test(
-        "Q6: a block takes no more memory than its bound and one group, however little its packed groups take in the file"
+        "Q6: a block takes at most its bound and one group of memory, however small its packed groups are"
     )
     func packed() {
         var index = LogIndex(blockSize: 100)

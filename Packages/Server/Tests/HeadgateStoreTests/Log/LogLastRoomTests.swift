@@ -61,7 +61,7 @@ final class LogLastRoomTests {
     }
 
     @Test(
-        "Q8: on a full disk dead letters are deleted one by one, as long as there is room left to say what is settled")
+        "Q8: on a full disk dead letters are deleted one by one, while room remains for settlements")
     func lettersOneByOne() throws {
         for number in 1...300 as ClosedRange<SequenceNumber> {
             #expect(write(.deadLetter(.sample(number))))
@@ -97,7 +97,7 @@ final class LogLastRoomTests {
         #expect(append())
     }
 
-    @Test("Q8: what gives up a segment that is too small for another does not take the room of what makes some")
+    @Test("Q8: releasing a segment that is too small for another leaves the room for a change that frees more")
     func smallSegments() throws {
         // Of the other dispatcher's few events there is a copy, which is small.
         for number in 1...260 { #expect(append(route: number == 30 || number == 90 ? 2 : 1)) }
@@ -116,7 +116,7 @@ final class LogLastRoomTests {
         for _ in 0..<20 { #expect(append()) }
     }
 
-    @Test("Q8: nothing is refused for room that is only held by what nobody needs any more")
+    @Test("Q8: nothing is refused for room that only released segments take")
     func atOnce() {
         fill()
         #expect(settleAll())

@@ -32,7 +32,7 @@ struct LogPieceTests {
     }
 
     @Test(
-        "P1: what is laid is what is read, and an eighth is saved or nothing is packed",
+        "P1: the read bytes equal the written ones, and packing saves an eighth or is omitted",
         arguments: [0, 1, 7, 30, 1_000, 70_000, 3 << 20])
     func roundTrip(size: Int) throws {
         let text = Array(#"{"event":"sold","data":{"price":12.5}}"#.utf8)
@@ -44,7 +44,7 @@ struct LogPieceTests {
         #expect(Array(plain.dropFirst(Self.head)) == bytes && read(plain) == bytes)
     }
 
-    @Test("Q6: what packing saves nothing of lies there as it is")
+    @Test("Q6: a group that packing does not shorten is stored as it is")
     func noise() {
         var random = SeededRandom(seed: Seed(1))
         let bytes = (0..<10_000).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -53,7 +53,7 @@ struct LogPieceTests {
 
     private let thousands = [UInt8]((0..<2_000).map { UInt8($0 % 50) })
 
-    @Test("Q8: what is not what was packed gives nothing, and takes no memory")
+    @Test("Q8: bytes that are not a packed group unpack to nil, and take no memory")
     func unsound() throws {
         let whole = encoded(thousands)
         #expect(whole.count < 500 && read(whole) == thousands)
@@ -65,7 +65,7 @@ struct LogPieceTests {
         }
     }
 
-    @Test("Q8: whatever becomes of it, what is read has the right size, or nothing is", arguments: Seeds.first(5))
+    @Test("Q8: after any damage the unpacked group has the right size, or is nil", arguments: Seeds.first(5))
     func changed(_ seed: Seed) throws {
         var random = SeededRandom(seed: seed)
         let whole = encoded(thousands)
@@ -123,7 +123,7 @@ struct LogPieceTests {
     }
 
     @Test(
-        "Q8: where a group was written packed by somebody else, and cannot be unpacked, its events are missing and counted"
+        "Q8: events of a packed group that cannot be unpacked are missing and counted"
     )
     func foreign() throws {
         try fill()

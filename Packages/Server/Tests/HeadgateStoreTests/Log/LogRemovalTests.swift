@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateStore
 
-@Suite("A log whose files are taken away while it is written to")
+@Suite("A log whose files are removed while it writes")
 struct LogRemovalTests {
     let scene = StoreScene()
     private let renewals = Renewals()
@@ -44,7 +44,7 @@ struct LogRemovalTests {
     }
 
     @Test(
-        "Q8: a log whose directory is removed goes on with a fresh one, keeps what is not in events, and counts the loss"
+        "Q8: a log whose directory is removed continues with a new one, keeps all but the events, and counts the loss"
     )
     func directory() throws {
         try fill()
@@ -74,7 +74,7 @@ struct LogRemovalTests {
         #expect(try scene.open().lastSequenceNumber == 93)
     }
 
-    @Test("Q8: files that are removed while a sync fails are begun anew with all that is known beside the events")
+    @Test("Q8: files that are removed while a sync fails are created again with all state but the events")
     func removedBehindAFailedSync() throws {
         let disk = FaultyDisk()
         scene.options.disk = disk
@@ -105,7 +105,7 @@ struct LogRemovalTests {
         #expect(try scene.numbers() == [94, 95, 96])
     }
 
-    @Test("Q8: where only the file that is written to is removed, the older segments are kept")
+    @Test("Q8: if only the active file is removed, the older segments are kept")
     func newest() throws {
         try fill()
         try FileManager.default.removeItem(atPath: newestFile())
@@ -120,7 +120,7 @@ struct LogRemovalTests {
     }
 
     @Test(
-        "Q8: a removed file of events that are not delivered yet holds up nobody: readers go past it, and it is counted"
+        "Q8: a removed file of pending events delays no dispatcher: readers skip it, and the loss is counted"
     )
     func older() throws {
         try fill()

@@ -9,7 +9,7 @@ struct LogReserveTests {
 
     private func left(_ change: LogChange) -> Int { reserve.left(by: LogEntry.changes([change]).claim) }
 
-    @Test("Q8: who makes room may take more of the reserve than who does not, and events take none")
+    @Test("Q8: changes that make room may use more of the reserve than others, and events none")
     func order() {
         let letter = LogChange.asked(.deadLetter(.sample(1)))
         #expect(reserve.left(by: .events) == reserve.bytes)
@@ -20,7 +20,7 @@ struct LogReserveTests {
         #expect(left(.forgotten([1])) == 0)
     }
 
-    @Test("Q8: several changes take what the most urgent of them may")
+    @Test("Q8: combined changes use the share of the most urgent one")
     func together() {
         let entry = LogEntry.changes([.asked(.settled(1, Settled(through: 1))), .lettersGone([1])])
         #expect(reserve.left(by: entry.claim) == reserve.bytes / 4)

@@ -45,7 +45,7 @@ final class LogResumeTests {
         _ = try engine.commit([.write([.keep(name, [value])])]).get()
     }
 
-    @Test("Q8: what a start has not found does not come back, though the next writes what lay before it once more")
+    @Test("Q8: events that a start has not found stay lost, even if the next start rewrites the bytes before them")
     func nothingComesBack() throws {
         try life { engine in
             try keep("place", 1, engine)
@@ -99,7 +99,7 @@ final class LogResumeTests {
     }
 
     @Test(
-        "Q8: a file that reads as if nobody had used it is gone for good behind a start: the disk may know it as the newest segment"
+        "Q8: a file that reads as unused is removed at a start: on the disk it may be the newest segment"
     )
     func removals() throws {
         try life(stop)

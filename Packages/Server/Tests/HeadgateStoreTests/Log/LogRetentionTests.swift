@@ -74,7 +74,7 @@ import Testing
         #expect(try scene.numbers(after: 50) == Array(51...LogRetentionTests.count))
     }
 
-    @Test("R1, Q10: what is not retained any more makes room")
+    @Test("R1, Q10: events that are no longer retained make room")
     func room() throws {
         try fill(Retention())
         scene.write()
@@ -86,7 +86,7 @@ import Testing
         #expect(try rewind(to: .sequenceNumber(1)) == .notRetained(nil))
     }
 
-    @Test("R1: switched on later, retention keeps what is settled from then on")
+    @Test("R1: retention that is switched on later keeps the events that settle from then on")
     func switchedOn() throws {
         try fill(nil)
         scene.write(.retain(Retention()))
@@ -101,7 +101,7 @@ import Testing
         #expect(queue.isComplete && queue.unsettled.total.events == 30)
     }
 
-    @Test("R2, R3: a rewind survives, and what it has made pending again is kept beyond the limits")
+    @Test("R2, R3: a rewind survives, and its pending events are kept beyond the limits")
     func rewound() throws {
         try fill(Retention())
         _ = try rewind(to: .sequenceNumber(11))

@@ -10,7 +10,7 @@ import Testing
 @Suite("A log on a disk that is full")
 struct LogRoomModelTests {
     @Test(
-        "Q8: whatever is on a disk that is full, once all is settled that is written down, and events are taken again",
+        "Q8: a full disk with any content accepts events again, once all settlements are written",
         arguments: Seeds.first(6))
     func anyHistory(seed: Seed) throws {
         let history = try History(seed)

@@ -11,7 +11,7 @@ struct LogRoomTests {
     /// With segments of 64 KiB, 64 MiB are as eight of them.
     private static let segment = 64 << 10
 
-    @Test("Q10: behind a held dispatcher with a narrow route the disk holds twice of what is live, and little more")
+    @Test("Q10: behind a blocked dispatcher with a narrow rule the log takes at most about twice its live events")
     func narrowRoute() throws {
         (scene.options.segmentSize, scene.options.blockSize) = (Self.segment, 4 << 10)
         try scene.open()
@@ -31,7 +31,7 @@ struct LogRoomTests {
         #expect(try scene.reopen().unsettled[1]?[1]?.events == 200)
     }
 
-    @Test("Q10: what is settled by all takes no room, and the files that held it are used again")
+    @Test("Q10: fully settled events take no room, and their files are used again")
     func settled() throws {
         (scene.options.segmentSize, scene.options.blockSize) = (Self.segment, 4 << 10)
         try scene.open()
@@ -44,7 +44,7 @@ struct LogRoomTests {
         #expect(scene.store.diskBytes <= 5 * Self.segment, "\(scene.store.diskBytes)")
     }
 
-    @Test("Q10: segments are looked at when something was settled, and not for events alone")
+    @Test("Q10: segments are evaluated after settlements, not after appends alone")
     func looksWhenSettled() throws {
         let engine = try scene.options.open().engine
         _ = engine.commit([.append(Groups.of(1...1, newRoutes: [1: [1]]))])
@@ -60,7 +60,7 @@ struct LogRoomTests {
     }
 
     @Test(
-        "Q8: on a disk that is full what is settled finds room, in as many words as it takes, and with room again events do",
+        "Q8: a full disk has room for settlements, however many writes they take, and then for events",
         arguments: [(1, 1 << 12), (25, .max)] as [(Int, Int)])
     func full(batch: Int, leastPacked: Int) throws {
         guard SmallDisk.isPossible else { return }
@@ -88,7 +88,7 @@ struct LogRoomTests {
         #expect(try scene.numbers(after: last) == Array(last + 1...last + 100))
     }
 
-    @Test("Q8: the last room of a full disk is not given to events: what is settled has to be written there")
+    @Test("Q8: the last room of a full disk is not given to events: settlements need it")
     func lastRoom() throws {
         guard SmallDisk.isPossible else { return }
         let disk = try SmallDisk()
@@ -129,7 +129,7 @@ struct LogRoomTests {
     }
 
     @Test(
-        "Q8: a daemon that was killed on a full disk starts again, goes on where it was, and with room in the next segment"
+        "Q8: a daemon that was killed on a full disk starts again, continues in its segment, and later in the next"
     )
     func startsWhenFull() throws {
         let (disk, last, segment) = try killedWhenFull()
@@ -176,7 +176,7 @@ struct LogRoomTests {
         }
     }
 
-    @Test("Q8: where a start goes on in a segment, nothing that lies behind it is ever taken for what comes")
+    @Test("Q8: if a start continues in a segment, old bytes behind its end are never read as new frames")
     func nothingBehind() throws {
         let (_, last, _) = try killedWhenFull()
         let (file, end, path) = try {
@@ -193,7 +193,7 @@ struct LogRoomTests {
         #expect(rest.allSatisfy { $0 == 0 })
     }
 
-    @Test("Q8: a start without room takes that of a file that nobody has used yet")
+    @Test("Q8: a start without room takes the room of an unused file")
     func removesBlank() throws {
         let (disk, last, segment) = try killedWhenFull()
         let path = scene.options.logDirectory + "/000099.log"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateStore
 
-@Suite("What of a segment counts")
+@Suite("The valid part of a segment")
 struct LogScanTests {
     /// Frames of these contents, as they lie behind each other in a segment.
     private func segment(
@@ -46,7 +46,7 @@ struct LogScanTests {
         #expect(report.end == offsets(["one", "two", "three"])[3] && report.damaged.isEmpty)
     }
 
-    @Test("Q5: what was not synced ends at its first hole, wherever in a frame that is", arguments: 0..<56)
+    @Test("Q5: unsynced frames end at the first hole, wherever in a frame it is", arguments: 0..<56)
     func lost(_ place: Int) {
         var bytes = segment(["one", "two", "three"])
         let start = offsets(["one"])[1] - LogHeader.size
@@ -58,7 +58,7 @@ struct LogScanTests {
         #expect(report.damaged.isEmpty)
     }
 
-    @Test("Q8: a hole in what was on the disk beyond doubt is damage, and what lies behind counts", arguments: 0..<55)
+    @Test("Q8: a hole in synced frames is damage, and the frames behind it count", arguments: 0..<55)
     func damaged(_ place: Int) {
         let places = offsets(["one", "two"])
         var bytes = segment(["one", "two", "three"], certain: [0, 0, places[2]])
@@ -68,7 +68,7 @@ struct LogScanTests {
         #expect(report.damaged == [places[1]..<places[2]])
     }
 
-    @Test("Q5: what an earlier use of the file left, or an attempt that failed, is no frame")
+    @Test("Q5: bytes of an earlier use of the file, or of a failed attempt, are not frames")
     func stale() {
         let old = segment(["a", "b", "c"], number: 6)
         let new = segment(["one"])
@@ -128,7 +128,7 @@ struct LogScanTests {
         #expect(Set(wanted).subtracting(found).isSubset(of: behindAnother), "seed \(seed)")
     }
 
-    @Test("Q11: a header tells what it is, and one of another version is told apart from none")
+    @Test("Q11: a header names its kind, and one of another version is distinguished from a missing one")
     func header() {
         let header = LogHeader(use: .active, number: 3, previous: 2, previousEnd: 640)
         var bytes = header.bytes

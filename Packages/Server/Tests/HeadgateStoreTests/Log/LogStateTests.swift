@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateStore
 
-@Suite("What a log keeps beside the events")
+@Suite("The log's state beside the events")
 struct LogStateTests {
     private let span = LogSpan(
         first: 5, last: 9, tallies: [1: Tally(events: 2, bytes: 40), 2: Tally(events: 3, bytes: 60)], ages: GroupAges())
@@ -102,7 +102,7 @@ struct LogStateTests {
         }
     }
 
-    @Test("P1: what a group relies on is kept with it, and of what is known already only since when it is gone")
+    @Test("P1: the prerequisites of a group are stored with it, and of known ones only those added since")
     func initialState() {
         var state = state([1: Settled(through: 4), 2: Settled(through: 4)])
         state.dispatchers[1]?.orphanedSince = 3
@@ -141,7 +141,7 @@ struct LogStateTests {
         #expect(trimmed.needed.bytes(of: span) == 0)
     }
 
-    @Test("D10: letters stay within their bounds, the oldest go, and no number is given twice")
+    @Test("D10: dead letters stay within their bounds, the oldest are deleted, and no number is given twice")
     func letters() {
         var index = LetterIndex()
         for number in 1...5 {

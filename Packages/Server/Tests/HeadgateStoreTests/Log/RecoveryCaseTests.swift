@@ -26,7 +26,7 @@ struct RecoveryCaseTests {
         #expect(RecoveryCase.all.map(\.letter) == Array("ABCDEFGHIJK"))
     }
 
-    @Test("Q8, P1: what each case does fits its facts")
+    @Test("Q8, P1: the action of each case fits its facts")
     func claims() throws {
         for evidence in Self.possible {
             let action = try #require(RecoveryCase.of(evidence)).action

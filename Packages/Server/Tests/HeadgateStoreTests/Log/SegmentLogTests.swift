@@ -11,7 +11,7 @@ struct SegmentLogTests {
     /// As many small changes as go into one segment and more.
     private static let fills = 0..<40
 
-    @Test("Q10: no file is used for two segments, wherever one ends while those are given up that nobody needs")
+    @Test("Q10: no file is used for two segments, wherever a segment ends while released ones are removed")
     func madeRoom() throws {
         for fill in SegmentLogTests.fills {
             let scene = try LogScene()
@@ -24,7 +24,7 @@ struct SegmentLogTests {
         }
     }
 
-    @Test("Q10, P1: what was copied is there, wherever a segment ends while the copy is told of")
+    @Test("Q10, P1: copied records are found, wherever a segment ends while the copy is reported")
     func copied() throws {
         for fill in SegmentLogTests.fills {
             let scene = try LogScene()
@@ -59,7 +59,7 @@ struct SegmentLogTests {
     }
 
     @Test(
-        "Q8, D10: a dead letter that is found damaged while its segment is copied is counted, and is a letter no more")
+        "Q8, D10: a dead letter found damaged during a copy is counted as damage, and no longer as a dead letter")
     func copiedWithDamagedLetter() throws {
         let scene = try LogScene()
         try scene.change(.deadLetter(.sample(9)))
@@ -74,7 +74,7 @@ struct SegmentLogTests {
         #expect(try scene.letters == [10])
     }
 
-    @Test("Q10, P1: a copy is of no use where all that it was made of is not needed any more, and in nobody's way")
+    @Test("Q10, P1: a copy whose sources are all released is dropped, and delays nothing")
     func copiedInVain() throws {
         for fill in SegmentLogTests.fills {
             var steps = 0
@@ -100,7 +100,7 @@ struct SegmentLogTests {
     }
 
     @Test(
-        "Q8, P1: nothing is lost where it could not be said that a copy stands for its sources, and was said",
+        "Q8, P1: nothing is lost if the replacement of sources by a copy could not be written at first",
         arguments: [false, true])
     func toldAllTheSame(goesOn: Bool) throws {
         for fill in SegmentLogTests.fills {
@@ -119,7 +119,7 @@ struct SegmentLogTests {
         }
     }
 
-    @Test("Q4, Q8: what nobody needs waits for nobody after a restart, and is not missed where it is gone")
+    @Test("Q4, Q8: after a restart a released segment delays nothing, and may be missing")
     func trimmed() throws {
         let scene = try LogScene()
         try scene.track(1...5)
@@ -141,7 +141,7 @@ struct SegmentLogTests {
         #expect(!scene.disk.leftCache.contains(scene.log.files.path(scene.log.active.segment.file.number)))
     }
 
-    @Test("Q5, Q8: with normal what was written is synced while more is, and is certain then")
+    @Test("Q5, Q8: with normal, written frames are synced during later writes, and are certain then")
     func syncsAhead() throws {
         let scene = try LogScene()
         #expect(!scene.log.active.isSyncDue)
@@ -157,7 +157,7 @@ struct SegmentLogTests {
         #expect(scene.log.active.certain == end)
     }
 
-    @Test("Q8, P1: where a sync that was begun fails, what is not certain is written anew")
+    @Test("Q8, P1: if a sync in progress fails, uncertain frames are written again")
     func syncAheadFails() throws {
         let scene = try LogScene()
         try scene.track(1...3)
@@ -252,7 +252,7 @@ struct SegmentLogTests {
         #expect(Set(2...last).subtracting(known) == [] && known.count == Int(last) - 1)
     }
 
-    @Test("Q7, P1: what was a file of ids that are forgotten is not removed once its number is another's")
+    @Test("Q7, P1: a file of forgotten ids is not removed once its number is another file's")
     func forgottenIDs() throws {
         let scene = try LogScene()
         scene.options.mostUnfiledIDBytes = 1
@@ -265,7 +265,7 @@ struct SegmentLogTests {
         try scene.check([1: Array(61...120)], "")
     }
 
-    @Test("Q8: a copy that is under way at a recovery comes to nothing, and its file is gone")
+    @Test("Q8: a copy in progress at a recovery is dropped, with its file")
     func recovered() throws {
         let scene = try LogScene(.full)
         try scene.trackForTwo(1...60)
@@ -282,7 +282,7 @@ struct SegmentLogTests {
         try scene.check([1: Array(61...90), 2: [10, 20, 30, 40, 50, 60]], "")
     }
 
-    @Test("Q8: what was begun and did not come to be is never taken for what has its number later")
+    @Test("Q8: a segment that was begun and dropped is never read as a later one with its number")
     func begunInVain() throws {
         let scene = try LogScene(.full)
         // What is written first fills its block of 4 KiB.

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("K3: a worker that half-closes gets no more batches, even while it still waits for an answer of its own")
+    @Test("K3: a worker that half-closes gets no further batches, even while it waits for an answer itself")
     func halfClosed() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let other = try await stage.client()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("B6, K3: while the dispatcher is paused nobody gets what a lost worker had")
+    @Test("B6, K3: while the dispatcher is paused no worker gets a lost worker's events")
     func paused() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let (first, client) = (try await stage.worker(), try await stage.client())

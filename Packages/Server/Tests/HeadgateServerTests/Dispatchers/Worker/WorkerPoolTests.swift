@@ -45,7 +45,7 @@ import Testing
         .lose(batch, by: subscriber, cause: "the worker disconnected")
     }
 
-    @Test("K3: batches go round among those who have credit")
+    @Test("K3: batches rotate among the workers that have credit")
     func turns() {
         var scene = Scene()
         scene.subscribe(1, credit: 2)
@@ -93,7 +93,7 @@ import Testing
         #expect(scene.pool.capacity.batches == 5)
     }
 
-    @Test("K3: the next batch has no more events than who gets it wants")
+    @Test("K3: the next batch has at most as many events as its worker accepts")
     func limits() {
         var scene = Scene()
         scene.subscribe(1, limit: 2)
@@ -178,7 +178,7 @@ import Testing
         #expect(scene.orders() == [late(1, 1)])
     }
 
-    @Test("A worker that unsubscribes gets no more batches, and is released once its batches are settled")
+    @Test("A worker that unsubscribes gets no further batches, and is released once its batches are settled")
     func unsubscribe() {
         var scene = Scene()
         scene.subscribe(1, credit: 3)

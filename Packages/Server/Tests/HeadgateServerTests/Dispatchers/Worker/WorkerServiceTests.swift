@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("K3, S3: another lease counts from the next batch on, for those who work already")
+    @Test("K3, S3: another lease counts from the next batch, also for subscribed workers")
     func otherLease() async throws {
         try await ServiceStage.runWithWorkers(timeStands: true) { stage in
             let (first, second) = (try await stage.worker(), try await stage.worker())
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("B10: without a worker nothing is taken, and it is told why")
+    @Test("B10: without a worker the dispatcher is blocked, with the reason")
     func nobody() async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a")
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("K3: each event has its own outcome: done, once more, or a dead letter")
+    @Test("K3: each event has its own outcome: done, retry, or a dead letter")
     func outcomes() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 3]]]) { stage in
             try await stage.trackJobs("a", "b", "c")
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(
-        "K3: an answer that makes no sense settles nothing, and it is told what is wrong",
+        "K3: a malformed answer settles no event, and the worker gets the fault",
         arguments: [
             (#"[]"#, "the result must be an object"), (#""done""#, "the result must be an object"),
             (#"{"outcomes":null}"#, "outcomes: must be an object"),
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("dispatcher.unsubscribe is answered once what is in flight there is settled")
+    @Test("dispatcher.unsubscribe is answered once the worker's batches in flight are settled")
     func unsubscribe() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let worker = try await stage.worker()
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test("S3: a change of the settings ends no subscription; a dispatcher that comes back goes on")
+    @Test("S3: a change of the settings ends no subscription; a dispatcher that returns continues")
     func settingsChange() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let worker = try await stage.worker()
