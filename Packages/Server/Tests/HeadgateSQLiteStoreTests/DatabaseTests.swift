@@ -50,7 +50,7 @@ struct DatabaseTests {
         #expect(chunk?.bytes == group.chunk.bytes)
     }
 
-    @Test("Q5: a group that cannot be stored takes no other with it")
+    @Test("Q5: a group that cannot be stored affects no other group")
     func wholeOrNot() throws {
         try scene.open()
         scene.append(.sample(1...3))

@@ -39,7 +39,7 @@ import Testing
         #expect(disk.waited == .zero)
     }
 
-    @Test("Q5: events that are expected in vain are expected in 1 commit of 65, for no longer than a commit takes")
+    @Test("Q5: of 65 commits at most one waits for events that do not come, and no longer than a commit takes")
     func misses() {
         var delay = GroupCommitDelay()
         var now = ContinuousClock.now

@@ -62,7 +62,7 @@ struct StoreAppendTests {
         #expect(syncs.withLock { $0 } == (durability == .full ? 2 : 0))
     }
 
-    @Test("Q1: a store that is not open says so")
+    @Test("Q1: a closed store says so")
     func notOpen() throws {
         try scene.open()
         scene.close()

@@ -43,7 +43,7 @@ struct StoreDirectoryTests {
         }
     }
 
-    @Test("Q9: a directory that cannot be is a fault that says why")
+    @Test("Q9: a directory that cannot be created is a fault with its cause")
     func impossible() throws {
         scene.options.directory = "/dev/null/data"
         #expect(throws: StoreFault.failed("cannot create the directory /dev/null/data: Not a directory")) {
@@ -54,7 +54,7 @@ struct StoreDirectoryTests {
     }
 
     @Test(
-        "Q11: a file of another version is refused, and not a byte of it is touched",
+        "Q11: a file of another version is refused, and stays unchanged",
         arguments: [1, 2, 3, 5] as [UInt8])
     func otherVersion(_ version: UInt8) throws {
         try scene.open()

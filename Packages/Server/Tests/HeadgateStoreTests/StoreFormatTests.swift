@@ -16,7 +16,7 @@ struct StoreFormatTests {
         #expect(decoded == tallies)
     }
 
-    @Test("Q8: tallies that cannot be are not taken", arguments: [1, 19, 21])
+    @Test("Q8: impossible tallies are refused", arguments: [1, 19, 21])
     func impossibleTallies(_ length: Int) {
         let short = [UInt8](repeating: 0, count: length)
         #expect(short.withUnsafeBytes { TallyBlob.decode($0) } == nil)
@@ -39,7 +39,7 @@ struct StoreFormatTests {
         }
     }
 
-    @Test("Q2: ranges that cannot be are not taken: they could make an event seem delivered")
+    @Test("Q2: impossible ranges are refused: they could make an event seem delivered")
     func impossibleRanges() {
         let sound = RangeBlob.encode(Settled(through: 5, and: [7...9]))
         #expect(decode(sound, behind: 5, through: 8) == Settled(through: 5))

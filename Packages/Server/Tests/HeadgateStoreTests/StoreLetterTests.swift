@@ -51,7 +51,7 @@ struct StoreLetterTests {
         #expect(try engine.readLetters(all).get().letters.map(\.letter.sequenceNumber) == [2, 3])
     }
 
-    @Test("D10: a letter goes in the commit that puts its event into the queue, and stays when that fails")
+    @Test("D10: a dead letter is deleted in the commit that queues its event, and stays if that fails")
     func requeued() throws {
         try scene.open()
         bury(1...3)
@@ -80,7 +80,7 @@ struct StoreLetterTests {
         #expect(scene.store.letters == Tally(events: 2, bytes: 2 * each))
     }
 
-    @Test("D10: a store that is not open says so")
+    @Test("D10: a closed store says so")
     func closed() throws {
         try scene.open()
         scene.close()

@@ -29,7 +29,7 @@ struct StoreReadTests {
         #expect(try scene.read(after: 4)?.map(\.sequenceNumber) == Array(5...14))
     }
 
-    @Test("Q2: reading from inside a group gives the group, and nothing behind the last gives nothing")
+    @Test("Q2: reading from inside a group gives the group, and reading behind the last gives none")
     func insideAndEnd() throws {
         try scene.open()
         scene.append(Groups.of(10...20))

@@ -56,7 +56,7 @@ struct StoreVerificationTests {
         #expect(try content() == before)
     }
 
-    @Test("Q9: a store that is used is not read")
+    @Test("Q9: a store in use is not read")
     func refused() throws {
         try scene.open()
         #expect(throws: StoreFault.inUse("\(scene.directory) is used by another headgated (pid \(getpid()))")) {

@@ -18,7 +18,7 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: before it has answered quickly some times, a disk is waited for by the store's thread")
+    @Test("Q5: before some quick answers, the store's thread waits for the disk")
     func notYet() async throws {
         let scene = try Scene()
         scene.append(1...8)
@@ -26,7 +26,7 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: much at once is for the store's thread, so that the loop takes in the next meanwhile")
+    @Test("Q5: a large group goes to the store's thread, so that the loop reads the next meanwhile")
     func much() async throws {
         let scene = try Scene()
         scene.append(1...50)

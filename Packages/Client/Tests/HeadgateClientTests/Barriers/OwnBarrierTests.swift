@@ -71,7 +71,7 @@ import Testing
         #expect(barrier.further == [BarrierChange(.closed, reason: "only words", dispatcher: "a")])
     }
 
-    @Test("B2: flushability is said of the whole barrier, and of no dispatcher")
+    @Test("B2: flushability is a property of the barrier, the same for all dispatchers")
     func flushability() {
         var barrier = barrier()
         barrier.apply(BarrierChange(dispatcher: "a", isFlushable: false))
@@ -79,7 +79,7 @@ import Testing
         #expect(barrier.further.isEmpty)
     }
 
-    @Test("B29: it goes with its connection unless it says otherwise")
+    @Test("B29: it ends with its connection by default")
     func disconnect() {
         let call = ClientConnection.Call(number: 1)
         #expect(barrier().endsWithConnection)

@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "B29: a change that the daemon refuses does not come with the next connection, and neither does a refused registration"
+        "B29: the next connection repeats neither a change that the daemon refused nor a refused registration"
     )
     func refused() async throws {
         try await withDaemon { scene in
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("B29: of an id that is registered again one registration stands, that of the last")
+    @Test("B29: of several registrations of an id the last counts")
     func registeredAgain() async throws {
         try await withDaemon { scene in
             let client = try scene.client()

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "A user without a daemon of their own speaks to the machine's",
+        "A user without a daemon of their own connects to the machine's",
         arguments: [
             (["/run/headgate"], "/run/headgate/headgate.sock"),
             (["/run/headgate", "/run/user/7/headgate"], "/run/user/7/headgate/headgate.sock"),

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("B26: that it is exiting is said once")
+    @Test("B26: the status exiting is announced once")
     func exiting() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("B26: the status that the daemon took last stays when the next one is refused, or is not answered in time")
+    @Test("B26: the status that the daemon accepted last stays if the next one is refused, or times out")
     func former() async throws {
         try await withDaemon { scene in
             let client = try scene.client()

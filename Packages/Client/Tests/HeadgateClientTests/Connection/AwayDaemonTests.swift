@@ -7,7 +7,7 @@ import Testing
 @Suite struct AwayDaemonTests {
     private static let denied = ClientError.cannotConnect(path: "s", cause: "permission denied")
 
-    @Test("A fault that waiting does not help ends the calls at once, and the next call tries again")
+    @Test("A fault that does not pass by itself ends the calls at once, and the next call tries again")
     func permanent() {
         var scene = MachineScene()
         scene.call()
@@ -69,7 +69,7 @@ import Testing
         #expect(ClientOptions().reconnectTimeout == nil)
     }
 
-    @Test("A call that finds no room before its deadline says so; one that was written and not answered has timed out")
+    @Test("A call without room before its deadline says so; a written call without an answer has timed out")
     func room() {
         var scene = MachineScene { $0.maxUnanswered = 1 }
         scene.call(within: 50)

@@ -91,7 +91,7 @@ import Testing
         #expect(scene.takeOrders() == ["connect", "greet", "t1"])
     }
 
-    @Test("A line that the daemon would not take is refused here, since the daemon could not say which it was")
+    @Test("A line over the daemon's limit is refused by the client, since the daemon could not name the request")
     func overTheLimits() {
         var scene = MachineScene()
         scene.call("short")
@@ -110,7 +110,7 @@ import Testing
         #expect(scene.results.map(\.result).compactMap(\.refusal?.reason) == [.lineTooLong, .limit])
     }
 
-    @Test("A deadline ends a call that waits for its answer, and room is made for the next")
+    @Test("A deadline ends a call that waits for its answer, and makes room for the next")
     func deadline() {
         var scene = MachineScene { $0.maxUnanswered = 1 }
         scene.call(within: 50)

@@ -19,7 +19,7 @@ import Testing
         #expect(scene.takeOrders() == ["connect", "greet", "t1", "t3", "t4", "t5"])
     }
 
-    @Test("Q7: so it is through any number of losses")
+    @Test("Q7: the same holds after several losses")
     func manyLosses() {
         var scene = MachineScene()
         for _ in 1...3 { scene.call() }
@@ -66,7 +66,7 @@ import Testing
         #expect(scene.takeOrders() == Array(repeating: "connect", count: 13))
     }
 
-    @Test("A daemon that takes connections and drops them is met with longer and longer waits, too")
+    @Test("After each connection that the daemon accepts and drops, the wait is longer")
     func dropper() {
         var scene = MachineScene()
         scene.call()
@@ -196,7 +196,7 @@ import Testing
         #expect(scene.machine.phase == .idle)
     }
 
-    @Test("A daemon that takes the connection and does not answer the greeting is none")
+    @Test("A daemon that accepts the connection and does not answer the greeting counts as absent")
     func deafDaemon() {
         var scene = MachineScene()
         scene.call()

@@ -148,7 +148,7 @@ import Testing
         #expect(scene.takeOrders() == ["warn 1: gone"])
     }
 
-    @Test("A call that the daemon may grant behind its deadline is given back; one that was never written is not")
+    @Test("A call that the daemon may grant after its deadline is undone; one that was never written is not")
     func givenBack() {
         var scene = MachineScene { $0.maxUnanswered = 1 }
         scene.call("register", standing: true, within: 500)

@@ -61,7 +61,7 @@ import Testing
         #expect(scene.results[0].result.refusal?.reason == .shuttingDown)
     }
 
-    @Test("A daemon that was found stopping was there: also later calls wait for it as for one that was lost")
+    @Test("A daemon that was found stopping has existed: later calls wait for it as after a loss")
     func foundStoppingBefore() {
         var scene = MachineScene {
             $0.connectTimeout = .zero
@@ -96,7 +96,7 @@ import Testing
         #expect(scene.results.isEmpty)
     }
 
-    @Test("A daemon that is found stopping is waited for like one that was lost")
+    @Test("A client waits for a stopping daemon as after a loss")
     func foundStopping() {
         var scene = MachineScene {
             $0.connectTimeout = .zero

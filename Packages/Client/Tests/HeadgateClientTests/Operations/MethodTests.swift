@@ -86,7 +86,7 @@ import Testing
         ) { first, _ in first }
     }()
 
-    @Test("Docs/openrpc.json has no method that the client has no function for, and no function is for none")
+    @Test("The client has a function for each method of Docs/openrpc.json, and no others")
     func all() {
         let asked: Set<String> = ["dispatch", "board.run", "board.barrier", "changed", "closing"]
         #expect(Set(Self.documented.keys).subtracting(asked) == Set(Self.functions.keys))

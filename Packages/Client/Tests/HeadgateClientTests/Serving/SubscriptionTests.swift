@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("A lost connection is made again, and the subscription with it; late answers go nowhere")
+    @Test("A lost connection and its subscription are made again; late answers are ignored")
     func restart() async throws {
         try await withDaemon { scene in
             let subscriber = try Subscriber(scene.daemon.path)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("One that is subscribed again is replaced: after a restart there is the last alone")
+    @Test("A repeated subscription replaces the first: after a restart only the last exists")
     func replaced() async throws {
         try await withDaemon { scene in
             let subscriber = try Subscriber(scene.daemon.path)

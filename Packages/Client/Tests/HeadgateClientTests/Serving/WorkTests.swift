@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("K3: batches that came on a connection that is gone are not worked on: they come again")
+    @Test("K3: batches of a lost connection are not handled: they come again")
     func staleBatches() async throws {
         try await withDaemon { scene in
             let (client, course) = (try scene.client(), Course())
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(
-        "A handler that closes its own client is not waited for, and one that never ends holds a close no longer than it says"
+        "A handler that closes its own client is not waited for, and an endless one delays a close up to its timeout"
     )
     func closeInHandler() async throws {
         try await withDaemon { scene in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct EventTextTests {
     @Test(
-        "P6: an event that is there as text is sent as it is, with an id if it has none",
+        "P6: an event given as text is sent unchanged, with an id if it has none",
         arguments: [
             (#" {"event":"x","id":"own","data":{"n":1.10}} "#, #"{"event":"x","id":"own","data":{"n":1.10}}"#),
             (#"{"event" : "x", "n":1e400}"#, #"{"id":"made","event" : "x", "n":1e400}"#),

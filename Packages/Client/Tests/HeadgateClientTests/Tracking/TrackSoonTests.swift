@@ -6,7 +6,7 @@ import Testing
 
 /// Tests events whose acknowledgement is not awaited, and the end of a client.
 @Suite(.timeLimit(.minutes(5))) struct TrackSoonTests {
-    @Test("Events that are handed over without waiting are stored in order, and drain waits for them")
+    @Test("Events that are tracked without waiting are stored in order, and drain waits for them")
     func order() async throws {
         try await withDaemon { scene in
             let client = try scene.client()

@@ -16,7 +16,7 @@ import Testing
         for option in command.options + Option.everywhere { #expect(text.contains("  \(option.usage) ")) }
     }
 
-    @Test("Help about the first word of commands shows all of them; about nothing known there is none")
+    @Test("Help about the first word of commands shows all of them; help about an unknown word is refused")
     func topics() throws {
         #expect(try Help.text(about: "config").contains("config get"))
         #expect(throws: UsageError(message: "there is no command sned; did you mean send?")) {
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Nothing in a help text is taken for a request of troff")
+    @Test("No part of a help text is read as a request of troff")
     func escaped() {
         let requests: Set<Substring> = ["TH", "SH", "SS", "PP", "TP", "B", "I", "IR", "BR"]
         for line in ManualPage.text.split(separator: "\n") where line.hasPrefix(".") && !line.hasPrefix(".\\\"") {

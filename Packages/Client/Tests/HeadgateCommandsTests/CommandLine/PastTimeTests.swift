@@ -33,13 +33,13 @@ import Testing
 
 @Suite struct TimeSpanTests {
     @Test(
-        "A length of time is whole numbers with their units",
+        "A duration is whole numbers with their units",
         arguments: [("500ms", 500), ("90s", 90_000), ("1h30m", 5_400_000), ("2d", 172_800_000), ("1s5ms", 1_005)])
     func reads(text: String, milliseconds: Int64) {
         #expect(TimeSpan.milliseconds(text) == milliseconds)
     }
 
-    @Test("Anything else is none", arguments: ["", "1", "s", "-1s", "1.5h", "1y", "9223372036854775807s"])
+    @Test("Any other text is refused", arguments: ["", "1", "s", "-1s", "1.5h", "1y", "9223372036854775807s"])
     func refuses(text: String) {
         #expect(TimeSpan.milliseconds(text) == nil)
     }

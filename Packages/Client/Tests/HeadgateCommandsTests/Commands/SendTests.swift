@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "A member that makes no sense, or that is given for lines, is wrong usage",
+        "An invalid member, or one that is given with lines, is wrong usage",
         arguments: [
             ["send", "x", "--time", "noon"], ["send", "x", "--ttl", "5"], ["send", "--id", "a"],
             ["send", "--stdin", "--id", "a"], ["send", "--follow", "/nowhere", "--dispatcher", "a"],

@@ -96,7 +96,7 @@ import Testing
         #expect(try run("/usr/bin/zsh", ["-n", file.path]) == "")
     }
 
-    @Test("A shell that there is nothing for is wrong usage")
+    @Test("A shell without a completion script is wrong usage")
     func unknown() throws {
         #expect(throws: UsageError.self) {
             guard case .run(let command, let arguments) = try CommandLineParser.parse(["completions", "zhs"]) else {

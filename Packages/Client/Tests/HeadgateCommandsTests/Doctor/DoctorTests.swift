@@ -114,7 +114,7 @@ import Testing
         #expect(all[3].emptyBatch == nil)
     }
 
-    @Test("A destination that takes CloudEvents is tried with a batch of none; one that takes single ones only reached")
+    @Test("A destination of CloudEvents batches is tried with an empty batch; one of single events only by a connection")
     func cloudEventDestinations() {
         let settings: DataObject = [
             "dispatchers": [
@@ -127,7 +127,7 @@ import Testing
         #expect(batches == [Destination.EmptyBatch(body: "[]", contentType: type), nil])
     }
 
-    @Test("A destination's answer to no events is fine where it took them or found them wanting, and shows no secret")
+    @Test("A destination's answer to an empty batch is fine if it accepted or rejected it, and shows no secret")
     func answers() {
         let destination = Destination(dispatcher: "a", url: "https://user:secret@host/p@th")
         for status in [200, 204, 400, 422, nil] {

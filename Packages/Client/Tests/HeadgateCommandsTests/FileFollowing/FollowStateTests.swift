@@ -21,7 +21,7 @@ import Testing
 
     private let place = FollowerPosition(.init(device: 1, inode: 2), prefix: "p")
 
-    @Test("One has the state at a time, also after it was replaced; nothing is kept at first")
+    @Test("A state has one user at a time, also after it was replaced, and is empty at first")
     func shared() throws {
         let stage = try Stage()
         var first: FollowState? = FollowState(path: stage.path)

@@ -19,7 +19,7 @@ import Testing
         return place
     }
 
-    @Test("L1: the place moves past a line once that and all before it are settled; the others are remembered")
+    @Test("L1: the position moves past a line once that line and all before it are settled; the others are remembered")
     func moves() {
         var place = place("0\n")
         place.note(Self.piece("a\nb\nc\nd\n", at: place, settled: [0, 2, 3]))
@@ -28,7 +28,7 @@ import Testing
         #expect(place.before == Array("0\na\n".utf8))
     }
 
-    @Test("L1: of a piece only the lines that were refused for the moment are sent again")
+    @Test("L1: of a batch only the lines that were refused temporarily are sent again")
     func again() {
         var piece = Self.piece("a\nb\nc\n", at: place(), settled: [0, 2])
         #expect(!piece.isAllSettled && piece.isAnswered)
@@ -38,7 +38,7 @@ import Testing
         #expect(piece.takeOpen().isEmpty)
     }
 
-    @Test("L1: lines that are settled by the place are not sent again after a stop")
+    @Test("L1: lines before the position are not sent again after a stop")
     func resumed() {
         var place = place()
         place.note(Self.piece("a\nb\nc\nd\n", at: place, settled: [1, 3]))

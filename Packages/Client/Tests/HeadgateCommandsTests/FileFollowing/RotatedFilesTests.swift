@@ -18,7 +18,7 @@ import Testing
         files(names).since(.init(device: 1, inode: 0), modified: 0).map(\.suffix)
     }
 
-    @Test("Files count that were written to later than the followed one, the oldest first")
+    @Test("Files that were written to later than the followed one count, the oldest first")
     func order() {
         #expect(since([(".3", 30), ("", 60), (".1", 50), (".2", 40), (".4", 20)]) == [".2", ".1"])
         #expect(since([(".1", 30), ("", 60), (".3", 50), (".2", 40)]) == [".2", ".3"])
@@ -27,7 +27,7 @@ import Testing
         #expect(since(dates) == [".2026-03-01.2", ".2026-03-01_10"])
     }
 
-    @Test("Of one moment is the one with the higher number older, or the one with the earlier date")
+    @Test("Of two files of one time the one with the higher number, or with the earlier date, is older")
     func ties() {
         #expect(since([(".10", 7), (".9", 7), (".11", 7), (".1", 7)]) == [".9", ".1"])
         #expect(since([("-20260302", 7), ("-20260303", 7), ("-20260301", 7)]) == ["-20260303"])
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "A compressed file that was given the inode of the one that was followed is not that one",
+        "A compressed file with the inode of the followed file is not that file",
         arguments: [".gz", ".zst"])
     func recycled(ending: String) {
         let files = files([(".1" + ending, 5), ("", 6)])

@@ -100,7 +100,7 @@ import Testing
         #expect(words.opening(of: left, holding: ["collect"]) == opening)
     }
 
-    @Test("B3: a barrier that has not spoken is shown as waiting")
+    @Test("B3: a barrier without a state is shown as waiting")
     func waiting() {
         let barrier = changed(["states": ["collect": "waiting"], "reason": nil])
         #expect(words.cause(of: barrier, holding: ["collect"]) == "the barrier has not reported a state yet")

@@ -73,7 +73,7 @@ import Testing
 }
 
 @Suite struct TextWidthTests {
-    @Test("A line that is too long is cut off, and says so; colours take no room and end")
+    @Test("A line that is too long is cut, with a mark; colours take no columns and end")
     func cut() {
         #expect(TextWidth.cut("abcdef", to: 6) == "abcdef")
         #expect(TextWidth.cut("abcdef", to: 5) == "abcd…")

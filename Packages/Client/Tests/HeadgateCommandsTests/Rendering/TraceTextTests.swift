@@ -63,7 +63,7 @@ import Testing
                 == "e1 (signup, namespace uid:7) was received 12 s ago, sequence number 4711.\ncollect: \(sentence)\n")
     }
 
-    @Test("O2: a removed dispatcher's event waits for it; one of which nothing is known says so")
+    @Test("O2: a removed dispatcher's event waits for it; an unknown id says so")
     func removed() {
         let way: DataObject = ["state": "pending", "ahead": 0, "attempts": 0]
         #expect(

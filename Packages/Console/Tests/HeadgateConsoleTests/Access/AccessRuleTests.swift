@@ -44,13 +44,13 @@ struct AccessRuleTests {
     // MARK: The token
 
     @Test(
-        "Nothing is shown without the token",
+        "Without the token no page is shown",
         arguments: ["/", "/barriers", "/live?page=/", "/assets/console.css", "/none"])
     func unknown(target: String) {
         #expect(status(rule().judge(request(target))) == 401)
     }
 
-    @Test("A wrong token is none", arguments: ["secre", "secret2", "", "Secret"])
+    @Test("A wrong token is refused", arguments: ["secre", "secret2", "", "Secret"])
     func wrong(offer: String) {
         #expect(status(rule().judge(request("/?token=\(offer)"))) == 401)
         #expect(status(rule().judge(request("/", ["authorization": "Bearer \(offer)"]))) == 401)
@@ -95,7 +95,7 @@ struct AccessRuleTests {
     }
 
     @Test(
-        "The way on never leads to another machine",
+        "The redirect never leads to another machine",
         arguments: ["//evil.example/?token=secret", "/\\evil?token=secret"])
     func openRedirect(target: String) {
         guard case .signedIn(_, let location) = rule().judge(request(target)) else {
@@ -112,7 +112,7 @@ struct AccessRuleTests {
         #expect(status(rule(control: true).judge(post)) == 401)
     }
 
-    @Test("With another token links and cookies of the old one are worth nothing")
+    @Test("Links and cookies of an old token are refused")
     func changedToken() {
         var rule = rule()
         rule.token = Token("another")!
@@ -221,7 +221,7 @@ struct AccessRuleTests {
 
     // MARK: Nonsense
 
-    @Test("An address that is none, or broken, is refused", arguments: ["*", "http://a/", "/?a=%zz", "/?a=%ff"])
+    @Test("A missing or broken address is refused", arguments: ["*", "http://a/", "/?a=%zz", "/?a=%ff"])
     func nonsense(target: String) {
         #expect(status(rule().judge(request(target))) == 400)
     }

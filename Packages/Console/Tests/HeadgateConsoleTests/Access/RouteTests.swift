@@ -37,7 +37,7 @@ struct RouteTests {
         }
     }
 
-    @Test("Each file that pages use is there")
+    @Test("Each file that pages use exists")
     func assets() {
         for asset in Route.Asset.allCases {
             #expect(route("/assets/\(asset.rawValue)") == .asset(asset))

@@ -34,7 +34,7 @@ struct TokenFileTests {
         }
     }
 
-    @Test("X8: a token that other users can read or change is refused, and a named pipe holds nothing up")
+    @Test("X8: a token file that other users can read or change is refused, and a named pipe delays nothing")
     func open() throws {
         try withFolder { path in
             try "mine".write(toFile: path, atomically: true, encoding: .utf8)
@@ -57,7 +57,7 @@ struct TokenFileTests {
         }
     }
 
-    @Test("A folder that is not there is a fault that names the file")
+    @Test("A missing folder is a fault that names the file")
     func absentFolder() throws {
         let path = folder.appending(path: "none/token").path
         let fault = #expect(throws: TokenFile.Fault.self) { try TokenFile(path: path).token() }

@@ -49,7 +49,7 @@ struct HistoryTests {
         #expect(history.latest?.received == 1)
     }
 
-    @Test("A look that comes late fills the steps that it stands for")
+    @Test("A late reading fills the steps since the last one")
     func late() {
         var history = History()
         history.take(look(0), at: 0)

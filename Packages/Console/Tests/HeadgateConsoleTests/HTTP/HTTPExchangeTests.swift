@@ -25,7 +25,7 @@ struct HTTPExchangeTests {
         #expect(stream.departures == 1)
     }
 
-    @Test("So does one whose browser left after the answer, and before the library took it")
+    @Test("So does a stream whose browser left after the answer, before the library took it")
     func between() throws {
         let (stream, exchange) = (Stream(), try exchange(at: .asked))
         exchange.answer(.events(stream))

@@ -23,7 +23,7 @@ struct ProblemsTests {
         ]
     }
 
-    @Test("Of a daemon that does well there is nothing to know")
+    @Test("A healthy daemon has no problems")
     func none() {
         #expect(titles(["ready": true, "counters": ["received": 5]]) == [])
     }

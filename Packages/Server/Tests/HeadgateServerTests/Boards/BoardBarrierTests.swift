@@ -106,7 +106,7 @@ struct BoardBarrierTests {
         }
     }
 
-    @Test("A8: a board that would close a circle is refused, with the path")
+    @Test("A8: a board that would close a cycle is refused, with the path")
     func circle() async throws {
         try await ServiceStage.run { stage in
             let server = try await stage.client()
@@ -119,7 +119,7 @@ struct BoardBarrierTests {
 
     // MARK: Gateways
 
-    @Test("A7: the gateway of the settings stands before boards; exempt ones have none, nor has its own board")
+    @Test("A7: the gateway of the settings stands before boards; exempt boards and its own board have none")
     func gateway() async throws {
         try await ServiceStage.run(BoardBarrierTests.gateway) { stage in
             let (server, client) = (try await stage.client(), try await stage.client())

@@ -140,7 +140,7 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A2, A8: names, circles and other barriers are refused to a program as they are to a client")
+    @Test("A2, A8: names, cycles and other barriers are refused to a program as to a client")
     func refused() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -207,7 +207,7 @@ struct ProgramBoardTests {
 
     // MARK: Gateways
 
-    @Test("A7: a gateway of the program's stands before every board but those that it exempts")
+    @Test("A7: a gateway of the program's stands before every board that it does not exempt")
     func gateway() async throws {
         let adding: ServiceStage.Adding = {
             $0.setGateway(.barrier(ActivationBarrier(board: "login")), before: "*")
@@ -279,7 +279,7 @@ struct ProgramBoardTests {
     // MARK: Settings
 
     @Test(
-        "S1: a program's settings need no file; without dispatchers of its own there is the usual one",
+        "S1: a program's settings need no file; without dispatchers of its own the default one exists",
         arguments: [true, false])
     func defaultsWithoutFile(hasDispatchers: Bool) throws {
         var configuration = ServerConfiguration(options: DaemonOptions(), environment: ["HOME": "/tmp"], userID: 0)

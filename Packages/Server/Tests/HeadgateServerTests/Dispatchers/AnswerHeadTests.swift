@@ -34,7 +34,7 @@ struct AnswerHeadTests {
     }
 
     @Test(
-        "D3: a status line that is none is not made good by a sound one behind it",
+        "D3: an invalid status line is invalid also with a valid one behind it",
         arguments: ["HTTP/x 200 OK", "HTTP/1.1 20 OK", "HTTP/1.1", "HTTP/1.1 2000", "HTTP/1.1.1 200 OK", "HTTP/ 200"])
     func brokenStaysBroken(line: String) {
         #expect(!head(line + "\r\n", "\r\n").isSound)

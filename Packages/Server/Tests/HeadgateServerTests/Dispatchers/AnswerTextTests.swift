@@ -46,7 +46,7 @@ struct AnswerTextTests {
         #expect(text([0x00], "b\u{1}r\u{7}") == "(not text; Content-Encoding: br)")
     }
 
-    @Test("D10: plain text stays as it is, and an empty body is none")
+    @Test("D10: plain text stays as it is, and an empty body has no text")
     func plain() {
         #expect(text(Array("a\tb\r\nc é".utf8)) == "a\tb\r\nc é" && text([]) == nil)
         #expect(text(Array(words.utf8), "identity") == words)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Endpoints")
 struct EndpointTests {
     @Test(
-        "K1: an endpoint is an http URL, of https when it names no scheme",
+        "K1: an endpoint is an http URL, with https if it names no scheme",
         arguments: [
             ("https://a.example/x?y=1", "https://a.example/x?y=1", "a.example", nil),
             ("HTTP://127.0.0.1:8080/events", "http://127.0.0.1:8080/events", "127.0.0.1", 8080),
@@ -73,7 +73,7 @@ struct LoopbackTests {
         #expect(!HTTPSettings(endpoint: "http://a.example").target.isLoopback)
     }
 
-    @Test("B20: any other is", arguments: elsewhere)
+    @Test("B20: any other endpoint is behind a network", arguments: elsewhere)
     func other(host: String) throws {
         for endpoint in ["http://\(host)", "https://127.0.0.1@\(host):8443/localhost#127.0.0.1", host] {
             #expect(try reachesNetwork(endpoint), "\(endpoint)")

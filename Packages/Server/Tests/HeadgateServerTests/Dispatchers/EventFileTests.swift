@@ -48,7 +48,7 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "# notes\n{\"id\":1}\n")
     }
 
-    @Test("K2: a file is rotated before it would become too large; `keep` rotated ones stay")
+    @Test("K2: a file is rotated before it exceeds its limit; `keep` rotated files stay")
     func rotationBySize() throws {
         let file = file(rotateBytes: 18, keep: 2)
         for number in 0..<9 { try file.append(line(number)) }
@@ -98,7 +98,7 @@ struct EventFileTests {
         #expect(folder.names == ["events", "events.1", "events.2", "events.3", "events.4"])
     }
 
-    @Test("K2: a file that was there before the dispatcher is put aside, and not deleted, also with a `keep` of 0")
+    @Test("K2: a file that existed before the dispatcher is renamed, and not deleted, also with a `keep` of 0")
     func foreignCurrent() throws {
         try folder.write("precious\n", to: "events")
         let file = file(rotateBytes: 9, keep: 0)

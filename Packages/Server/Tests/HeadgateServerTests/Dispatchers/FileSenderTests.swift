@@ -31,7 +31,7 @@ struct FileSenderTests {
         #expect(folder.text(of: "events.ndjson") == (0..<60).map { "{\"n\":\($0)}\n" }.joined())
     }
 
-    @Test("S3: a sender that comes back to a path gets the thread that has yet to close its file")
+    @Test("S3: a sender that returns to a path gets the thread that has yet to close its file")
     func comesBack() throws {
         let folder = try ScratchFolder()
         let (threads, path) = (FileThreads(), folder("events.ndjson"))
@@ -115,7 +115,7 @@ struct FileSenderTests {
         }
     }
 
-    @Test("K2: a file is free when its sender is gone, though a program that is just being started has it open")
+    @Test("K2: a file is free when its sender is gone, even if a program that is just starting has it open")
     func freeAtOnce() async throws {
         let folder = try ScratchFolder()
         let path = folder("events.ndjson")

@@ -24,7 +24,7 @@ struct HTTPCompressionTests {
         #expect(try decoder.decompressed(request.body) == "[\(event),\(event)]")
     }
 
-    @Test("K1: a body that cannot be compressed goes as it is, and does not say otherwise")
+    @Test("K1: a body that cannot be compressed is sent as it is, without a content encoding")
     func impossible() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }

@@ -89,7 +89,7 @@ struct HTTPEarlyAnswerTests {
         return half
     }
 
-    @Test("D9: an answer that came before its request is none", arguments: ["408 Request Timeout", "400 Bad Request"])
+    @Test("D9: an answer before its request does not count", arguments: ["408 Request Timeout", "400 Bad Request"])
     func beforeTheRequest(line: String) async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -115,7 +115,7 @@ struct HTTPEarlyAnswerTests {
     }
 
     @Test(
-        "no_proxy is read as curl reads it: an empty one is none, and an asterisk alone is all",
+        "no_proxy is read as by curl: an empty one has no effect, and an asterisk alone matches all",
         arguments: [
             (nil, nil, "localhost,127.0.0.0/8,::1"), ("a.example", "b.example", "a.example,localhost,127.0.0.0/8,::1"),
             ("", "b.example", "b.example,localhost,127.0.0.0/8,::1"), ("*", nil, "*"), ("", "*", "*"),

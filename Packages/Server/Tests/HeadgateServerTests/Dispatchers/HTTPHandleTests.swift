@@ -7,7 +7,7 @@ import Testing
 /// Tests consecutive requests to one destination, which share a handle of libcurl.
 @Suite("http dispatcher: one request behind the other", .timeLimit(.minutes(5)))
 struct HTTPHandleTests {
-    @Test("K1: a request has nothing of the one before it, be it larger or smaller")
+    @Test("K1: a request keeps nothing of the one before it, larger or smaller")
     func nothingIsLeft() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }

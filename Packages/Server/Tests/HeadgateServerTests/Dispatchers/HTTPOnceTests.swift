@@ -24,7 +24,7 @@ struct HTTPOnceTests {
         #expect(server.requests.map(\.connection) == [0, 1])
     }
 
-    @Test("D9: other requests are sent again then, which libcurl does by itself")
+    @Test("D9: other requests are then sent again, which libcurl does by itself")
     func repeated() async throws {
         let server = try Self.hasty()
         defer { server.stop() }

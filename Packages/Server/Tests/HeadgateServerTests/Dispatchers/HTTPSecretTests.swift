@@ -189,7 +189,7 @@ struct HTTPSecretTests {
     }
 
     @Test(
-        "Base64 is read as it is written, and nothing else is",
+        "Base64 is decoded if it is valid, and otherwise unchanged",
         arguments: ["", "f", "fo", "foo", "foob", "fooba", "f\0\u{FF}"])
     func base64(text: String) {
         let encoded = Base64.encode(Array(text.utf8))
@@ -212,7 +212,7 @@ struct HTTPSecretTests {
     }
 
     @Test(
-        "X4: a name that speaks of a secret makes text one",
+        "X4: a name that suggests a secret makes its text one",
         arguments: ["Authorization", "X-Api-Key", "cookie", "X-Session", "X-Auth", "Signature"])
     func secretNames(name: String) {
         #expect(HTTPSettings.Header(name: name, value: .text("x")).isSecret)

@@ -41,7 +41,7 @@ struct HeaderSettingsTests {
         #expect(http.headers == [HTTPSettings.Header(name: "X", value: .text("a\tä"))])
     }
 
-    @Test("S2: a prefix stands before what comes from a file or the environment, too")
+    @Test("S2: a prefix also precedes a value from a file or the environment")
     func prefixes() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""

@@ -18,7 +18,7 @@ struct KafkaAnswerTests {
         #expect(KafkaAnswer(RD_KAFKA_RESP_ERR_NO_ERROR).report == .stored)
     }
 
-    @Test("D9, K6: an error that any event would get is an outage, whatever the broker calls it")
+    @Test("D9, K6: an error that any event would get is an outage, under any code of the broker")
     func outages() {
         for (error, cause) in [
             (RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, "Kafka: the topic does not exist"),
@@ -62,7 +62,7 @@ struct KafkaAnswerTests {
         #expect(KafkaAnswer(RD_KAFKA_RESP_ERR_INVALID_MSG).report == .refused(damaged))
     }
 
-    @Test("D7, K6: on_unauthorized holds the dispatcher where brokers do not let it write, and for nothing else")
+    @Test("D7, K6: on_unauthorized holds the dispatcher if brokers refuse it the right to write, and for nothing else")
     func notAllowed() {
         for cause in ["Kafka: authentication failed", "Kafka: not allowed to write to the topic"] {
             let held = SendResult.refused(SendResult.Refusal(.notAllowed, cause: cause, isCharged: false))

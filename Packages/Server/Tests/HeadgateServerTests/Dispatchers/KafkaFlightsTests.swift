@@ -32,7 +32,7 @@ struct KafkaFlightsTests {
 
     private func again(_ cause: String) -> EventOutcome { .retry(cause: cause, charged: false) }
 
-    @Test("K6: flights are in the air together; each is over with its own last report")
+    @Test("K6: several flights are in progress at once; each ends with its own last report")
     func window() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1, 2))
@@ -59,7 +59,7 @@ struct KafkaFlightsTests {
         #expect(flights.report(3, .stored).ended == [.init(number: 2, result: .delivered)])
     }
 
-    @Test("K6: events that were all stored meanwhile are delivered as they come again")
+    @Test("K6: events that were all stored meanwhile are delivered when they are sent again")
     func storedMeanwhile() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1))
@@ -130,7 +130,7 @@ struct KafkaFlightsTests {
         #expect(produce(&flights) == [2: 1])
     }
 
-    @Test("Q2, K6: a flight of which events go again is over, also if the producer has others of them")
+    @Test("Q2, K6: a flight whose events are sent again ends, also if the producer has others of them")
     func partlyProduced() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1, 2))
@@ -181,7 +181,7 @@ struct KafkaFlightsTests {
         #expect(link.mayProduce())
     }
 
-    @Test("Q2, K6: behind an event that a broker takes for damaged nothing goes before it")
+    @Test("Q2, K6: after an event that a broker finds damaged, no event is sent before it")
     func damaged() {
         let damaged = EventOutcome.retry(cause: "damaged", charged: true)
         var flights = KafkaFlights()

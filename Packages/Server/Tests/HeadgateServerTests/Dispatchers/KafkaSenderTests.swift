@@ -59,7 +59,7 @@ struct KafkaSenderTests {
         }
     }
 
-    @Test("A broker that accepts and says nothing: the batch ends at its time")
+    @Test("A batch to a broker that accepts and does not answer ends at its timeout")
     func silent() async throws {
         let server = try TestSocket.loopback()
         defer { close(server) }
@@ -69,7 +69,7 @@ struct KafkaSenderTests {
         }
     }
 
-    @Test("D11: an interrupted batch ends as that, and only once")
+    @Test("D11: an interrupted batch ends as interrupted, and only once")
     func interrupted() async throws {
         let server = try TestSocket.loopback()
         defer { close(server) }

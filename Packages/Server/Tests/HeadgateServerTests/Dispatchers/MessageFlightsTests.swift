@@ -28,7 +28,7 @@ struct MessageFlightsTests {
         }
     }
 
-    @Test("K4: a batch is over with its last acknowledgement, in whatever order they come")
+    @Test("K4: a batch ends with its last acknowledgement, in any order")
     func lastAnswer() {
         var flights = flights(3)
         let over1 = ended(by: [(102, .delivered), (100, .delivered)], in: &flights)
@@ -123,7 +123,7 @@ struct MessageFlightsTests {
         return sent
     }
 
-    @Test("Q2, K4: an event of a key goes once the one before it is stored or dead; others do not wait for it")
+    @Test("Q2, K4: an event of a key is sent once the one before it is stored or dead; others do not wait for it")
     func keyed() {
         var flights = flights(keys: "a", nil, "a", "b", "a")
         let first = sendReady(in: &flights)

@@ -70,7 +70,7 @@ struct NATSAnswerTests {
         #expect(stream.outcome == .dead(.tooLarge, cause: "NATS: larger than the stream's max_msg_size"))
     }
 
-    @Test("D9: no answer goes again, and charges nothing")
+    @Test("D9: a missing answer charges nothing, and the event is sent again")
     func noAnswer() {
         for (status, cause) in [
             (NATS_TIMEOUT, "timed out"), (NATS_CONNECTION_CLOSED, "connection lost"),

@@ -41,7 +41,7 @@ struct NATSSenderTests {
         }
     }
 
-    @Test("A server that accepts and says nothing: the batch ends at its time")
+    @Test("A batch to a server that accepts and does not answer ends at its timeout")
     func silent() async throws {
         let server = try TestSocket.loopback()
         defer { close(server) }
@@ -51,7 +51,7 @@ struct NATSSenderTests {
         }
     }
 
-    @Test("D11: an interrupted batch ends as that, and only once")
+    @Test("D11: an interrupted batch ends as interrupted, and only once")
     func interrupted() async throws {
         let server = try TestSocket.loopback()
         defer { close(server) }

@@ -32,7 +32,7 @@ struct NATSSettingsTests {
         #expect(dispatcher.common.dispatchLimit == 7)
     }
 
-    @Test("K4: servers and subject will do; an empty tls object asks for TLS")
+    @Test("K4: servers and subject are enough; an empty tls object requires TLS")
     func least() throws {
         let reading = try SettingsReading.ofDispatcher(
             #""kind": "nats", "servers": ["localhost"], "subject": "events", "tls": {}"#)
@@ -95,7 +95,7 @@ struct NATSSettingsTests {
         #expect(shown == ["dispatchers": .object(["d": .object(expected)])])
     }
 
-    @Test("K4: files that are not there are warned of")
+    @Test("K4: missing files cause a warning")
     func references() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""
@@ -126,7 +126,7 @@ struct NATSSettingsTests {
 
 @Suite("Servers and names of NATS")
 struct NATSServerTests {
-    @Test("K4: a server is a nats or tls URL, of nats when it names no scheme")
+    @Test("K4: a server is a nats or tls URL, with nats if it names no scheme")
     func good() throws {
         let server = try NATSServer("TLS://u:p@h.example:4443")
         #expect(server.text == "tls://u:p@h.example:4443")

@@ -17,7 +17,7 @@ struct RetryAfterTests {
         #expect(wait(header) == .seconds(expected))
     }
 
-    @Test("D5: more seconds than can be counted are long, and do no harm")
+    @Test("D5: more seconds than can be counted are a long wait, and have no other effect")
     func endlessSeconds() throws {
         #expect(try #require(wait(String(repeating: "9", count: 40))) > .seconds(3600))
     }

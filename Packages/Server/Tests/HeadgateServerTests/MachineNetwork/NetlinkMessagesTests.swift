@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("B20: addresses of a narrower scope mean nothing", arguments: [RT_SCOPE_SITE, RT_SCOPE_LINK, RT_SCOPE_HOST])
+    @Test("B20: addresses of a narrower scope are ignored", arguments: [RT_SCOPE_SITE, RT_SCOPE_LINK, RT_SCOPE_HOST])
     func scopes(scope: rt_scope_t) {
         #expect(facts(Int(RTM_NEWADDR), NetlinkBytes.address(3, host6, scope: scope)) == [])
         #expect(facts(Int(RTM_DELADDR), NetlinkBytes.address(3, host6, scope: scope)) == [])
@@ -126,7 +126,7 @@ import Testing
         #expect(told == [route(4), .defaultRoutesChanged])
     }
 
-    @Test("B21: all other routes mean nothing, come or gone")
+    @Test("B21: all other routes are ignored, added or removed")
     func otherRoutes() {
         let over = NetlinkBytes.over(4)
         let others = [
@@ -240,7 +240,7 @@ import Testing
         #expect(told == [.fact(.defaultRoute(NetworkRoute(interface: 4, isMain: true, metric: 0)))])
     }
 
-    @Test("X3: whatever comes, nothing crashes", arguments: Seeds.first(4))
+    @Test("X3: any input is read without a crash", arguments: Seeds.first(4))
     func fuzz(seed: Seed) {
         var chance = SeededRandom(seed: seed)
         let sound = Self.sound

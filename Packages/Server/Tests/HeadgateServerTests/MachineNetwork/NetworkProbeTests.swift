@@ -48,7 +48,7 @@ struct NetworkProbeTests {
     }
 
     @Test(
-        "B21: an answer that is not HTTP, or takes too long, counts as none",
+        "B21: an answer that is not HTTP, or takes too long, does not count",
         arguments: [.last("SSH-2.0-x\r\n"), .silence] as [ScriptedReply])
     func noAnswer(reply: ScriptedReply) async throws {
         let server = try ScriptedServer { _ in reply }
@@ -147,7 +147,7 @@ struct NetworkProbeTests {
         }
     }
 
-    @Test("B21: a monitor that goes takes its checks along")
+    @Test("B21: a monitor that ends also ends its checks")
     func gone() async throws {
         let server = try ScriptedServer { _ in .last("") }
         try await ProbeStage.run(server) { stage in

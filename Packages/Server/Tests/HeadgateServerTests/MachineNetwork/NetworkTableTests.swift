@@ -26,7 +26,7 @@ import Testing
         #expect(table.state == .disconnected)
     }
 
-    @Test("B20: with two addresses, losing one is nothing")
+    @Test("B20: with two addresses, losing one has no effect")
     func twoAddresses() {
         var table = NetworkTable([.ethernet(2), .address(2, host: 1), .address(2, host: 2)])
         table.take(.noAddress(2, host: 1))
@@ -66,7 +66,7 @@ import Testing
         #expect(table.state == .connected(.ethernet))
     }
 
-    @Test("B20: an interface that goes takes its addresses along")
+    @Test("B20: an interface that disappears takes its addresses along")
     func linkGone() {
         var table = NetworkTable([.ethernet(2), .address(2)])
         table.take(.linkGone(index: 2))
@@ -86,14 +86,14 @@ import Testing
         #expect(table.state == .disconnected)
     }
 
-    @Test("B20: with require_default_route, a route over an interface that is not connected does not do")
+    @Test("B20: with require_default_route, a route over an interface that is not connected is not enough")
     func routeElsewhere() {
         let table = NetworkTable(
             requiresDefaultRoute: true, [.ethernet(2), .address(2), .ethernet(3, hasCarrier: false), .route(3)])
         #expect(table.state == .disconnected)
     }
 
-    @Test("B20: with require_default_route, a default route of a policy's table will do")
+    @Test("B20: with require_default_route, a default route of a policy's table is enough")
     func policyRoute() {
         let table = NetworkTable(requiresDefaultRoute: true, [.ethernet(2), .address(2), .route(2, isMain: false)])
         #expect(table.state == .connected(.ethernet))
@@ -137,7 +137,7 @@ import Testing
         #expect(table.state == .connected(.wifi))
     }
 
-    @Test("B21: an interface that changes its kind, by a new name say, changes that of the connection")
+    @Test("B21: an interface that changes its kind, for example by a new name, changes that of the connection")
     func kindChanges() {
         var table = NetworkTable([.ethernet(2), .address(2)])
         table.take(.wifi(2))

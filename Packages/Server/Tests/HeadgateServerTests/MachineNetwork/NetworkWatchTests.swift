@@ -28,7 +28,7 @@ struct NetworkWatchTests {
         await stage.end()
     }
 
-    @Test("B21: a watch that goes leaves nothing open on the loop")
+    @Test("B21: a watch that ends leaves nothing open on the loop")
     func gone() async throws {
         let stage = try WatchStage()
         for _ in 0..<100 { _ = await stage.watch(requiresDefaultRoute: false, kinds: InterfaceKinds()) }

@@ -55,7 +55,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("O3, X2: the reason is that of now, and the time is counted from when the client was read last")
+    @Test("O3, X2: the reason is the present one, and the time is that of the last read")
     func fresh() async throws {
         let limits: DataObject = ["max_unanswered": 2, "max_unanswered_bytes": 2_000]
         try await ServiceStage.run(["limits": .object(limits)], timeStands: true) { stage in
@@ -191,7 +191,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("X2: each part of an account that is full has its word")
+    @Test("X2: each full part of an account has its word")
     func words() {
         func word(_ change: (inout SessionAccount) -> Void) -> SessionMachine.Stop? {
             var account = SessionAccount()

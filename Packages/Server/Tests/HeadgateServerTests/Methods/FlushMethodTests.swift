@@ -11,7 +11,7 @@ import Testing
         ([:], .seconds(30)), (["timeout_ms": 5_000], .seconds(5)), (["timeout_ms": 0], nil),
     ]
 
-    @Test("F2: a flush lasts 30 s when nothing else is said, and 0 is for ever", arguments: timeouts)
+    @Test("F2: a flush lasts 30 s by default, and with 0 has no timeout", arguments: timeouts)
     func timeout(params: DataObject, lasts: Duration?) async throws {
         try await ServiceStage.run(timeStands: true) { stage in
             let client = try await stage.client()

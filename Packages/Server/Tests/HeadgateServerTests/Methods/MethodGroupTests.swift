@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Groups of methods")
 struct MethodGroupTests {
-    @Test("X1: a user without grants may track, and is refused all else", arguments: MethodGroup.allCases)
+    @Test("X1: a user without grants may track, and is refused all other methods", arguments: MethodGroup.allCases)
     func stranger(_ group: MethodGroup) {
         let peer = PeerCredentials(pid: 7, uid: 4711, gid: 4711, groups: [])
         let caller = Caller(peer, access: AccessSettings(), daemonUID: 1000)

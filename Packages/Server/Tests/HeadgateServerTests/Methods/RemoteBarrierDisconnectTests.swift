@@ -31,7 +31,7 @@ struct RemoteBarrierDisconnectTests {
     }
 
     @Test(
-        "B29: or it stays behind: open, closed, or as it was",
+        "B29: or it stays: open, closed, or as it was",
         arguments: [
             ("open", "closed", "open"), ("open", "open", "open"), ("close", "open", "closed"),
             ("close", "closed", "closed"), ("keep", "open", "open"), ("keep", "closed", "closed"),
@@ -46,7 +46,7 @@ struct RemoteBarrierDisconnectTests {
         }
     }
 
-    @Test("B29: one kept keeps its owner's words and states")
+    @Test("B29: a barrier that stays keeps its owner's reasons and states")
     func kept() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()

@@ -133,7 +133,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B29: there is an end to registered barriers")
+    @Test("B29: the number of registered barriers is bounded")
     func tooMany() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "Protocol, Framing: an answer that is none counts as an error, and nothing is answered under its id",
+        "Protocol, Framing: an invalid answer counts as an error, and no answer is sent under its id",
         arguments: [
             #"{"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":"no"}}"#,
             #"{"jsonrpc":"2.0","id":ID,"error":"no"}"#, #"{"jsonrpc":"2.0","id":ID,"error":null}"#,
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("A client that goes away answers everything so, once", arguments: [true, false])
+    @Test("A client that disconnects answers all its requests with that, once", arguments: [true, false])
     func gone(byHalf: Bool) async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("A request that was withdrawn has no answer")
+    @Test("A withdrawn request has no answer")
     func withdrawn() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

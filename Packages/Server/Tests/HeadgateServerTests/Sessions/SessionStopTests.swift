@@ -105,7 +105,7 @@ struct SessionStopTests {
         #expect(machine.linesTaken(hasMore: true, full) == .pause(until: .turn))
     }
 
-    @Test("X2: a session that is read, or is again in the next turn, gives no reason, however full its account is")
+    @Test("X2: a session that is read now, or in the next turn, gives no reason, however full its account is")
     func none() {
         var machine = SessionMachine(limits: Self.limits())
         #expect(machine.stop(Self.output(2_000)) == nil)

@@ -168,7 +168,7 @@ struct BarrierSettingsTests {
     }
 
     @Test(
-        "B20–B27, S2: the parameters of a built-in barrier are all checked before they are used",
+        "B20–B27, S2: the settings of a built-in barrier are all checked before they are used",
         arguments: [
             (
                 #"{"ConnectivityBarrier": {"configuration": {"wifi_only": 1}}}"#,
@@ -206,7 +206,7 @@ struct BarrierSettingsTests {
         #expect(try reading(barriers).faults.map(\.description) == lines.map { "barriers." + $0 })
     }
 
-    @Test("S2: a key that a barrier does not know is a fault, and one that is null is not there")
+    @Test("S2: a key that a barrier does not know is a fault, and a null counts as absent")
     func unknownKeys() throws {
         let read = try reading(
             #"{"RateBarrier": {"on_error": "closed", "configuration": {"per_second": 5, "burst": null, "colour": 1}}}"#)

@@ -73,7 +73,7 @@ import Testing
         try SettingsText.parse(Array(baseText.utf8))
     }
 
-    @Test("The base of these tests is without fault")
+    @Test("The base of these tests has no fault")
     func usable() throws {
         #expect(Settings.read(try Self.base()).faults.isEmpty)
         #expect(Self.rows.count > 90)

@@ -43,7 +43,7 @@ struct PlacesTests {
         #expect(try find([:], userID: 0).dataDirectory == "/var/lib/headgate")
     }
 
-    @Test("Without any of them there is no place for the data")
+    @Test("Without any of them the data has no directory")
     func nowhere() {
         #expect(
             throws: SettingsFault(
@@ -52,13 +52,13 @@ struct PlacesTests {
     }
 
     @Test(
-        "S2: A socket's path that the start would refuse is a fault", arguments: ["/dev/null", "/dev", "/dev/null/s"])
+        "S2: a socket's path that the start would refuse is a fault", arguments: ["/dev/null", "/dev", "/dev/null/s"])
     func socketInTheWay(path: String) {
         let findings = DaemonPaths(socket: path, dataDirectory: "/").findings
         #expect(findings.faults.map(\.path) == ["socket"])
     }
 
-    @Test("S2: A socket's directory may be missing")
+    @Test("S2: a socket's directory may be missing")
     func missingDirectory() {
         #expect(DaemonPaths(socket: "/nowhere/at/all/s.sock", dataDirectory: "/").findings.faults.isEmpty)
     }

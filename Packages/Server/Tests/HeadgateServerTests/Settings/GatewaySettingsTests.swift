@@ -29,7 +29,7 @@ struct GatewaySettingsTests {
                 == GatewayRules([all: .barrier(barrier), exempt: .exempt], allowsBypass: false))
     }
 
-    @Test("A7: none by default, and a bypass is allowed")
+    @Test("A7: no gateway by default, and a bypass is allowed")
     func defaults() throws {
         #expect(try read("{}").settings?.gateways == GatewayRules())
         #expect(GatewayRules().allowsBypass)

@@ -133,7 +133,7 @@ struct RuleSettingsTests {
         #expect(replaced.settings?.loadRules == ["a": .just(try Condition(.notEquals, path: "x", value: .null))])
     }
 
-    @Test("S5: a rule that looks like the one that is there is another, and not there")
+    @Test("S5: a rule that is equal in meaning but not in text is another rule")
     func lookalike() throws {
         let reading = try reading(#""caf\u00e9": {"or": []}, "b": "cafe\u0301""#)
         #expect(reading.faults.map(\.path) == ["load_rules.b"])

@@ -186,7 +186,7 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("S2: a name that is twice in a patch is refused")
+    @Test("S2: a name that appears twice in a patch is refused")
     func doubledName() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -220,7 +220,7 @@ struct SettingsChangeTests {
         ("slow_reader_timeout_ms", 1, 0),
     ]
 
-    @Test("P2: collectors that are switched off add nothing from then on")
+    @Test("P2: collectors that are switched off add nothing after that")
     func collectors() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

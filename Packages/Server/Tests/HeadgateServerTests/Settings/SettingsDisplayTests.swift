@@ -40,7 +40,7 @@ struct SettingsDisplayTests {
             ])
     }
 
-    @Test("X4: a user is found whatever stands around it")
+    @Test("X4: a user is found in any surroundings")
     func awkwardURLs() {
         for text in ["x://hunter2@\u{301}host", "x://a@hunter2@host", "x://hunter2@", "x://:hunter2@host?@"] {
             let shown = SettingsDisplay.blanked(["url": .string(text)]).get(key: "url", as: String.self)
@@ -55,7 +55,7 @@ struct SettingsDisplayTests {
         #expect(SettingsDisplay.blanked(harmless) == harmless)
     }
 
-    @Test("The settings in force have their defaults, and the places that were found")
+    @Test("The settings in force have their defaults, and the paths in use")
     func inForce() {
         let shown = SettingsDisplay.inForce(
             ["socket": "/other", "store": ["max_events": 5], "dispatchers": ["a": ["kind": "file", "path": "f"]]],

@@ -53,7 +53,7 @@ struct SettingsExampleTests {
         #expect(reading.settings == expected)
     }
 
-    @Test("The default configuration is without fault")
+    @Test("The default configuration has no fault")
     func defaultConfiguration() throws {
         let reading = Settings.read(DefaultConfiguration.object)
         #expect(reading.findings == SettingsFindings())

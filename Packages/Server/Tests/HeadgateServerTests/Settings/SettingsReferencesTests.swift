@@ -14,7 +14,7 @@ struct SettingsReferencesTests {
         return try #require(reading.settings)
     }
 
-    @Test("K1: files and variables that are not there are warned of")
+    @Test("K1: missing files and variables cause a warning")
     func missing() throws {
         let warnings = try settings().references.compactMap { $0.warning(environment: [:]) { _ in false } }
         #expect(

@@ -13,7 +13,7 @@ struct OutcomeNewsTests {
         return DispatcherOutcomes(dispatcher: "collect", incarnation: 1, counters: counters, lastError: "HTTP 413")
     }()
 
-    @Test("B10: an attempt that failed as the one before is none: nothing became of an event")
+    @Test("B10: a failed attempt like the one before is not news: no event has a new outcome")
     func failedOnly() {
         var present = told
         present.counters.count(.failed)
@@ -30,7 +30,7 @@ struct OutcomeNewsTests {
         #expect(news?.counters[.retried] == 2 && news?.counters[.sent] == 0)
     }
 
-    @Test("B10: a dispatcher that has come back counts from nothing")
+    @Test("B10: a dispatcher that has returned counts from zero")
     func back() {
         var present = told
         (present.incarnation, present.counters) = (2, Counters())

@@ -19,7 +19,7 @@ struct PaceTests {
     }
 
     @Test(
-        "B10: counters wait 50 ms from the last look, states 5 ms",
+        "B10: counters wait 50 ms from the last report, states 5 ms",
         arguments: [
             (ReportSchedule.Urgency.counters, Int64(50)), (.states, 5),
         ])
@@ -63,7 +63,7 @@ struct ToldEntriesTests {
         var value: Int
     }
 
-    @Test("B10: the first time all is news, even nothing")
+    @Test("B10: the first report has all entries, even none")
     func first() {
         var told = ReportedEntries<Entry>(by: \.id)
         let nothing = told.tell([])

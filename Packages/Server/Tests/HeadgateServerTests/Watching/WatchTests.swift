@@ -64,7 +64,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: a new reason alone is news")
+    @Test("B10: a new reason alone is reported")
     func reasonAlone() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -99,7 +99,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: barriers that come and go are news, also before no dispatcher")
+    @Test("B10: barriers that are added and removed are reported, also those before no dispatcher")
     func comeAndGo() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -111,7 +111,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: a dispatcher that is removed is news, and so are its barriers")
+    @Test("B10: a dispatcher that is removed is reported, and so are its barriers")
     func dispatcherGoes() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -181,7 +181,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: unwatch ends a watch, and only one's own")
+    @Test("B10: unwatch ends a watch, but not another client's")
     func unwatch() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

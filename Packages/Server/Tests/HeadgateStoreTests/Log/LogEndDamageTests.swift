@@ -210,7 +210,7 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().unsettled[1]?[1]?.events == 1)
     }
 
-    @Test("Q8: a number of which it is said that it is settled was given")
+    @Test("Q8: a number that is marked as settled counts as given")
     func settled() {
         var state = LogState()
         state.lastSequenceNumber = 3
@@ -224,7 +224,7 @@ struct LogEndDamageTests {
         #expect(state.highestMentioned == 12, "of a dead letter only its number may be left")
     }
 
-    @Test("Q8: a number that only a dead letter or a remembered id mentions was given")
+    @Test("Q8: a number that only a dead letter or a remembered id has counts as given")
     func mentioned() {
         var state = LogState()
         state.lastSequenceNumber = 3

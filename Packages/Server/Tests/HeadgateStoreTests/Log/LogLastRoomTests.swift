@@ -123,7 +123,7 @@ final class LogLastRoomTests {
         #expect(append())
     }
 
-    @Test("Q8: the room of a file that could not be removed is had again before another is made")
+    @Test("Q8: the room of a file that could not be removed is freed before another file is created")
     func unremoved() {
         disk.failsToRemove = true
         disk.failsToSync = true

@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateStore
 
 /// Starts that go on where the daemon stopped in order (decision 55).
-@Suite("A log that is gone on with")
+@Suite("A log that continues after a restart")
 final class LogResumeTests {
     private var options = StoreOptions(directory: NSTemporaryDirectory() + "/headgate-resume-" + UUID().uuidString)
 
@@ -70,7 +70,7 @@ final class LogResumeTests {
     }
 
     @Test(
-        "Q1: a start takes back at once that the daemon stopped there, and has that on the disk",
+        "Q1: a start revokes the mark of an orderly stop at once, and syncs that",
         arguments: [false, true])
     func takenBackAtOnce(wasKilledBefore: Bool) throws {
         // A start ends the frames that it writes again with a restart marker.

@@ -48,7 +48,7 @@ import Testing
         #expect(state.unsettled[1]?.total.events ?? 0 == 0)
     }
 
-    @Test("R1: beyond the limit of bytes the oldest events go, and are refused for a rewind")
+    @Test("R1: beyond the limit of bytes the oldest events are removed, and a rewind to them is refused")
     func bytes() throws {
         try fill(Retention(maxBytes: 10_000))
         _ = try scene.reopenWhenIdle()
@@ -64,7 +64,7 @@ import Testing
         #expect(try scene.numbers(after: oldest - 1) == Array(oldest...LogRetentionTests.count))
     }
 
-    @Test("R1: events that are older than the limit go")
+    @Test("R1: events that are older than the limit are removed")
     func age() throws {
         try fill(Retention())
         scene.write(.retain(Retention(receivedAfter: 50)))

@@ -39,7 +39,7 @@ struct LogScanTests {
         contents.reduce(into: [LogHeader.size]) { $0.append($0[$0.count - 1] + LogFrame.size(of: 4 + $1.utf8.count)) }
     }
 
-    @Test("Q8: all frames count that lie one behind the other, and zeros end them")
+    @Test("Q8: all consecutive frames count, and zeros end them")
     func whole() {
         let (report, contents) = report(segment(["one", "two", "three"]) + [UInt8](repeating: 0, count: 200))
         #expect(contents == ["one", "two", "three"])
@@ -78,7 +78,7 @@ struct LogScanTests {
         #expect(report(new + failed[new.count...]).contents == ["one"])
     }
 
-    @Test("Q11, Q8: frames are read, and one that has changed is none")
+    @Test("Q11, Q8: frames are read, and a changed one is invalid")
     func changed() {
         let bytes = segment(["one", "two"])
         #expect(report(bytes).contents == ["one", "two"])
@@ -90,7 +90,7 @@ struct LogScanTests {
         }
     }
 
-    @Test("Q8: frames are found behind whatever lies between them", arguments: 1...40 as ClosedRange<UInt64>)
+    @Test("Q8: frames are found behind any other bytes", arguments: 1...40 as ClosedRange<UInt64>)
     func found(seed: UInt64) {
         var random = SeededRandom(seed: Seed(seed))
         // Garbage is rich in what frames begin with.

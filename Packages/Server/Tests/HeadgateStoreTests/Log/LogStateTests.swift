@@ -57,7 +57,7 @@ struct LogStateTests {
         #expect(read.lastSequenceNumber == 9)
     }
 
-    @Test("Q8: a number that no log comes to is damage, wherever it stands", arguments: [Int64.max, .min, -1])
+    @Test("Q8: a number that no log can reach is damage, wherever it is", arguments: [Int64.max, .min, -1])
     func impossibleNumbers(_ number: Int64) throws {
         let changes: [LogChange] = [
             .asked(.trim(through: number)), .asked(.forgetIDs(through: number)), .asked(.deadLetter(letter(number))),
@@ -75,7 +75,7 @@ struct LogStateTests {
         }
     }
 
-    @Test("Q8: a state with a number that no log comes to is none")
+    @Test("Q8: a state with a number that no log can reach is invalid")
     func impossibleState() throws {
         let far = SequenceNumber.max
         var states = [LogState](repeating: state([1: Settled(through: 4)]), count: 6)
@@ -117,7 +117,7 @@ struct LogStateTests {
         #expect((1...3).map { state.dispatchers[$0]?.orphanedSince } == [nil, nil, 6])
     }
 
-    @Test("Q11: no beginning of a state is taken for one")
+    @Test("Q11: the beginning of a state is not read as a state")
     func cut() {
         var writer = LogWriter()
         writer.put(state([1: Settled(through: 4)]))
@@ -130,7 +130,7 @@ struct LogStateTests {
         }
     }
 
-    @Test("Q10: events of a route are needed as long as one of its dispatchers has not settled all of them")
+    @Test("Q10: events of a route are needed until all its dispatchers have settled them")
     func needed() {
         #expect(state([1: Settled(through: 9), 2: Settled(through: 4)]).needed.bytes(of: span) == 60 + 3 * 48)
         #expect(state([1: Settled(through: 4, and: [5...9]), 2: Settled(through: 9)]).needed.bytes(of: span) == 0)

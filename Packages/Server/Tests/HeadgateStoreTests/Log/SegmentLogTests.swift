@@ -129,7 +129,7 @@ struct SegmentLogTests {
         #expect(state.unsettled[1]?[1]?.events == 2)
     }
 
-    @Test("Q6: a segment leaves the system's memory when the next is begun, and none before that")
+    @Test("Q6: a segment leaves the system's memory when the next is begun, and not before")
     func leavesCache() throws {
         let scene = try LogScene()
         try scene.track(1...3)

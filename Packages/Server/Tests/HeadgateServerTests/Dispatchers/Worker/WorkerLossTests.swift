@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("Q4, K3: of a batch that is too old as a whole nothing is handed over")
+    @Test("Q4, K3: no event of a batch that is too old as a whole is sent")
     func allExpired() async throws {
         try await withExpired(["old-1", "old-2"]) { stage, holder, heir in
             await holder.close()
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("D2, K3: an oversize event that a worker wants again is dead as oversize")
+    @Test("D2, K3: an oversize event that a worker returns for a retry is dead as oversize")
     func oversizeRetry() async throws {
         try await ServiceStage.runWithWorkers(WorkerLossTests.small) { stage in
             let worker = try await stage.worker()

@@ -124,7 +124,7 @@ import Testing
         #expect(scene.orders().isEmpty)
     }
 
-    @Test("K3: one that owes an answer gets nothing while another is free, whatever its credit")
+    @Test("K3: a worker that owes an answer gets no batch while another is free, whatever its credit")
     func hung() {
         var scene = Scene()
         scene.subscribe(1, credit: 9)
@@ -200,7 +200,7 @@ import Testing
         #expect(scene.orders() == [.release(2)])
     }
 
-    @Test("Subscribing again replaces credit and limit, and takes back the leaving")
+    @Test("Subscribing again replaces credit and limit, and cancels the unsubscribing")
     func again() {
         var scene = Scene()
         scene.subscribe(1, credit: 4)

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("K3: credit is 1 unless it is said: one batch at once, and the next for its answer")
+    @Test("K3: credit is 1 by default: one batch at once, and the next for its answer")
     func usualCredit() async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a", "b", "c", "d", "e")
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("K3: an error has all events given out again, with the worker's words")
+    @Test("K3: an error returns all events, with the worker's message")
     func refusal() async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a", "b")
