@@ -114,7 +114,7 @@ import Testing
         #expect(all[3].emptyBatch == nil)
     }
 
-    @Test("A destination of CloudEvents batches is tried with an empty batch; one of single events only by a connection")
+    @Test("A destination of CloudEvents batches is tried with an empty batch; single events only by a connection")
     func cloudEventDestinations() {
         let settings: DataObject = [
             "dispatchers": [
