@@ -31,7 +31,7 @@ struct BarriersPage {
     private var table: HTML {
         var table = PageTable(
             "Barriers and dispatchers",
-            [.init(name: "Barrier")] + state.dispatchers.map { .init(name: $0.id) } + [.init(name: "Flushable")])
+            [.init(name: "Barrier")] + state.dispatchers.map { .init(name: $0.id) } + [.init(name: "Flush passes")])
         for barrier in barriers {
             let states = state.dispatchers.map { dispatcher in
                 barrier.states.first { $0.dispatcher == dispatcher.id }.map { Formatting.state($0.state) } ?? "–"
@@ -66,6 +66,6 @@ struct BarriersPage {
 
     private func setter(_ barrier: ListedBarrier) -> String {
         if let owner = barrier.owner { return owner }
-        return barrier.word != "manual" ? "the barrier" : barrier.held.isEmpty ? "–" : "an operator"
+        return barrier.word != "manual" ? "automatic" : barrier.held.isEmpty ? "–" : "an operator"
     }
 }

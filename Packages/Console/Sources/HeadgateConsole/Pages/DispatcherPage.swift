@@ -80,7 +80,7 @@ struct DispatcherPage {
             "Attempts of \(dispatcher.id) by outcome",
             [
                 .init(name: "Outcome"), .init(name: "Attempts", isNumeric: true),
-                .init(name: "p50", isNumeric: true), .init(name: "p99", isNumeric: true),
+                .init(name: "Time p50", isNumeric: true), .init(name: "Time p99", isNumeric: true),
             ])
         for sample in state.metrics?.samples("headgate_attempt_seconds") ?? [] {
             guard sample.labels["dispatcher"] == dispatcher.id, let times = sample.histogram, times.count > 0 else {

@@ -43,7 +43,7 @@ struct EventPage {
             "State by dispatcher",
             [
                 .init(name: "Dispatcher"), .init(name: "State"), .init(name: "At"),
-                .init(name: "Attempts", isNumeric: true), .init(name: "Ahead", isNumeric: true),
+                .init(name: "Attempts", isNumeric: true), .init(name: "Events ahead", isNumeric: true),
                 .init(name: "Blocked by"), .init(name: "Last error"),
             ])
         for (dispatcher, value) in event.get(key: "dispatchers", as: DataObject.self) ?? [:] {

@@ -43,7 +43,7 @@ struct OverviewPage {
         [
             Formatting.figure("connected", Formatting.count(state.status?.get(key: "clients") ?? 0)),
             Formatting.figure("received", Formatting.rate(history.latest?.received ?? 0), "per second"),
-            Formatting.figure("total", Formatting.count(state.counter("received"))),
+            Formatting.figure("total received", Formatting.count(state.counter("received"))),
         ]
     }
 
@@ -72,7 +72,7 @@ struct OverviewPage {
             \(Formatting.figure("oldest", "\(Formatting.age(dispatcher.oldest))"))\
             \(Formatting.figure("in flight", Formatting.count(dispatcher.inFlight)))\
             \(Formatting.figure("delivered", Formatting.rate(rate), "per second"))\
-            \(Formatting.figure("total", Formatting.count(dispatcher.sent)))\(dead)</dl>\(error(dispatcher))</li>
+            \(Formatting.figure("total delivered", Formatting.count(dispatcher.sent)))\(dead)</dl>\(error(dispatcher))</li>
 
             """
     }

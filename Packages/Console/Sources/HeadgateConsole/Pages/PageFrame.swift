@@ -100,7 +100,7 @@ struct PageFrame {
         case .serving:
             let problems = Problems(state: state, clock: clock).all
             guard let first = problems.first else { return "No problems." }
-            let more: HTML = problems.count > 1 ? " and \(problems.count - 1) more" : ""
+            let more: HTML = problems.count > 1 ? " and \(Quantity.counted(problems.count - 1, "more problem"))" : ""
             return "<a href=\"/problems\">\(first.title)\(more)</a>"
         }
     }
