@@ -64,7 +64,8 @@ public enum CommandLineTool {
             return .failure
         case ClientError.cannotConnect:
             terminal.printError(
-                "\(error)\nIs headgated running? Give another socket with --socket PATH or $HEADGATE_SOCKET.")
+                "\(error)\nIs headgated running? May you use its socket? `headgate doctor` checks both."
+                    + " Give another socket with --socket PATH or $HEADGATE_SOCKET.")
             return .cannotConnect
         default:
             terminal.printError("\(error)")
