@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("P3: an event that no dispatcher wants is acknowledged as unrouted, counted and not stored")
+    @Test("P3: an event that no dispatcher accepts is acknowledged as unrouted, counted and not stored")
     func unrouted() async throws {
         try await withScene { scene in
             let (one, two) = (try scene.collector(), try scene.collector())

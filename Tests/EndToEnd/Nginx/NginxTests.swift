@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(
-        "D3, D7: an answer that comes before a large body is sent is heard, over HTTP/1.1 and HTTP/2",
+        "D3, D7: an answer that comes before a large body is sent counts, over HTTP/1.1 and HTTP/2",
         arguments: EarlyAnswer.allCases, [false, true])
     func early(answer: EarlyAnswer, isHTTP2: Bool) async throws {
         try await withNginx { scene, nginx, collector in

@@ -4,7 +4,7 @@ import Testing
 @Suite struct RewindTests {
     private static let retaining: JSON = ["store": ["retain": ["max_bytes": 1_048_576]]]
 
-    @Test("R2: delivered events are sent again from a place on, under their ids, and marked")
+    @Test("R2: delivered events are sent again from a position on, under their ids, and marked")
     func rewind() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("R3: a rewind into the future, to nonsense or of an unknown dispatcher is refused")
+    @Test("R3: a rewind into the future, to an invalid start or of an unknown dispatcher is refused")
     func refusals() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

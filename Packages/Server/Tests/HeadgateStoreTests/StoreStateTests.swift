@@ -46,7 +46,7 @@ struct StoreStateTests {
         #expect(try scene.reopen().unsettled == [1: [1: try #require(group.tallies[1])]])
     }
 
-    @Test("Q3: a forgotten dispatcher is gone with its dead letters, others stay")
+    @Test("Q3: a forgotten dispatcher loses its dead letters, and others keep theirs")
     func forgotten() throws {
         try scene.open()
         scene.write(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "archive")))
@@ -57,7 +57,7 @@ struct StoreStateTests {
         #expect(letters.map(\.letter.dispatcher) == [2])
     }
 
-    @Test("Q3: a dispatcher that was renamed takes its new place")
+    @Test("Q3: a changed dispatcher is read in its latest state")
     func changedDispatcher() throws {
         try scene.open()
         scene.write(.dispatcher(.at(5)))

@@ -69,7 +69,7 @@ import Testing
         #expect(scene.takeOrders() == ["connect", "greet", "watch1", "grant 1 v"])
     }
 
-    @Test("It ends when it is refused, abandoned, closed, or when the daemon does not come back in time")
+    @Test("It ends when it is refused, abandoned or closed, or when the daemon does not return in time")
     func ends() {
         var scene = MachineScene { $0.reconnectTimeout = .milliseconds(100) }
         for _ in 1...4 { scene.call("watch", standing: true) }

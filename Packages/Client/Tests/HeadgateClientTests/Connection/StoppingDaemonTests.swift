@@ -35,7 +35,7 @@ import Testing
         #expect(scene.machine.phase == .idle)
     }
 
-    @Test("Q7: an event that is answered with shutting_down is tracked after the next connection, in its place")
+    @Test("Q7: an event that is answered with shutting_down is tracked on the next connection, in its order")
     func shuttingDown() {
         var scene = MachineScene { $0.maxUnanswered = 3 }
         for _ in 1...4 { scene.call() }

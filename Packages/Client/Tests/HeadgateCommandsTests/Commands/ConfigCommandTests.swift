@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("Two values for one place, or for one inside the other, are refused", arguments: ["a.b=2", "a=2", "a.b.c=2"])
+    @Test("Two values for one path, or for one inside the other, are refused", arguments: ["a.b=2", "a=2", "a.b.c=2"])
     func overlap(word: String) {
         #expect(
             throws: UsageError(

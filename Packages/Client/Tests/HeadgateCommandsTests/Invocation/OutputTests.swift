@@ -54,7 +54,7 @@ import Testing
         #expect(await reader.value == Data(text.utf8))
     }
 
-    @Test("Complaints have the tool's name on each line, and nothing in them steers the terminal")
+    @Test("Complaints have the tool's name on each line, and cannot control the terminal")
     func complaints() {
         let written = Written()
         let terminal = Terminal(

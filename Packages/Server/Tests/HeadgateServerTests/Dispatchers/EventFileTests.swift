@@ -31,7 +31,7 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "{\"id\":0}\n{\"id\":1}\n")
     }
 
-    @Test("P5: so is a file that is nothing but a half line, however long")
+    @Test("P5: so is a file that is only a half line, however long")
     func onlyHalfLine() throws {
         try folder.write("{\"id\":\"" + String(repeating: "x", count: 200_000), to: "events")
         try file().append(line(1))

@@ -85,7 +85,7 @@ struct HTTPSenderTests {
         #expect(server.requests.first?.headers["content-type"] == type)
     }
 
-    @Test("K1: a body of several megabytes arrives whole, and without asking for leave")
+    @Test("K1: a body of several megabytes arrives whole, and without `Expect: 100-continue`")
     func largeBody() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }

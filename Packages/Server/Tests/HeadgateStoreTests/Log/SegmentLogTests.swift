@@ -39,7 +39,7 @@ struct SegmentLogTests {
         }
     }
 
-    @Test("Q8: an event that is found damaged while its segment is copied is put aside and counted, once")
+    @Test("Q8: an event that is found damaged during a copy is quarantined and counted, once")
     func copiedWithDamage() throws {
         for fill in [0, 20] {
             let scene = try LogScene()
