@@ -68,7 +68,7 @@ enum DaemonCheck {
         if let error = dispatcher.lastErrorText(clock) {
             return .wrong(
                 dispatcher.id, "\(error); \(waiting)\(age)",
-                "check the destination; `headgate watch dispatchers` shows the next attempt")
+                "check the destination; `headgate barriers` shows the next attempt, or how to resume")
         }
         guard dispatcher.isOpen || dispatcher.pending == 0 else {
             return .doubtful(
