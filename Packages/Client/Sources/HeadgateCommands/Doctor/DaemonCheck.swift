@@ -34,13 +34,12 @@ enum DaemonCheck {
     /// Returns the findings about losses that neither clients nor an operator would otherwise notice.
     private static func losses(_ status: DataObject) -> [Finding] {
         let counters = status.get(key: "counters", as: DataObject.self) ?? [:]
-        func told(_ trouble: CounterAdvice, _ what: (Int) -> String) -> Finding? {
+        return (CounterAdvice.ofEvents + CounterAdvice.ofService).compactMap { trouble -> Finding? in
             let count: Int = counters.get(key: trouble.counter) ?? 0
             guard count > 0 else { return nil }
-            return .doubtful("counters", "\(what(count)) \(trouble.words), since the daemon started", trouble.advice)
+            let losses = "\(Quantity.counted(count, trouble.noun)) \(trouble.words) since the daemon started"
+            return .doubtful("counters", losses, trouble.advice)
         }
-        return CounterAdvice.ofEvents.compactMap { told($0) { Quantity.counted($0, "event") } }
-            + CounterAdvice.ofService.compactMap { told($0, Quantity.grouped) }
     }
 
     private static func dispatchers(_ status: DataObject, _ clock: WallClock) -> [Finding] {

@@ -96,7 +96,7 @@ struct Problems {
         let counts = ["dead": dispatcher.dead, "expired": dispatcher.expired, "evicted": dispatcher.evicted]
         return CounterAdvice.ofEvents.compactMap { trouble in
             guard let count = counts[trouble.counter], count > 0 else { return nil }
-            let events = "\(Quantity.counted(count, "event")) of \(dispatcher.id)"
+            let events = "\(Quantity.counted(count, trouble.noun)) of \(dispatcher.id)"
             return Problem(
                 title: "\(events) \(trouble.words)", advice: trouble.advice, dispatcher: dispatcher.id, isBad: true)
         }
@@ -106,7 +106,7 @@ struct Problems {
         CounterAdvice.ofService.compactMap { trouble in
             let count = state.counter(trouble.counter)
             guard count > 0 else { return nil }
-            let title = "\(Quantity.grouped(count)) \(trouble.words) since the daemon started"
+            let title = "\(Quantity.counted(count, trouble.noun)) \(trouble.words) since the daemon started"
             return Problem(title: title, advice: trouble.advice)
         }
     }
