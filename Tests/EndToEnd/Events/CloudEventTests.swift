@@ -3,9 +3,9 @@ import Testing
 
 /// The body that a CloudEvents destination receives, parsed by the official Python SDK.
 @Suite struct CloudEventTests {
-    /// The interpreter that `Tools/parts/test/cloudevents-sdk` installs.
+    /// The interpreter that `Tools/parts/test/readers` installs.
     private static let python = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../../.build/cloudevents/bin/python").standardized.path
+        .appending(path: "../../../.build/readers/bin/python").standardized.path
 
     /// Reads a single event or a batch, and writes the attributes and data of each event as one line.
     private static let reading = """
@@ -23,7 +23,7 @@ import Testing
     @Test(
         "K1: the Python SDK parses CloudEvents, batched and single, with all tracked data",
         .enabled(
-            if: FileManager.default.isExecutableFile(atPath: python), "Tools/parts/test/cloudevents-sdk installs it"),
+            if: FileManager.default.isExecutableFile(atPath: python), "Tools/parts/test/readers installs it"),
         arguments: ["cloudevents", "cloudevents_single"]
     )
     func readBySDK(format: String) async throws {

@@ -168,7 +168,7 @@ struct CollectedRequest: Sendable {
     let target: String
     /// Header values by lower-case name.
     let headers: [String: String]
-    let body: String
+    let bytes: [UInt8]
     /// The events of the body. They are parsed once, since waiting tests read them repeatedly.
     let events: [JSON]
     /// The ids of the events.
@@ -176,17 +176,21 @@ struct CollectedRequest: Sendable {
     /// The status of the answer, or 0 if there is no answer (yet).
     var status = 0
 
-    init(method: String, target: String, headers: [String: String], body: String) {
+    init(method: String, target: String, headers: [String: String], body: [UInt8]) {
         self.method = method
         self.target = target
         self.headers = headers
-        self.body = body
-        events = ((try? JSON(parsing: body)) ?? .null).elements
+        bytes = body
+        events = ((try? JSON(parsing: String(decoding: body, as: UTF8.self))) ?? .null).elements
         ids = events.compactMap { $0["id"].string }
     }
 
+    /// The body as text.
+    var body: String { String(decoding: bytes, as: UTF8.self) }
+
     /// The JSON text of each event in the body. Every event begins with its id.
     var rawEvents: [String] {
+        let body = body
         guard body.hasPrefix("[{"), body.hasSuffix("}]") else { return [] }
         let parts = body.dropFirst().dropLast().split(separator: ",{\"id\":", omittingEmptySubsequences: false)
         return parts.enumerated().map { $0.offset == 0 ? String($0.element) : "{\"id\":" + $0.element }

@@ -53,12 +53,12 @@ struct CollectorConnection {
         }
     }
 
-    private mutating func take(count: Int) -> String? {
+    private mutating func take(count: Int) -> [UInt8]? {
         while input.count < count {
             guard readMore() else { return nil }
         }
         defer { input.removeFirst(count) }
-        return String(decoding: input[..<count], as: UTF8.self)
+        return Array(input[..<count])
     }
 
     private mutating func readMore() -> Bool {

@@ -268,7 +268,7 @@ final class FarSide: Sender {
         }
         key?.answered(events)
         switch result {
-        case .delivered: events.forEach(lane.delivered)
+        case .delivered, .partlyRejected: events.forEach(lane.delivered)
         case .refused(let refusal): account(events, refusal)
         case .each(let outcomes):
             record.count(.toldApart)
@@ -297,7 +297,7 @@ extension SendResult {
     /// 27, D9).
     fileprivate var says: Bool {
         switch self {
-        case .delivered: true
+        case .delivered, .partlyRejected: true
         case .refused(let refusal): refusal.isCharged
         case .each(let outcomes): outcomes.contains { if case .retry(_, charged: false) = $0 { false } else { true } }
         case .noAnswer, .lost, .returned, .unsendable, .interrupted: false
@@ -310,7 +310,7 @@ extension SendResult {
         case .refused(let refusal): says && refusal.meaning == .again ? refusal.retryAfter ?? .zero : nil
         case .each(let outcomes):
             says && outcomes.contains { if case .retry = $0 { true } else { false } } ? .zero : nil
-        case .delivered, .noAnswer, .lost, .returned, .unsendable, .interrupted: nil
+        case .delivered, .partlyRejected, .noAnswer, .lost, .returned, .unsendable, .interrupted: nil
         }
     }
 }

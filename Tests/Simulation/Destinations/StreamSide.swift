@@ -102,7 +102,7 @@ final class StreamSide: SenderWitness {
         case .delivered: batch.events.map { _ in .delivered }
         case .each(let outcomes): outcomes
         case .noAnswer(let cause, _): batch.events.map { _ in .retry(cause: cause, charged: false) }
-        case .refused, .lost, .returned, .unsendable, .interrupted: []
+        case .partlyRejected, .refused, .lost, .returned, .unsendable, .interrupted: []
         }
     }
 

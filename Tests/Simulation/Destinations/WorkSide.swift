@@ -109,7 +109,8 @@ final class WorkSide: SenderWitness {
             record.expect(isDue, "\(lane.id) has a batch back without need: \(cause)")
             lose(job)
         case .interrupted: break
-        case .refused, .noAnswer, .returned, .unsendable: record.expect(false, "\(lane.id) has \(result) of a worker")
+        case .partlyRejected, .refused, .noAnswer, .returned, .unsendable:
+            record.expect(false, "\(lane.id) has \(result) of a worker")
         }
     }
 

@@ -12,7 +12,7 @@ from reference import FOLDER, Reference
 # The kinds of documents, and their pages in reading order. A missing page is left out.
 MENU = {
     "Start": ["index", "Tutorial"],
-    "Guides": ["Guides/HTTPS", "Guides/Hold", "Guides/Follow", "Guides/Services", "Guides/Frameworks", "Guides/Database", "Guides/NATS", "Guides/Kafka",
+    "Guides": ["Guides/HTTPS", "Guides/Hold", "Guides/Follow", "Guides/Services", "Guides/Frameworks", "Guides/Database", "Guides/NATS", "Guides/Kafka", "Guides/OTLP",
                "Guides/Activation", "Guides/Containers", "Guides/Upgrade", "Guides/Sizing", "Guides/NothingSent", "Guides/DiskFull",
                "Guides/SendAgain", "Guides/Replace", "Guides/OnePerson"],
     "Reference": ["Configuration", "Protocol", "openrpc.json", "Metrics", "Operations", "Console", "Sending", "Receiving", "Workers",

@@ -35,7 +35,7 @@ public final class RecordingSender: Sender {
     public var delivered: [SequenceNumber] {
         answered.flatMap { batch, result -> [SequenceNumber] in
             switch result {
-            case .delivered: batch.events.map(\.sequenceNumber)
+            case .delivered, .partlyRejected: batch.events.map(\.sequenceNumber)
             case .each(let outcomes):
                 zip(batch.events, outcomes).filter(\.1.isDelivery).map(\.0.sequenceNumber)
             case .refused, .noAnswer, .lost, .returned, .unsendable, .interrupted: []

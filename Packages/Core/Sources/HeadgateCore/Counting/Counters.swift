@@ -135,6 +135,8 @@ public enum DispatcherCounter: Int, CounterList {
     case transformedAway
     /// Events that the destination reported as duplicates at their first attempt (Behaviour K4).
     case duplicates
+    /// Events that the destination rejected in a batch that it accepted (Behaviour K7).
+    case partiallyRejected
     /// Rewinds (Behaviour R3).
     case rewinds
 
@@ -150,6 +152,7 @@ public enum DispatcherCounter: Int, CounterList {
         case .purged: "events that an operator purged"
         case .transformedAway: "events that a transformation dropped"
         case .duplicates: "events delivered that the destination reported as duplicates at their first attempt"
+        case .partiallyRejected: "events that the destination rejected in batches that it accepted"
         case .rewinds: "rewinds to an earlier event"
         }
     }
@@ -157,7 +160,7 @@ public enum DispatcherCounter: Int, CounterList {
     /// The counter's name in the list of dispatchers; nil if it is not listed (Protocol, `dispatcher.list`).
     public var nameInList: String? {
         switch self {
-        case .retried, .purged, .transformedAway, .duplicates: nil
+        case .retried, .purged, .transformedAway, .duplicates, .partiallyRejected: nil
         default: name
         }
     }
@@ -166,7 +169,7 @@ public enum DispatcherCounter: Int, CounterList {
     public var nameAsOutcome: String? {
         switch self {
         case .sent: "delivered"
-        case .failed, .purged, .transformedAway, .duplicates, .rewinds: nil
+        case .failed, .purged, .transformedAway, .duplicates, .partiallyRejected, .rewinds: nil
         default: name
         }
     }

@@ -54,7 +54,7 @@ public enum AttemptOutcome: Int, CounterList {
     ///   - orders: the orders that follow from the result.
     init(_ result: SendResult, _ orders: [DeliveryOrder]) {
         switch result {
-        case .delivered: self = .delivered
+        case .delivered, .partlyRejected: self = .delivered
         case .interrupted: self = .interrupted
         case .refused, .noAnswer, .lost, .returned, .unsendable, .each:
             if orders.contains(where: \.isAgain) {

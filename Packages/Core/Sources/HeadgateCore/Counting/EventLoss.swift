@@ -17,6 +17,8 @@ public struct EventLoss: Sendable, Equatable {
         case lettersFull
         /// The destination said that it had the events before they were sent for the first time (Behaviour K4).
         case duplicates
+        /// The destination accepted a batch but for these events, and did not say which ones (Behaviour K7).
+        case rejected
         /// A damaged store lost the events.
         case quarantined
         /// The queue of a removed dispatcher was dropped after its retention time.
@@ -29,7 +31,7 @@ public struct EventLoss: Sendable, Equatable {
     /// The dispatcher's id.
     public var dispatcher: String
     public var events: Int
-    /// The cause of the last failed attempt, for dead letters.
+    /// The cause of the last failed attempt, for dead letters, or the destination's reason, for rejected events.
     public var cause: String?
     /// The id of the first event, for dead letters.
     public var firstID: String?

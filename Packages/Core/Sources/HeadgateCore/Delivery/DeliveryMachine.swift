@@ -327,7 +327,7 @@ struct DeliveryMachine {
     ) -> [Order] {
         let batch = flight.batch
         let verdict = Verdict(result, events: batch.events.count, isOversize: batch.isOversize, settings: settings)
-        if verdict == .delivered { return delivered(batch) }
+        if verdict == .delivered { return noteRejected(result, of: batch) + delivered(batch) }
         let (judged, orders) = queue.takeBack(flight, after: result, hasBoard: hasBoard)
         guard verdict != .keep else { return orders }
         counters.count(.failed)
@@ -418,7 +418,15 @@ struct DeliveryMachine {
             $0.progress.sends == 1 && !queue.isOlder($0.sequenceNumber)
         }
         counters.count(.duplicates, first.count)
-        return first.isEmpty ? [] : [.reportDuplicates(first.count)]
+        return first.isEmpty ? [] : [.report(.duplicates, events: first.count)]
+    }
+
+    /// Counts events that the destination rejected in a batch that it accepted. They are not sent again (Behaviour K7).
+    private mutating func noteRejected(_ result: SendResult, of batch: Batch) -> [Order] {
+        guard case .partlyRejected(let events, let message) = result else { return [] }
+        let rejected = min(events, batch.events.count)
+        counters.count(.partiallyRejected, rejected)
+        return [.report(.rejected, events: rejected, cause: message)]
     }
 
     /// Records the delivery of a batch or a part of it.

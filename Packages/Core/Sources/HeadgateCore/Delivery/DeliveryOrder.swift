@@ -41,8 +41,8 @@ enum DeliveryOrder: Equatable {
     case holdForLetters(bytes: Int)
     /// Count events that are sent again.
     case countRetried(Int)
-    /// Log the number of events that the destination had before their first attempt (Behaviour K4).
-    case reportDuplicates(Int)
+    /// Log events that the destination did not store for this attempt (Behaviour K4, K7).
+    case report(EventLoss.Kind, events: Int, cause: String? = nil)
     /// Close the BackoffBarrier (Behaviour D8).
     case wait(until: Instant, cause: String)
     /// Close the ManualBarrier: the destination refuses the dispatcher (Behaviour D7).

@@ -296,7 +296,8 @@ final class Dispatcher: EvaluatedDispatcher {
         case .keep(let letters): records.keep(letters, of: id, cause: lastError)
         case .holdForLetters(let bytes): holdForLetters(bytes)
         case .countRetried(let count): records.counts.count(.retried, count)
-        case .reportDuplicates(let count): records.counts.tell(EventLoss(.duplicates, of: id, events: count))
+        case .report(let kind, let events, let cause):
+            records.counts.tell(EventLoss(kind, of: id, events: events, cause: cause))
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
         case .hold(let cause): manual.hold(cause: cause)
         case .endHold: manual.endHold()

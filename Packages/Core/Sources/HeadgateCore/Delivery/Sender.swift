@@ -49,6 +49,9 @@ public struct SenderCapacity: Sendable, Equatable {
 public enum SendResult: Sendable, Equatable {
     /// The destination accepted the batch in a complete answer.
     case delivered
+    /// The destination accepted the batch but for some events, and did not say which ones. None is sent again. `message`
+    /// is the destination's reason, for people, with secrets removed (Behaviour K7).
+    case partlyRejected(events: Int, message: String)
     /// The destination answered and did not accept the batch.
     case refused(Refusal)
     /// No complete answer arrived. `cause` is a short text for people, like `connection refused`. No attempt is charged
@@ -71,7 +74,7 @@ public enum SendResult: Sendable, Equatable {
     /// overloaded is not counted: such time is an outage (Behaviour D9).
     var isAnswer: Bool {
         switch self {
-        case .delivered: true
+        case .delivered, .partlyRejected: true
         case .refused(let refusal): refusal.isCharged
         case .noAnswer, .lost, .returned, .unsendable, .interrupted: false
         case .each(let outcomes): outcomes.contains(where: \.isAnswer)
@@ -86,7 +89,7 @@ public enum SendResult: Sendable, Equatable {
     /// The cause of a failed attempt, for people; nil for other results.
     var cause: String? {
         switch self {
-        case .delivered, .interrupted: nil
+        case .delivered, .partlyRejected, .interrupted: nil
         case .noAnswer(let cause, _), .lost(let cause), .returned(let cause), .unsendable(let cause): cause
         case .refused(let refusal): refusal.cause
         case .each(let outcomes): outcomes.lazy.compactMap(\.cause).first

@@ -24,7 +24,7 @@ enum Verdict: Equatable {
     ///   - settings: the dispatcher's settings.
     init(_ result: SendResult, events: Int, isOversize: Bool, settings: DispatcherSettings) {
         switch result {
-        case .delivered: self = .delivered
+        case .delivered, .partlyRejected: self = .delivered
         case .interrupted: self = .keep
         // Such a result has a verdict for each event.
         case .each: self = .keep
@@ -85,7 +85,7 @@ struct LastAnswer {
         case .refused(let refusal): (status, text) = (refusal.status, refusal.answer)
         case .lost(let cause): text = cause
         case .unsendable(let cause): (text, wasSent) = (cause, false)
-        case .delivered, .noAnswer, .returned, .each, .interrupted: break
+        case .delivered, .partlyRejected, .noAnswer, .returned, .each, .interrupted: break
         }
     }
 

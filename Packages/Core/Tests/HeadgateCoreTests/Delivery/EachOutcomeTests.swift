@@ -157,4 +157,19 @@ struct EachOutcomeTests {
         #expect(bench.summary().counters[.duplicates] == 0 && bench.summary().counters[.sent] == 1)
         #expect(losses.count == 1)
     }
+
+    @Test("K7: events rejected in an accepted batch count as delivered, and are counted, logged and not sent again")
+    func partlyRejected() {
+        let bench = GateBench()
+        var losses: [EventLoss] = []
+        let following = bench.gate.counts.lost.subscribe { losses.append($0) }
+        defer { following.dispose() }
+        bench.track(2)
+        // A destination may lie about the number.
+        bench.sender.answer(.partlyRejected(events: 9, message: "too old"))
+        bench.settle()
+        #expect(bench.summary().counters[.sent] == 2 && bench.summary().counters[.partiallyRejected] == 2)
+        #expect(bench.summary().counters[.failed] == 0 && bench.summary().pending == 0)
+        #expect(losses.map(\.kind) == [.rejected] && losses.map(\.events) == [2] && losses.first?.cause == "too old")
+    }
 }

@@ -38,7 +38,7 @@ struct ModelDispatcher {
         inFlight.subtract(sequenceNumbers)
         lingersUntil = now + .milliseconds(1)
         switch result {
-        case .delivered: deliver(sequenceNumbers)
+        case .delivered, .partlyRejected: deliver(sequenceNumbers)
         case .refused(let refusal) where refusal.meaning == .tooLarge && sequenceNumbers.count > 1:
             halvedThrough = max(halvedThrough, sequenceNumbers.max() ?? 0)
         case .refused(let refusal) where refusal.meaning != .again:

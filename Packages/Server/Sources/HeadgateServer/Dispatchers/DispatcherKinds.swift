@@ -1,7 +1,9 @@
 /// The kinds of dispatchers that settings may name.
 struct DispatcherKinds {
     /// The service's own kinds. To add a kind, add a line here and a folder beside this file.
-    static var builtIn: [any DispatcherKind] { [HTTPKind(), FileKind(), WorkerKind(), NATSKind(), KafkaKind()] }
+    static var builtIn: [any DispatcherKind] {
+        [HTTPKind(), OTLPKind(), FileKind(), WorkerKind(), NATSKind(), KafkaKind()]
+    }
 
     private(set) var all = DispatcherKinds.builtIn
 

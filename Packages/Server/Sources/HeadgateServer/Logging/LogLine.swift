@@ -38,6 +38,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case eventsPurged = "events_purged"
     case eventsQuarantined = "events_quarantined"
     case eventsRefused = "events_refused"
+    case eventsRejected = "events_rejected"
     case lettersDropped = "letters_dropped"
     case lettersFull = "letters_full"
     case lettersPurged = "letters_purged"
@@ -98,6 +99,8 @@ enum LogKind: String, CaseIterable, Sendable {
         case .eventsPurged: (.notice, "dispatcher {dispatcher}: an operator purged {events}")
         case .eventsQuarantined: (.error, "dispatcher {dispatcher} lost {events} to damage in the store")
         case .eventsRefused: (.warning, "{events} refused: {reason}")
+        case .eventsRejected:
+            (.warning, "dispatcher {dispatcher}: the destination accepted a batch but rejected {events}: {cause}")
         case .lettersDropped:
             (.warning, "dispatcher {dispatcher} lost the dead letters of {events} to make room for newer ones")
         case .lettersFull:

@@ -20,6 +20,9 @@ extension Log {
         case .lettersFull:
             tell(.lettersFull, ["dispatcher": .string(loss.dispatcher), "letters": .number(DataNumber(loss.events))])
         case .duplicates: tell(.eventsDuplicate, members)
+        case .rejected:
+            members["cause"] = .string(loss.cause ?? "")
+            tell(.eventsRejected, members)
         case .quarantined: tell(.eventsQuarantined, members)
         case .queueExpired, .queueEvicted:
             members["reason"] =

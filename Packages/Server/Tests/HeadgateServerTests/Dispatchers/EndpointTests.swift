@@ -69,8 +69,8 @@ struct LoopbackTests {
         "K1: no proxy stands before an endpoint on loopback, however it is spelt",
         arguments: ["[::ffff:7f00:1]", "0x7f.1"])
     func proxies(host: String) {
-        #expect(HTTPSettings(endpoint: "http://\(host)").target.isLoopback)
-        #expect(!HTTPSettings(endpoint: "http://a.example").target.isLoopback)
+        #expect(HTTPSettings(endpoint: "http://\(host)").isLoopback)
+        #expect(!HTTPSettings(endpoint: "http://a.example").isLoopback)
     }
 
     @Test("B20: any other endpoint is behind a network", arguments: elsewhere)
@@ -84,7 +84,7 @@ struct LoopbackTests {
         "B20: a Unix socket is on this machine, whatever the URL says", arguments: ["http://a.example", "http://127.1"])
     func unixSocket(endpoint: String) throws {
         let settings = HTTPSettings(endpoint: endpoint, unixSocket: "/run/collector.sock")
-        #expect(!HTTPKind().reachesNetwork(settings))
+        #expect(!settings.reachesNetwork)
     }
 
     @Test("B20: servers of NATS are known by the same spellings", arguments: here)
@@ -95,6 +95,6 @@ struct LoopbackTests {
     }
 
     private func reachesNetwork(_ endpoint: String) throws -> Bool {
-        HTTPKind().reachesNetwork(HTTPSettings(endpoint: try Endpoint(endpoint).text))
+        HTTPSettings(endpoint: try Endpoint(endpoint).text).reachesNetwork
     }
 }

@@ -28,7 +28,7 @@ struct HTTPCompressionTests {
     func impossible() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
-        let encoder: BodyCompressor.Encoder = { body, _ in EncodedBody(body) }
+        let encoder: BodyEncoder.Encoder = { EncodedBody($0) }
         try await SenderStage.http(Self.settings(server), encoder: encoder) { stage in
             #expect(await stage.send("{}") == .delivered)
         }
@@ -41,9 +41,9 @@ struct HTTPCompressionTests {
     func get() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
-        var settings = Self.settings(server)
-        settings.method = .get
-        try await SenderStage.http(settings) { stage in #expect(await stage.send("{}") == .delivered) }
+        try await SenderStage.http(Self.settings(server), as: EventForm(method: .get)) { stage in
+            #expect(await stage.send("{}") == .delivered)
+        }
         #expect(server.requests.first?.headers["content-encoding"] == nil)
     }
 
@@ -105,8 +105,8 @@ private final class SlowEncoder: Sendable {
     private let begun = DispatchSemaphore(value: 0)
     private let leave = DispatchSemaphore(value: 0)
 
-    var encoder: BodyCompressor.Encoder {
-        { [begun, leave] body, _ in
+    var encoder: BodyEncoder.Encoder {
+        { [begun, leave] body in
             begun.signal()
             leave.wait()
             return EncodedBody(body)

@@ -107,7 +107,7 @@ struct HTTPEarlyAnswerTests {
     func unsendable(size: Int) async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
-        try await SenderStage.http(HTTPSettings(endpoint: server.url, method: .get)) { stage in
+        try await SenderStage.http(HTTPSettings(endpoint: server.url), as: EventForm(method: .get)) { stage in
             let result = await stage.send(String(repeating: "1", count: size))
             #expect(result == .unsendable(cause: "the URL with the event is too long to send"))
             #expect(await stage.send("{}") == .delivered)

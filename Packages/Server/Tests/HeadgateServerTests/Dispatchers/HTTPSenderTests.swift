@@ -28,7 +28,7 @@ struct HTTPSenderTests {
     func ndjson() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
-        try await SenderStage.http(HTTPSettings(endpoint: server.url, format: .ndjson)) { stage in
+        try await SenderStage.http(HTTPSettings(endpoint: server.url), as: EventForm(format: .ndjson)) { stage in
             #expect(await stage.send(#"{"a":1}"#, #"{"b":2}"#) == .delivered)
         }
         #expect(server.requests.first?.text == "{\"a\":1}\n{\"b\":2}\n")
@@ -39,8 +39,8 @@ struct HTTPSenderTests {
     func envelope() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
-        let settings = HTTPSettings(endpoint: server.url, format: .envelope, envelopeSchema: "shop/\"2\"")
-        try await SenderStage.http(settings) { stage in
+        let form = EventForm(format: .envelope, envelopeSchema: "shop/\"2\"")
+        try await SenderStage.http(HTTPSettings(endpoint: server.url), as: form) { stage in
             #expect(await stage.send(#"{"a":1}"#, #"{"b":2}"#) == .delivered)
         }
         #expect(server.requests.first?.text == #"{"schema":"shop/\"2\"","data":[{"a":1},{"b":2}]}"#)
@@ -54,9 +54,9 @@ struct HTTPSenderTests {
     func get(query: String) async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
-        let settings = HTTPSettings(endpoint: "\(server.url)\(query)#top", method: .get)
-        #expect(settings.batchFormat.mostEvents == 1)
-        try await SenderStage.http(settings) { stage in
+        let form = EventForm(method: .get)
+        #expect(form.batchFormat.mostEvents == 1)
+        try await SenderStage.http(HTTPSettings(endpoint: "\(server.url)\(query)#top"), as: form) { stage in
             #expect(await stage.send(#"{"a":"b c&d=é+%"}"#) == .delivered)
         }
         let request = try #require(server.requests.first)
@@ -71,17 +71,18 @@ struct HTTPSenderTests {
     @Test(
         "K1: a body of CloudEvents says which of their two JSON formats it is",
         arguments: [
-            (HTTPSettings.Format.cloudEvents, "application/cloudevents-batch+json; charset=UTF-8", 3),
+            (EventForm.Format.cloudEvents, "application/cloudevents-batch+json; charset=UTF-8", 3),
             (.singleCloudEvent, "application/cloudevents+json; charset=UTF-8", 1),
         ])
-    func cloudEvents(format: HTTPSettings.Format, type: String, most: Int) async throws {
+    func cloudEvents(format: EventForm.Format, type: String, most: Int) async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
-        let settings = HTTPSettings(
-            endpoint: server.url, format: format, cloudEvents: CloudEventForm(source: "urn:shop"))
-        #expect(settings.batchFormat.cloudEvents == settings.cloudEvents)
-        #expect(min(3, settings.batchFormat.mostEvents) == most)
-        try await SenderStage.http(settings) { stage in #expect(await stage.send("{}") == .delivered) }
+        let form = EventForm(format: format, cloudEvents: CloudEventForm(source: "urn:shop"))
+        #expect(form.batchFormat.cloudEvents == form.cloudEvents)
+        #expect(min(3, form.batchFormat.mostEvents) == most)
+        try await SenderStage.http(HTTPSettings(endpoint: server.url), as: form) { stage in
+            #expect(await stage.send("{}") == .delivered)
+        }
         #expect(server.requests.first?.headers["content-type"] == type)
     }
 

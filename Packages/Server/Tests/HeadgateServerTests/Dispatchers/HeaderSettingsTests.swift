@@ -34,11 +34,11 @@ struct HeaderSettingsTests {
     func text() throws {
         let reading = try SettingsReading.ofDispatcher(
             #""kind": "http", "endpoint": "x", "headers": {"X": "a\tä", "Y": null}"#)
-        guard let http = reading.settings?.dispatchers.first?.kind.settings as? HTTPSettings else {
+        guard let http = reading.settings?.dispatchers.first?.kind.settings as? HTTPDispatcherSettings else {
             Issue.record("no http dispatcher: \(reading.findings.lines)")
             return
         }
-        #expect(http.headers == [HTTPSettings.Header(name: "X", value: .text("a\tä"))])
+        #expect(http.http.headers == [HTTPSettings.Header(name: "X", value: .text("a\tä"))])
     }
 
     @Test("S2: a prefix also precedes a value from a file or the environment")
@@ -48,8 +48,9 @@ struct HeaderSettingsTests {
             "kind": "http", "endpoint": "x",
             "headers": {"A": {"file": "/f", "prefix": "Bearer "}, "B": {"env": "PATH", "prefix": "Key "}}
             """#)
-        let http = try #require(reading.settings?.dispatchers.first?.kind.settings as? HTTPSettings)
-        #expect(http.headers.map(\.value) == [.file("/f", prefix: "Bearer "), .environment("PATH", prefix: "Key ")])
+        let http = try #require(reading.settings?.dispatchers.first?.kind.settings as? HTTPDispatcherSettings)
+        #expect(
+            http.http.headers.map(\.value) == [.file("/f", prefix: "Bearer "), .environment("PATH", prefix: "Key ")])
         let headers = try ResolvedHeaders(
             [HTTPSettings.Header(name: "X", value: .file("/f", prefix: "Key="))], output: [:],
             files: ["/f": Array("hunter2\n".utf8)])

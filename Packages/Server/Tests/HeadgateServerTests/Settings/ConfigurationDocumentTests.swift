@@ -44,6 +44,10 @@ import Testing
               "kind": "http", "endpoint": "https://x", "headers": {"NAME": "x"}, "tls": {"cert_file": "x"},
               "retry_for_status_codes": {"418": true}
             },
+            "OTLP": {
+              "kind": "otlp", "endpoint": "https://x", "headers": {"NAME": "x"}, "tls": {"cert_file": "x"},
+              "resource": {"NAME": 1}, "retry_for_status_codes": {"418": true}
+            },
             "FILE": {"kind": "file", "path": "file"},
             "WORKER": {"kind": "worker", "workers": {}},
             "NATS": {

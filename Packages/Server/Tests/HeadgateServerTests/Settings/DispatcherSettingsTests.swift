@@ -72,9 +72,10 @@ struct DispatcherSettingsTests {
             "tls": {"ca_file": "/ca", "cert_file": "/cert", "key_file": "/tls-key"},
             "retry_for_status_codes": {"403": true, "500": false}, "on_unauthorized": "pause"
             """#)
-        var http = HTTPSettings(endpoint: "https://collector.example/e", method: .get, format: .envelope)
-        http.envelopeSchema = "shop/2"
-        http.cloudEvents = CloudEventForm(source: "/s", typePrefix: "x.")
+        var http = HTTPSettings(endpoint: "https://collector.example/e")
+        let form = EventForm(
+            method: .get, format: .envelope, envelopeSchema: "shop/2",
+            cloudEvents: CloudEventForm(source: "/s", typePrefix: "x."))
         http.headers = [
             .init(name: "X-A", value: .text("1")), .init(name: "Authorization", value: .file("/key")),
             .init(name: "X-B", value: .environment("B")),
@@ -87,7 +88,38 @@ struct DispatcherSettingsTests {
         http.answers = HTTPAnswerPolicy(retryForStatusCodes: [403: true, 500: false], onUnauthorized: .pause)
         let dispatcher = try #require(reading.settings?.dispatchers.first)
         #expect(reading.findings == SettingsFindings())
-        #expect(dispatcher.kind == KindSettings(HTTPKind(), http))
+        #expect(dispatcher.kind == KindSettings(HTTPKind(), HTTPDispatcherSettings(http: http, form: form)))
+    }
+
+    @Test("K7: all settings of a dispatcher of kind otlp")
+    func otlp() throws {
+        let reading = try SettingsReading.ofDispatcher(
+            #"""
+            "kind": "otlp", "endpoint": "http://collector.example:4318", "encoding": "protobuf", "scope_name": "s",
+            "resource": {"service.name": "till", "shop": 7}, "severity_path": "how", "body_path": "data.text",
+            "gzip": true, "headers": {"X-A": "1"}
+            """#)
+        var http = HTTPSettings(endpoint: "http://collector.example:4318/v1/logs", gzip: true)
+        http.headers = [.init(name: "X-A", value: .text("1"))]
+        let mapping = LogMapping(
+            resource: ["service.name": "till", "shop": 7], scopeName: "s", severity: "data.how", body: "data.text")
+        #expect(reading.findings == SettingsFindings())
+        #expect(
+            reading.settings?.dispatchers.first?.kind
+                == KindSettings(
+                    OTLPKind(), OTLPSettings(http: http, form: OTLPForm(encoding: .protobuf, mapping: mapping))))
+    }
+
+    @Test(
+        "K7: an endpoint of OpenTelemetry without a path gets the usual one",
+        arguments: [
+            ("c.example", "https://c.example/v1/logs"), ("http://c:4318/", "http://c:4318/v1/logs"),
+            ("http://c/otlp/v1/logs", "http://c/otlp/v1/logs"), ("http://c/?a=b", "http://c/?a=b"),
+        ])
+    func path(endpoint: String, whole: String) throws {
+        let reading = try SettingsReading.ofDispatcher(#""kind": "otlp", "endpoint": "\#(endpoint)""#)
+        let settings = reading.settings?.dispatchers.first?.kind.settings as? OTLPSettings
+        #expect(settings?.http.endpoint == whole)
     }
 
     @Test("K2: all settings of a dispatcher of kind file")
@@ -104,9 +136,9 @@ struct DispatcherSettingsTests {
     @Test(
         "S2: faults of a dispatcher are reported with their paths",
         arguments: [
-            (#""path": "f""#, ["kind: is required, and must be one of: http, file, worker, nats, kafka"]),
-            (#""kind": "smoke""#, ["kind: must be one of: http, file, worker, nats, kafka"]),
-            (#""kind": 1, "whatever": 1"#, ["kind: must be one of: http, file, worker, nats, kafka"]),
+            (#""path": "f""#, ["kind: is required, and must be one of: http, otlp, file, worker, nats, kafka"]),
+            (#""kind": "smoke""#, ["kind: must be one of: http, otlp, file, worker, nats, kafka"]),
+            (#""kind": 1, "whatever": 1"#, ["kind: must be one of: http, otlp, file, worker, nats, kafka"]),
             (#""kind": "file""#, ["path: is required"]),
             (#""kind": "file", "path": """#, ["path: must be a path"]),
             (#""kind": "file", "path": "a/""#, ["path: must be a file, not a directory"]),
@@ -119,6 +151,12 @@ struct DispatcherSettingsTests {
                 ["path: is a name that the daemon itself uses in the data directory"]
             ),
             (#""kind": "http""#, ["endpoint: is required"]),
+            (#""kind": "otlp""#, ["endpoint: is required"]),
+            (#""kind": "otlp", "endpoint": "x", "encoding": "xml""#, ["encoding: must be one of: json, protobuf"]),
+            (
+                #""kind": "otlp", "endpoint": "x", "resource": {"a": []}"#,
+                ["resource.a: must be a string, a number, true or false"]
+            ),
             (#""kind": "http", "endpoint": 1"#, ["endpoint: must be a string"]),
             (#""kind": "http", "endpoint": "ftp://x""#, ["endpoint: must be a URL with http:// or https://"]),
             (#""kind": "http", "endpoint": "x", "method": "get""#, ["method: must be one of: POST, GET"]),

@@ -40,7 +40,8 @@ struct SettingsExampleTests {
         expected.dispatchers = [
             ConfiguredDispatcher(
                 common: collect,
-                kind: KindSettings(HTTPKind(), HTTPSettings(endpoint: "http://127.0.0.1:8080/events"))),
+                kind: KindSettings(
+                    HTTPKind(), HTTPDispatcherSettings(http: HTTPSettings(endpoint: "http://127.0.0.1:8080/events")))),
             ConfiguredDispatcher(
                 common: DispatcherSettings(id: "archive"),
                 kind: KindSettings(FileKind(), FileSettings(path: "events.ndjson"))),

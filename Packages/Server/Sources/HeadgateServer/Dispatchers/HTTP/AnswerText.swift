@@ -20,11 +20,19 @@ struct AnswerText {
     /// - Parameters:
     ///   - isCut: true if the body is longer than its kept part.
     ///   - mostBytes: the most bytes of the decompressed text.
-    init(_ answer: HTTPAnswer, isCut: Bool, mostBytes: Int) {
+    ///   - message: returns the part of the body that people can read.
+    init(_ answer: HTTPAnswer, isCut: Bool, mostBytes: Int, message: ([UInt8]) -> [UInt8] = { $0 }) {
         coding = answer.headers[AnswerText.codingHeader] ?? ""
-        (bytes, self.isCut) = (answer.body, isCut)
-        guard let plain = AnswerText.decompressed(answer.body, coding, mostBytes) else { return }
-        (bytes, self.isCut) = (plain, isCut || plain.count == mostBytes)
+        let plain = AnswerText.decompressed(answer.body, coding, mostBytes)
+        bytes = message(plain ?? answer.body)
+        self.isCut = isCut || plain?.count == mostBytes
+    }
+
+    /// Returns the beginning of an answer's body, decompressed if the server compressed it.
+    /// - Parameter mostBytes: the most bytes of a decompressed body.
+    static func plain(_ answer: HTTPAnswer, mostBytes: Int) -> [UInt8] {
+        guard mostBytes > 0 else { return [] }
+        return decompressed(answer.body, answer.headers[codingHeader] ?? "", mostBytes) ?? answer.body
     }
 
     /// Returns the first `limit` bytes with secrets hidden, or a note that the body is no text. Returns nil if the body

@@ -2,20 +2,8 @@ import HeadgateCore
 import HeadgateData
 
 extension HTTPSettings {
-    /// The form of a batch's body.
-    var batchFormat: BatchFormat {
-        guard method == .post else { return .single }
-        return switch format {
-        case .jsonArray: .jsonArray
-        case .ndjson: .ndjson
-        case .envelope: .envelope(schema: envelopeSchema)
-        case .cloudEvents: .cloudEvents(cloudEvents)
-        case .singleCloudEvent: .singleCloudEvent(cloudEvents)
-        }
-    }
-
-    /// The parts that all requests share, except files. It is made once, because that takes time.
-    var target: HTTPRequest.Target {
+    /// Returns the parts that all requests of a form share, except files. It is made once, because that takes time.
+    func target(_ method: Method) -> HTTPRequest.Target {
         HTTPRequest.Target(
             url: endpoint, method: method, timeout: timeout, connectTimeout: connectTimeout, unixSocket: unixSocket,
             isLoopback: isLoopback)
@@ -24,28 +12,36 @@ extension HTTPSettings {
     /// Returns the request that sends a batch to the destination.
     /// - Parameters:
     ///   - body: the batch's body in the form in which it is sent.
-    ///   - target: the value of ``target``.
+    ///   - target: the value of ``target(_:)``.
     func request(
-        for batch: Batch, _ body: EncodedBody, headers: ResolvedHeaders, to target: HTTPRequest.Target
+        for batch: Batch, _ body: EncodedBody, as form: some HTTPForm, headers: ResolvedHeaders,
+        to target: HTTPRequest.Target
     ) -> HTTPRequest {
         var headers = headers
         var request = HTTPRequest(target: target)
         request.target.isSentOnce = !isRepeated
         headers.addDefault("Idempotency-Key", batch.idempotencyKey)
-        switch method {
+        switch form.method {
         case .get: request.target.url = EventURL(endpoint: endpoint, event: batch.body).text
         case .post:
             request.body = body.bytes
-            headers.addDefault("Content-Type", format.contentType)
+            headers.addDefault("Content-Type", form.contentType)
             if let coding = body.coding { headers.addDefault("Content-Encoding", coding.rawValue) }
         }
         request.fields = headers.fields
         return request
     }
 
+    /// Returns the function that makes the bodies to send, or nil if they are sent as they are.
+    func encoder(for form: some HTTPForm) -> BodyEncoder.Encoder? {
+        guard form.method == .post else { return nil }
+        let (conversion, coding) = (form.conversion, contentCoding)
+        guard conversion != nil || coding != nil else { return nil }
+        return { EncodedBody(conversion?($0) ?? $0, by: coding) }
+    }
+
     /// The compression of bodies, or nil for none.
-    var contentCoding: ContentCoding? {
-        guard method == .post else { return nil }
+    private var contentCoding: ContentCoding? {
         if zstd { return .zstd }
         return gzip ? .gzip : nil
     }

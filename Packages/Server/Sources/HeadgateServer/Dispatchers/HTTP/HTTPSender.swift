@@ -3,17 +3,18 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// The sender of a dispatcher of kind `http` (Behaviour K1). It sends one request for each batch, and several at once
-/// if the settings say so.
+/// The sender of dispatchers over HTTP (Behaviour K1, K7). It sends one request for each batch, and several at once if
+/// the settings say so.
 final class HTTPSender: Sender {
     let format: BatchFormat
 
     private let settings: HTTPSettings
+    private let form: any HTTPForm
     private let client: HTTPClient
     private let target: HTTPRequest.Target
     private let endpointSecrets: [String]
-    /// Compresses bodies, or nil if they are not compressed.
-    private let compressor: BodyCompressor?
+    /// Converts and compresses bodies, or nil if they are sent as they are.
+    private let encoder: BodyEncoder?
     /// Reads the files of requests, or nil if requests need none.
     private let files: RequestFiles?
     private var losses = LostBodies()
@@ -31,19 +32,18 @@ final class HTTPSender: Sender {
     /// - Parameters:
     ///   - client: the client that all dispatchers of the service share.
     ///   - reader: reads the files that requests need.
-    ///   - encoder: compresses a body, if the settings ask for it.
+    ///   - encoder: takes the place of the form's conversion and the settings' compression, if there is one of them.
     init(
-        _ settings: HTTPSettings, client: HTTPClient,
+        _ settings: HTTPSettings, as form: some HTTPForm, client: HTTPClient,
         reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) },
-        encoder: @escaping BodyCompressor.Encoder = { EncodedBody($0, by: $1) }
+        encoder: BodyEncoder.Encoder? = nil
     ) throws(TransportError) {
-        self.settings = settings
-        self.client = client
-        format = settings.batchFormat
-        target = settings.target
+        (self.settings, self.form, self.client) = (settings, form, client)
+        format = form.batchFormat
+        target = settings.target(form.method)
         endpointSecrets = (URLCredentials(url: settings.endpoint)?.secrets ?? []) + ProxySecrets.ofEnvironment
-        compressor = try settings.contentCoding.map { coding throws(TransportError) in
-            try BodyCompressor(coding, loop: client.loop, encoder: encoder)
+        self.encoder = try settings.encoder(for: form).map { made throws(TransportError) in
+            try BodyEncoder(loop: client.loop, encoder: encoder ?? made)
         }
         let paths = settings.files
         files = paths.isEmpty ? nil : try RequestFiles(paths, loop: client.loop, reader: reader)
@@ -53,8 +53,8 @@ final class HTTPSender: Sender {
         let flight = nextFlight
         nextFlight += 1
         inFlight[flight] = Flight(then: then)
-        guard let compressor else { return readFiles(flight, batch, EncodedBody(batch.body)) }
-        compressor.compress(batch.body) { [weak self] body in self?.readFiles(flight, batch, body) }
+        guard let encoder else { return readFiles(flight, batch, EncodedBody(batch.body)) }
+        encoder.encode(batch.body) { [weak self] body in self?.readFiles(flight, batch, body) }
     }
 
     func interrupt() {
@@ -67,7 +67,7 @@ final class HTTPSender: Sender {
 
     /// Ends all transfers. The connections stay open, because other dispatchers share them.
     func close() {
-        compressor?.close()
+        encoder?.close()
         files?.close()
         cancelTransfers()
         inFlight = [:]
@@ -106,12 +106,12 @@ final class HTTPSender: Sender {
     ) throws {
         let headers = try ResolvedHeaders(settings.headers, output: batch.output, files: contents)
         let mask = SecretMask(headers.secrets + endpointSecrets)
-        var request = settings.request(for: batch, body, headers: headers, to: target)
+        var request = settings.request(for: batch, body, as: form, headers: headers, to: target)
         request.target.tls = try TLSFiles(settings.tls, contents)
         request.expectsContinue = losses.include(batch)
         request.answerHeaders = [Self.retryAfter, AnswerText.codingHeader]
         // One more byte shows whether the excerpt would end inside a character.
-        request.answerLimit = Self.excerptLimit + max(1, mask.longest)
+        request.answerLimit = max(form.successLimit, Self.excerptLimit + max(1, mask.longest))
         let limit = request.answerLimit
         inFlight[flight]?.transfer = client.send(request) { outcome in
             self.losses.ended(batch, outcome)
@@ -138,10 +138,12 @@ final class HTTPSender: Sender {
         case .refusedByProxy(let answer):
             return HTTPAnswerPolicy.refusalByProxy(status: answer.status, retryAfter: retryAfter(of: answer))
         case .answered(let answer) where answer.isSuccess:
-            return answer.fault.map { SendResult.noAnswer(cause: $0) } ?? .delivered
+            if let fault = answer.fault { return .noAnswer(cause: fault) }
+            return form.outcome(ofSuccess: AnswerText.plain(answer, mostBytes: form.successLimit))
         case .answered(let answer):
             let isCut = answer.fault != nil || answer.body.count >= limit
-            let text = AnswerText(answer, isCut: isCut, mostBytes: limit).excerpt(mask, limit: Self.excerptLimit)
+            let text = AnswerText(answer, isCut: isCut, mostBytes: limit, message: form.message(ofRefusal:))
+                .excerpt(mask, limit: Self.excerptLimit)
             return .refused(
                 settings.answers.refusal(status: answer.status, retryAfter: retryAfter(of: answer), answer: text))
         }

@@ -1,4 +1,56 @@
+import HeadgateCore
 import HeadgateData
+
+extension HTTPSettings {
+    /// Reads the settings that all kinds of dispatchers over HTTP share.
+    init(_ entry: SettingsReader, common: inout DispatcherSettings) {
+        entry.require("endpoint")
+        self.init(endpoint: entry.endpoint("endpoint")?.text ?? "")
+        entry.milliseconds("timeout_ms", into: &timeout)
+        entry.milliseconds("connect_timeout_ms", into: &connectTimeout)
+        entry.bool("gzip", into: &gzip)
+        entry.bool("zstd", into: &zstd)
+        if gzip, zstd { entry.fault("zstd", "", "must not be true with gzip") }
+        entry.section("tls") { tls.read($0) }
+        entry.section("headers", most: Limits.mostHeaders) { headers = $0.headers() }
+        unixSocket = entry.socketPath("unix_socket")
+        isRepeated = common.retryFailedRequests
+        answers.read(entry)
+        requireBoard(entry, &common)
+    }
+
+    /// Sets the members that the board of the activation barrier must put out for the headers (Behaviour A9). Adds a
+    /// fault if there is no such barrier.
+    private func requireBoard(_ entry: SettingsReader, _ common: inout DispatcherSettings) {
+        guard !outputs.isEmpty else { return }
+        if common.activationBarrier == nil {
+            entry.fault("headers", "", "use a board's output, so an activation_barrier is required")
+        }
+        common.activationBarrier?.outputs = outputs
+    }
+
+    /// True if the destination is reached over a network.
+    var reachesNetwork: Bool { unixSocket == nil && !isLoopback }
+}
+
+extension HTTPAnswerPolicy {
+    /// Reads the settings that judge HTTP answers (Behaviour D3, D7).
+    fileprivate mutating func read(_ reader: SettingsReader) {
+        reader.word("on_unauthorized", of: [.dead, .pause], into: &onUnauthorized)
+        reader.section("retry_for_status_codes") { codes in
+            for key in codes.keys { readStatusCode(key, codes) }
+        }
+    }
+
+    private mutating func readStatusCode(_ key: String, _ reader: SettingsReader) {
+        guard let retry = reader.value(key, Bool.self, mustBe: "true (retry) or false (dead-letter)") else { return }
+        // A 2xx is a delivery before any rule applies, and a 1xx never ends an attempt.
+        guard let code = Int(key), (300...999).contains(code), key == String(code) else {
+            return reader.fault(key, "", "must be a status code from 300 to 999")
+        }
+        retryForStatusCodes[code] = retry
+    }
+}
 
 extension HTTPSettings.TLS {
     mutating func read(_ reader: SettingsReader) {

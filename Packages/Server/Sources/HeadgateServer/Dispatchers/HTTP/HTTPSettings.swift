@@ -1,15 +1,9 @@
 import HeadgateCore
 
-/// The settings of a dispatcher of kind `http`, beyond those that all kinds have (Behaviour K1).
+/// The settings that all kinds of dispatchers over HTTP share: the destination, and the way to reach it (Behaviour K1).
 struct HTTPSettings: Sendable, Equatable {
     /// The complete URL of the destination.
     var endpoint: String
-    var method = Method.post
-    var format = Format.jsonArray
-    /// The `schema` of an envelope.
-    var envelopeSchema = "headgate/1"
-    /// The attributes of the CloudEvents formats.
-    var cloudEvents = CloudEventForm(source: "")
     /// The names and values of headers, in order.
     var headers: [Header] = []
     /// The longest time that a request may take.
@@ -31,26 +25,6 @@ struct HTTPSettings: Sendable, Equatable {
     enum Method: String, Sendable, CaseIterable {
         case post = "POST"
         case get = "GET"
-    }
-
-    enum Format: String, Sendable, CaseIterable {
-        case jsonArray = "json_array"
-        case ndjson
-        case envelope
-        case cloudEvents = "cloudevents"
-        case singleCloudEvent = "cloudevents_single"
-
-        var isOfCloudEvents: Bool { self == .cloudEvents || self == .singleCloudEvent }
-
-        /// The `Content-Type` of a body.
-        var contentType: String {
-            switch self {
-            case .jsonArray, .envelope: "application/json"
-            case .ndjson: "application/x-ndjson"
-            case .cloudEvents: "application/cloudevents-batch+json; charset=UTF-8"
-            case .singleCloudEvent: "application/cloudevents+json; charset=UTF-8"
-            }
-        }
     }
 
     struct Header: Sendable, Equatable {

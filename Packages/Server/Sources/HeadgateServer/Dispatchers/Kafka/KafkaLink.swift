@@ -183,7 +183,7 @@ extension SendResult {
         case .noAnswer(let cause, _), .lost(let cause), .unsendable(let cause): cause
         case .each(let outcomes):
             outcomes.lazy.compactMap { if case .retry(let cause, _) = $0 { cause } else { nil } }.first
-        case .delivered, .refused, .returned, .interrupted: nil
+        case .delivered, .partlyRejected, .refused, .returned, .interrupted: nil
         }
     }
 }

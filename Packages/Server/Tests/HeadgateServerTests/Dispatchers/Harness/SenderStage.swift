@@ -19,17 +19,18 @@ actor SenderStage {
         loop = try EventLoop.onNewThread(named: "test-senders")
     }
 
-    /// Runs `body` with a sender of kind `http`. Then checks that the loop closes without open handles.
+    /// Runs `body` with a sender over HTTP. Then checks that the loop closes without open handles.
     /// - Parameters:
     ///   - reader: reads the files that requests need.
-    ///   - encoder: compresses bodies.
+    ///   - encoder: takes the place of the compression.
     static func http(
-        _ settings: HTTPSettings, reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) },
-        encoder: @escaping BodyCompressor.Encoder = { EncodedBody($0, by: $1) },
+        _ settings: HTTPSettings, as form: some HTTPForm = EventForm(),
+        reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) },
+        encoder: BodyEncoder.Encoder? = nil,
         _ body: (SenderStage) async throws -> Void
     ) async throws {
         let stage = try SenderStage()
-        try await stage.openHTTP(settings, reader, encoder)
+        try await stage.openHTTP(settings, form, reader, encoder)
         try await play(stage, body)
     }
 
@@ -126,11 +127,12 @@ actor SenderStage {
     }
 
     private func openHTTP(
-        _ settings: HTTPSettings, _ reader: @escaping RequestFiles.Reader, _ encoder: @escaping BodyCompressor.Encoder
+        _ settings: HTTPSettings, _ form: some HTTPForm, _ reader: @escaping RequestFiles.Reader,
+        _ encoder: BodyEncoder.Encoder?
     ) throws {
         let client = HTTPClient(loop: loop, userAgent: "headgate/test")
         self.client = client
-        sender = try HTTPSender(settings, client: client, reader: reader, encoder: encoder)
+        sender = try HTTPSender(settings, as: form, client: client, reader: reader, encoder: encoder)
     }
 
     private func openFile(_ settings: FileSettings) throws {
