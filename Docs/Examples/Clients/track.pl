@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# Tracks the lines of standard input, each an event of its own, all on their way at once. Prints the id of each that is
+# Tracks the lines of standard input, each an event of its own, all in flight at once. Prints the id of each that is
 # acknowledged. Core modules only. For some thousands of lines: it reads no answers before it has asked for all.
 #
 #   track.pl EVENT < LINES
