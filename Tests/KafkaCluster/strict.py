@@ -9,9 +9,11 @@ line, and answers each with a line.
     fail CODE COUNT     refuses the next COUNT sets
     lose COUNT          stores the next COUNT sets, and closes the connection instead of answering
     delay MILLISECONDS  stores sets at once, and answers later
+    hold, release       holds the answers for message sets back; sends them
     down, up            closes all connections and stops listening; listens again
     stored              writes all messages: a list of bodies for each partition
     producers           writes the number of producers so far
+    requests            writes the number of requests with message sets so far
 """
 
 import asyncio
@@ -93,7 +95,8 @@ class Partition:
     producers: dict[int, tuple[int, int, list[int]]] = field(default_factory=dict)
 
     def store(self, new: MessageSet) -> int:
-        epoch, following, known = self.producers.get(new.producer, (new.epoch, 0, []))
+        # As in Kafka, the first set of a producer that the partition does not know may have any number.
+        epoch, following, known = self.producers.get(new.producer, (new.epoch, new.first, []))
         if new.epoch != epoch:
             epoch, following, known = new.epoch, 0, []
         if new.first in known:
@@ -102,7 +105,7 @@ class Partition:
             return OUT_OF_ORDER
         self.bodies += new.bodies
         known = [*known, new.first][-REMEMBERED_SETS:]
-        self.producers[new.producer] = (epoch, following + len(new.bodies), known)
+        self.producers[new.producer] = (epoch, new.first + len(new.bodies), known)
         return NONE
 
 
@@ -114,6 +117,9 @@ class Broker:
         self.losing = 0
         self.delay = 0.0
         self.producers = 0
+        self.requests = 0
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
         self.port = 0
         self.server: asyncio.Server | None = None
         self.clients: set[asyncio.StreamWriter] = set()
@@ -124,7 +130,7 @@ class Broker:
 
     async def receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.clients.add(writer)
-        answers: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+        answers: asyncio.Queue[tuple[float, bool, bytes]] = asyncio.Queue()
         sending = asyncio.create_task(self.send(answers, writer))
         try:
             while True:
@@ -134,7 +140,7 @@ class Broker:
                 if answer is None:
                     break
                 due = asyncio.get_running_loop().time() + (self.delay if is_late else 0)
-                answers.put_nowait((due, request[4:8] + answer))
+                answers.put_nowait((due, is_late, request[4:8] + answer))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # The client has gone.
         finally:
@@ -142,14 +148,16 @@ class Broker:
             self.clients.discard(writer)
             writer.close()
 
-    async def send(self, answers: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter) -> None:
+    async def send(self, answers: asyncio.Queue[tuple[float, bool, bytes]], writer: asyncio.StreamWriter) -> None:
         while True:
-            due, answer = await answers.get()
+            due, is_late, answer = await answers.get()
             await asyncio.sleep(max(0, due - asyncio.get_running_loop().time()))
+            if is_late:
+                await self.may_answer.wait()
             writer.write(struct.pack(">i", len(answer)) + answer)
 
     def answer(self, request: bytes) -> tuple[bytes | None, bool]:
-        """Returns the answer, or None to close the connection, and true if the delay applies."""
+        """Returns the answer, or None to close the connection, and true if it may be delayed or held back."""
         reader = Reader(request)
         api, version = reader.number("h"), reader.number("h")
         reader.take(4)
@@ -176,6 +184,7 @@ class Broker:
         return broker + topic
 
     def produce(self, reader: Reader) -> bytes | None:
+        self.requests += 1
         reader.text()
         reader.take(6)
         answer = b""
@@ -211,6 +220,10 @@ class Broker:
                 self.losing = int(count)
             case ["delay", milliseconds]:
                 self.delay = int(milliseconds) / 1000
+            case ["hold"]:
+                self.may_answer.clear()
+            case ["release"]:
+                self.may_answer.set()
             case ["down"]:
                 self.server.close()
                 for client in list(self.clients):
@@ -221,6 +234,8 @@ class Broker:
                 return json.dumps([partition.bodies for partition in self.partitions])
             case ["producers"]:
                 return str(self.producers)
+            case ["requests"]:
+                return str(self.requests)
             case _:
                 return f"unknown: {order}"
         return "done"

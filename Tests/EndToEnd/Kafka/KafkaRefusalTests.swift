@@ -100,4 +100,32 @@ import Testing
             #expect(try await broker.storedNumbers().count == entry["sent"].int)
         }
     }
+
+    @Test(
+        "Q2, K6: a new producer's first set that is refused, for good or for now, is not stored behind a later one",
+        arguments: ["refuse 87 poison", "fail 87 1", "fail 19 1"])
+    func firstSet(trouble: String) async throws {
+        try await withScene { scene in
+            let broker = try await scene.strictBroker(partitions: 1)
+            try await broker.order(trouble)
+            try await broker.order("hold")
+            let settings = broker.dispatcher(["dispatch_limit": 2, "in_flight": 4])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            let client = try await daemon.connect()
+            defer { client.close() }
+            _ = try await client.result("track_many", ["events": [event("poison", 1), event("good", 2)]])
+            _ = try await eventually("the first set came") { try await broker.order("requests") == "0" ? nil : true }
+            for number in 3...6 { _ = try await client.result("track", event("good", number)) }
+            try await daemon.dispatcher(until: "later events are in flight") { $0["in_flight"].int ?? 0 > 2 }
+            try await broker.order("release")
+            try await daemon.dispatcher(until: "all are settled") { $0["pending"] == 0 && $0["in_flight"] == 0 }
+            let stored = try await broker.stored().joined().compactMap { $0["data"]["n"].int }
+            #expect(stored.suffix(5) == [2, 3, 4, 5, 6])
+            #expect(stored.count == Set(stored).count)
+        }
+    }
+
+    private func event(_ name: String, _ number: Int) -> JSON {
+        ["event": .string(name), "key": "k", "data": ["n": JSON(number)]]
+    }
 }

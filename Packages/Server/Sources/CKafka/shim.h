@@ -33,3 +33,29 @@ static inline rd_kafka_resp_err_t headgate_kafka_made(
 static inline void headgate_kafka_on_sent(rd_kafka_conf_t *configuration, headgate_kafka_sent heard) {
     rd_kafka_conf_interceptor_add_on_new(configuration, "headgate", headgate_kafka_made, (void *)heard);
 }
+
+/// Called for each message that was refused or given up, on the thread that would write the next set of its partition.
+typedef void (*headgate_kafka_failed)(rd_kafka_t *producer, int32_t partition, void *opaque);
+
+static inline rd_kafka_resp_err_t headgate_kafka_acknowledged(
+    rd_kafka_t *producer, rd_kafka_message_t *message, void *heard) {
+    switch (message->err) {
+        case RD_KAFKA_RESP_ERR_NO_ERROR:
+        case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
+        case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT: break;
+        default: ((headgate_kafka_failed)heard)(producer, message->partition, rd_kafka_opaque(producer));
+    }
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+static inline rd_kafka_resp_err_t headgate_kafka_made_failing(
+    rd_kafka_t *producer, const rd_kafka_conf_t *configuration, void *heard, char *text, size_t size) {
+    (void)configuration, (void)text, (void)size;
+    return rd_kafka_interceptor_add_on_acknowledgement(producer, "headgate-failed", headgate_kafka_acknowledged, heard);
+}
+
+/// Makes producers with this configuration call a function for each message that was refused or given up, with the
+/// configuration's opaque pointer.
+static inline void headgate_kafka_on_failed(rd_kafka_conf_t *configuration, headgate_kafka_failed heard) {
+    rd_kafka_conf_interceptor_add_on_new(configuration, "headgate-failed", headgate_kafka_made_failing, (void *)heard);
+}

@@ -83,6 +83,7 @@ struct KafkaSettingsTests {
             ("bootstrap.servers", "a:9092,[::1]:7"), ("enable.idempotence", "true"), ("acks", "all"),
             ("security.protocol", "plaintext"), ("message.timeout.ms", "0"), ("compression.type", "none"),
             ("queue.buffering.max.messages", "50"), ("enable.gapless.guarantee", "true"),
+            ("max.in.flight.requests.per.connection", "1"),
             ("socket.connection.setup.timeout.ms", "10000"),
         ] {
             #expect(properties[name] == value, "\(name)")

@@ -20,6 +20,9 @@ extension KafkaSettings {
             ("acks", "all"),
             // A refused message leaves a gap, and no message of its partition is stored behind the gap.
             ("enable.gapless.guarantee", "true"),
+            // A broker accepts any sequence number from a producer that it does not know in a partition. So a set waits
+            // for the answer to the set before it.
+            ("max.in.flight.requests.per.connection", "1"),
             // A message outlives a timeout: only the producer can repeat it so that brokers recognise it.
             ("message.timeout.ms", "0"),
             ("request.timeout.ms", "30000"),

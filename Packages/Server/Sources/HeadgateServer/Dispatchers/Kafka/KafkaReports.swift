@@ -12,6 +12,8 @@ final class KafkaReports: Sendable {
         var isHopeless = false
         /// True if librdkafka has ended the producer.
         var isFatal = false
+        /// The partitions in which a message has failed since librdkafka ended the producer.
+        var refused: Set<Int32> = []
     }
 
     private let state = Guarded(State())
@@ -35,6 +37,10 @@ final class KafkaReports: Sendable {
             guard api == KafkaReports.produce, let reports else { return }
             Unmanaged<KafkaReports>.fromOpaque(reports).takeUnretainedValue().written()
         }
+        headgate_kafka_on_failed(configuration) { producer, partition, reports in
+            guard let producer, let reports else { return }
+            Unmanaged<KafkaReports>.fromOpaque(reports).takeUnretainedValue().failed(in: partition, of: producer)
+        }
     }
 
     /// Starts the reports of a new producer.
@@ -51,6 +57,15 @@ final class KafkaReports: Sendable {
         guard rd_kafka_fatal_error(producer, nil, 0) != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
         state.withLock { $0.isFatal = true }
         link.producerEnded(self)
+    }
+
+    /// Takes messages back before the next set of a partition is written, if the set before it leaves a gap. An ended
+    /// producer goes on writing, and a broker that does not know it in the partition would store that set. Each partition
+    /// takes them back by itself, because their brokers have threads of their own.
+    private func failed(in partition: Int32, of producer: OpaquePointer) {
+        noteEnd(of: producer)
+        guard state.withLock({ $0.isFatal && $0.refused.insert(partition).inserted }) else { return }
+        takeBack(from: producer)
     }
 
     /// The number of Kafka's request type that carries messages.
