@@ -36,7 +36,7 @@ static inline void cuv_name_thread(const char *name) {
 
 /// Runs in the new process: executes the program, or returns with errno. It calls only functions that are safe between
 /// fork and exec.
-static inline void cuv_become(char **words, char **variables, int input, int death_signal, pid_t parent) {
+static inline void cuv_become(char **words, char **variables, int input, int output, int death_signal, pid_t parent) {
     // Declared here, because Swift has its own declaration from the C library.
     extern char **environ;
     if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, death_signal) < 0) return;
@@ -44,6 +44,7 @@ static inline void cuv_become(char **words, char **variables, int input, int dea
     if (getppid() != parent) _exit(127);
     if (dup2(input, STDIN_FILENO) < 0) return;
     if (input == STDIN_FILENO && fcntl(STDIN_FILENO, F_SETFD, 0) < 0) return;
+    if (output != STDOUT_FILENO && dup2(output, STDOUT_FILENO) < 0) return;
     for (int number = 1; number < NSIG; number++) (void)signal(number, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
@@ -52,10 +53,10 @@ static inline void cuv_become(char **words, char **variables, int input, int dea
     execvp(words[0], words);
 }
 
-/// Starts a program in its own session, with `input` as its standard input and no signal blocked or ignored. The
-/// program gets `death_signal` when the calling thread ends. Returns its process id, or a negated errno if it cannot be
+/// Starts a program in its own session, with `input` and `output` as its standard input and output, and no signal blocked
+/// or ignored. The program gets `death_signal` when the calling thread ends. Returns its process id, or a negated errno if it cannot be
 /// started.
-static inline pid_t cuv_spawn(char **words, char **variables, int input, int death_signal) {
+static inline pid_t cuv_spawn(char **words, char **variables, int input, int output, int death_signal) {
     int report[2];
     if (syscall(SYS_pipe2, report, O_CLOEXEC) < 0) return -errno;
     sigset_t all, before;
@@ -65,7 +66,7 @@ static inline pid_t cuv_spawn(char **words, char **variables, int input, int dea
     pid_t parent = getpid();
     pid_t child = fork();
     if (child == 0) {
-        cuv_become(words, variables, input, death_signal, parent);
+        cuv_become(words, variables, input, output, death_signal, parent);
         int code = errno;
         (void)!write(report[1], &code, sizeof code);
         _exit(127);

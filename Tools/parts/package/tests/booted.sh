@@ -39,7 +39,8 @@ test_booted() {
     succeeds "it is installed" in_booted dpkg -i /root/headgate.deb
     prints "systemd finds no fault with the units" "" in_booted systemd-analyze verify \
         /lib/systemd/system/headgate.service /lib/systemd/system/headgate.socket \
-        /lib/systemd/system/headgate-console.service
+        /lib/systemd/system/headgate-console.service /lib/systemd/system/headgate-journal.service \
+        /lib/systemd/system/headgate-follow@var-log-syslog.service
     in_booted systemd-analyze security --no-pager headgate.service | tail -n 1
     prints "both units are enabled" $'enabled\nenabled' in_booted systemctl is-enabled headgate.socket headgate.service
     prints "both are active" $'active\nactive' in_booted systemctl is-active headgate.socket headgate.service

@@ -56,7 +56,7 @@ public struct EventText: Sendable {
     /// True if the text has a name, which is a string. A text without one is never an event.
     public let hasName: Bool
     /// The id for a text without one; nil has the client generate one.
-    private var usualID: String?
+    public private(set) var usualID: String?
 
     /// The reason why a text is no event.
     public enum Fault: Error, Sendable, Equatable {

@@ -11,6 +11,8 @@ struct LineFormat: Sendable {
         case logfmt
         /// Each line is any text.
         case text
+        /// Each line is an entry of systemd's journal, as `journalctl --output=json` writes it.
+        case journal
     }
 
     var syntax = Syntax.json
@@ -36,9 +38,9 @@ struct LineFormat: Sendable {
     ///   - line: the line, without its end.
     ///   - id: the event's id if the line has none; nil has the client generate one.
     func read(_ line: [UInt8], id: String? = nil, scanner: JSONScanner) throws(Fault) -> EventText {
-        let json = try json(of: line)
+        let (json, ownID) = try json(of: line)
         do throws(EventText.Fault) {
-            guard let id else { return try EventText(json, scanner: scanner) }
+            guard let id = id ?? ownID else { return try EventText(json, scanner: scanner) }
             return try EventText(json, id: id, scanner: scanner)
         } catch {
             throw .event(error)
@@ -50,30 +52,45 @@ struct LineFormat: Sendable {
         (try? read(line, scanner: scanner))?.hasName ?? false
     }
 
+    /// Returns true if a line of the journal is of one of Headgate's own programs. It is left out, because an entry about a
+    /// failure could cause the next failure.
+    func isOwn(_ line: [UInt8]) -> Bool {
+        syntax == .journal && line.firstRange(of: LineFormat.ownMark) != nil
+    }
+
+    private static let ownMark = Array(#""_COMM":"headgate"#.utf8)
+
     /// One line of the format, for a message about a file in another format.
     var example: String {
         switch syntax {
         case .json: #"a JSON object such as {"event": "signup", "data": {"plan": "pro"}}"#
         case .logfmt: #"pairs such as level=info msg="signed up" plan=pro"#
         case .text: "any text"
+        case .journal: #"an entry such as {"__CURSOR": "…", "MESSAGE": "started"}"#
         }
     }
 
-    private func json(of line: [UInt8]) throws(Fault) -> [UInt8] {
+    /// Returns the event as JSON, and the id that its line has outside of it.
+    private func json(of line: [UInt8]) throws(Fault) -> (text: [UInt8], id: String?) {
         switch syntax {
-        case .json: return line
-        case .text: return record(["message": .string(LineFormat.text(of: line))], time: nil)
+        case .json: return (line, nil)
+        case .text: return (record(["message": .string(LineFormat.text(of: line))]), nil)
+        case .journal:
+            // A line that is no object is refused as what it is.
+            guard case .object(let fields)? = try? DataItem(parsing: line) else { return (line, nil) }
+            let entry = JournalEntry(fields)
+            return (record(entry.data, time: entry.time), entry.cursor)
         case .logfmt:
             do throws(LogfmtLine.Fault) {
                 let pairs = try LogfmtLine(line)
-                return record(pairs.data, time: pairs.time)
+                return (record(pairs.data, time: pairs.time), nil)
             } catch {
                 throw .logfmt(error)
             }
         }
     }
 
-    private func record(_ data: DataObject, time: Timestamp?) -> [UInt8] {
+    private func record(_ data: DataObject, time: Timestamp? = nil) -> [UInt8] {
         var event: DataObject = ["event": .string(event), "data": .object(data)]
         if let time { event["time"] = .string(time.text) }
         return Array(DataItem.object(event).json.utf8)

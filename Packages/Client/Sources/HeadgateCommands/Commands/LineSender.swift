@@ -2,9 +2,14 @@ import HeadgateClient
 import HeadgateTransport
 import HeadgateWire
 
-/// Tracks the events of standard input, one for each line and in order, with many requests in flight. Events that the
-/// daemon refuses for now are sent again before any further line.
+/// Tracks the events of an input, one for each line and in order, with many requests in flight. Events that the daemon
+/// refuses for now are sent again before any further line.
 final class LineSender {
+    /// Called with the number and the event of each line before it is sent.
+    var whenSent: ((Int, EventText) -> Void)?
+    /// Called when a line was answered.
+    var whenAnswered: (() -> Void)?
+
     private let terminal: Terminal
     private let printsAnswers: Bool
     private let loop: EventLoop
@@ -27,21 +32,33 @@ final class LineSender {
     /// The number of consecutive attempts to send the refused events.
     private var tries = 0
 
-    /// The time to wait for a daemon that has gone away.
-    private static let patience = Duration.seconds(60)
+    /// The number of the last line that was read.
+    private var lastLine = 0
+
+    /// The time to wait for a daemon that has gone away, unless told otherwise.
+    static let patience = Duration.seconds(60)
     /// The time between two progress messages, in nanoseconds.
     private static let progressInterval: Int64 = 100_000_000
     /// The longest time until refused events are sent again, in seconds.
     private static let longestDelay = 5
 
-    init(_ format: LineFormat, _ invocation: Invocation) throws {
+    /// - Parameters:
+    ///   - input: the descriptor of the input; nil for standard input.
+    ///   - patience: the time to wait for a daemon that has gone away, or nil to wait for ever.
+    init(
+        _ format: LineFormat, of input: Int32? = nil, on loop: EventLoop, patience: Duration? = LineSender.patience,
+        _ invocation: Invocation
+    ) throws {
         self.format = format
+        self.loop = loop
         terminal = invocation.terminal
         printsAnswers = invocation.arguments.has(.json)
-        loop = try EventLoop()
-        connection = invocation.connection(on: loop, reconnectingFor: LineSender.patience)
-        reader = try InputReader(terminal.input)
+        connection = invocation.connection(on: loop, reconnectingFor: patience)
+        reader = try InputReader(input ?? terminal.input)
     }
+
+    /// The number of the last line that is settled, together with all lines before it: stored, or refused for good.
+    var settledLine: Int { (report.firstUnanswered ?? lastLine + 1) - 1 }
 
     /// Sends all lines and reports the outcome.
     func run() throws -> ExitCode {
@@ -108,10 +125,13 @@ final class LineSender {
     }
 
     private func send(_ line: InputLines.Line) {
+        lastLine = line.number
+        if let bytes = line.bytes, format.isOwn(bytes) { return }
         do throws(LineFormat.Fault) {
             guard let bytes = line.bytes else { throw .event(.unreadable(.tooLarge)) }
             let event = try format.read(bytes, scanner: scanner)
             report.noteSent(line.number)
+            whenSent?(line.number, event)
             send(event, of: line.number)
         } catch {
             refuse(line.number, error.text)
@@ -142,6 +162,7 @@ final class LineSender {
             return stop(error)
         }
         showProgress()
+        whenAnswered?()
         if lines.isAtEnd || !refused.isEmpty || sent.isEmpty { proceed() }
     }
 
@@ -166,7 +187,8 @@ final class LineSender {
         report.noteBad(line)
     }
 
-    private func stop(_ fault: (any Error)?) {
+    /// Ends the run, whether or not all lines are answered.
+    func stop(_ fault: (any Error)?) {
         self.fault = fault
         connection.close()
         loop.stop()
@@ -200,6 +222,7 @@ private struct SendReport {
     private var unanswered: Set<Int> = []
 
     var isAllAnswered: Bool { unanswered.isEmpty }
+    var firstUnanswered: Int? { unanswered.min() }
 
     mutating func noteSent(_ line: Int) {
         unanswered.insert(line)
@@ -229,7 +252,7 @@ private struct SendReport {
 
     /// A text about the lines without an answer after an early end, or nil if all were answered.
     var remainder: String? {
-        guard let first = unanswered.min() else { return nil }
+        guard let first = firstUnanswered else { return nil }
         return "\(Quantity.counted(unanswered.count, "line")) not acknowledged, the first is line \(first)"
     }
 }

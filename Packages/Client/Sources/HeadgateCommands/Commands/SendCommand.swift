@@ -1,25 +1,30 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateTransport
 import HeadgateWire
 
 extension Command {
     private static let stdin = Option("--stdin", "read events from standard input, one JSON object per line")
     private static let follow = Option("--follow", value: "FILE", "follow a file as it grows, or a named pipe")
+    private static let journal = Option(
+        "--journal", "follow systemd's journal; the operands are matches such as _SYSTEMD_UNIT=nginx.service")
     private static let state = Option(
         "--state", value: "FILE",
-        "the file for --follow's position (default: in $STATE_DIRECTORY, or $XDG_STATE_HOME/headgate/follow)")
+        "the file for the position of --follow or --journal (default: in $STATE_DIRECTORY, or $XDG_STATE_HOME/headgate/follow)"
+    )
 
     private static let logfmt = Option("--logfmt", "each line has pairs like level=info msg=\"signed up\"")
     private static let line = Option("--line", "each line is any text, which becomes the event's message")
-    private static let event = Option("--event", value: "NAME", "the events' name, with --logfmt or --line (log)")
+    private static let event = Option(
+        "--event", value: "NAME", "the events' name, with --logfmt, --line or --journal (log)")
 
-    private static let follows: @Sendable (Arguments) -> Bool = { $0.has(follow) }
+    private static let follows: @Sendable (Arguments) -> Bool = { $0.has(follow) || $0.has(journal) }
 
     /// The command `headgate send`.
     static let send = Command(
         name: "send", summary: "Track an event, or many events from standard input or a file.",
         operands: [Operand("EVENT", .optional), Operand("KEY=VALUE", .any)],
-        options: EventOptions.all + [stdin, follow, state, logfmt, line, event, .json],
+        options: EventOptions.all + [stdin, follow, journal, state, logfmt, line, event, .json],
         notes: """
             A VALUE that is JSON (1.50, true, null, {…}, […], "text in quotes") is sent as JSON, any other VALUE as a string.
             The command prints the event's id once the daemon has stored the event. If no dispatcher accepts the event, it is
@@ -41,16 +46,21 @@ extension Command {
             and its position is unchanged.
             The command keeps running when the writers of a named pipe close it. FILE.headgate-lines has the lines of the
             pipe until they are stored.
+
+            With --journal the command tracks the entries of systemd's journal, from now on and then from its position on. It
+            runs journalctl, so its user must be allowed to read the journal. Each entry is an event named log, with message,
+            level, unit, identifier, pid and the other fields as data, and its time.
             """,
         runsOn: follows
     ) { invocation in
         let arguments = invocation.arguments
-        if arguments.has(stdin) || arguments.has(follow), let option = EventOptions.given(in: arguments) {
+        if [stdin, follow, journal].contains(where: arguments.has), let option = EventOptions.given(in: arguments) {
             throw UsageError(
                 message: "send: \(option.name) applies to a single EVENT; a line has these members itself",
                 command: "send")
         }
         let format = try lineFormat(arguments)
+        if arguments.has(journal) { return try followJournal(invocation, format) }
         if arguments.has(follow) { return try followFile(invocation, format) }
         if arguments.has(stdin) { return try sendLines(invocation, format) }
         return try sendOne(invocation)
@@ -59,8 +69,12 @@ extension Command {
     private static func lineFormat(_ arguments: Arguments) throws -> LineFormat {
         var format = LineFormat()
         let given = [logfmt, line, event].filter(arguments.has)
-        if let option = given.first, !arguments.has(stdin), !arguments.has(follow) {
-            throw UsageError(message: "send: \(option.name) needs --stdin or --follow", command: "send")
+        if let option = given.first, ![stdin, follow, journal].contains(where: arguments.has) {
+            throw UsageError(message: "send: \(option.name) needs --stdin, --follow or --journal", command: "send")
+        }
+        if arguments.has(journal) { format.syntax = .journal }
+        if arguments.has(journal), let option = [stdin, follow, logfmt, line].first(where: arguments.has) {
+            throw UsageError(message: "send: give only one of --journal and \(option.name)", command: "send")
         }
         if arguments.has(logfmt), arguments.has(line) {
             throw UsageError(message: "send: give only one of --logfmt and --line", command: "send")
@@ -70,7 +84,8 @@ extension Command {
         guard let name = arguments.value(event) else { return format }
         guard format.syntax != .json else {
             throw UsageError(
-                message: "send: --event needs --logfmt or --line; a JSON line has its own name", command: "send")
+                message: "send: --event needs --logfmt, --line or --journal; a JSON line has its own name",
+                command: "send")
         }
         format.event = name
         return format
@@ -94,11 +109,16 @@ extension Command {
         return try Follower(path, format, state: invocation.arguments.value(state), invocation).run()
     }
 
+    private static func followJournal(_ invocation: Invocation, _ format: LineFormat) throws -> ExitCode {
+        let arguments = invocation.arguments
+        return try JournalFollower(arguments.operands, format, state: arguments.value(state), invocation).run()
+    }
+
     private static func sendLines(_ invocation: Invocation, _ format: LineFormat) throws -> ExitCode {
         guard invocation.arguments.operands.isEmpty else {
             throw UsageError(message: "send: give only one of EVENT and --stdin", command: "send")
         }
-        return try LineSender(format, invocation).run()
+        return try LineSender(format, on: EventLoop(), invocation).run()
     }
 }
 

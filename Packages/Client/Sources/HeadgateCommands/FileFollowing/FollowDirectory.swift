@@ -23,6 +23,26 @@ struct FollowDirectory {
         return userID == 0 ? "/var/lib/headgate-follow" : nil
     }
 
+    /// Returns the path of the state of a followed file by this process's environment, and makes its directory.
+    static func usualState(of file: String) throws(FollowFault) -> String {
+        var environment: [String: String] = [:]
+        for name in ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"] {
+            environment[name] = getenv(name).map { String(cString: $0) }
+        }
+        guard let state = FollowDirectory(environment: environment, userID: geteuid()).state(of: file) else {
+            throw FollowFault("give --state: neither STATE_DIRECTORY nor HOME is set")
+        }
+        try make(for: state)
+        return state
+    }
+
+    /// Returns a path as an absolute path.
+    static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let own = getcwd(nil, 0) else { return path }
+        defer { free(own) }
+        return String(cString: own) + "/" + path
+    }
+
     private func absolute(_ name: String) -> String? {
         environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
     }

@@ -2,9 +2,16 @@ import Glibc
 import HeadgateData
 import HeadgateTransport
 
+/// A position that is stored as an object.
+protocol StoredPosition {
+    /// Reads a stored position. Returns nil if the object is not a position.
+    init?(_ kept: DataObject)
+    var kept: DataObject { get }
+}
+
 /// The file that stores a position. It is replaced as a whole, and is on the disk when `save` returns. One process uses
 /// it at a time.
-final class FollowState {
+final class FollowState<Position: StoredPosition> {
     let path: String
     /// The open file of the path. The process that has locked it owns the state.
     private var held: OwnedDescriptor?
@@ -21,7 +28,7 @@ final class FollowState {
 
     /// Locks the file, unless that was done, and reads it.
     /// - Returns: the stored position, or nil if there is none.
-    func load() throws(FollowFault) -> FollowerPosition? {
+    func load() throws(FollowFault) -> Position? {
         let held = if let held { held } else { try take() }
         self.held = held
         var length = 0
@@ -31,8 +38,8 @@ final class FollowState {
         }
         guard length >= 0 else { throw FollowFault("read", path) }
         guard length > 0 else { return nil }
-        guard case .object(let kept)? = try? DataItem(parsing: bytes), let place = FollowerPosition(kept) else {
-            throw FollowFault("\(path) has no position of --follow; delete it to start from the beginning")
+        guard case .object(let kept)? = try? DataItem(parsing: bytes), let place = Position(kept) else {
+            throw FollowFault("\(path) has no position of this kind; delete it to start anew")
         }
         return place
     }
@@ -57,7 +64,7 @@ final class FollowState {
     }
 
     /// Stores a position. The new file is locked before it gets the name.
-    func save(_ place: FollowerPosition) throws(FollowFault) {
+    func save(_ place: Position) throws(FollowFault) {
         let name = path + ".new"
         let new = OwnedDescriptor(OwnFile.create(name))
         guard new.number >= 0 else { throw FollowFault("write", name) }
@@ -83,7 +90,7 @@ final class FollowState {
     }
 
     /// The most bytes of a stored position, which may list many settled ranges.
-    private static let longest = 256 << 10
+    private static var longest: Int { 256 << 10 }
 }
 
 /// A descriptor that is closed with its last reference.

@@ -16,7 +16,7 @@ final class Follower {
     private var path: String
     private var spool: PipeSpool?
     private let terminal: Terminal
-    private let state: FollowState
+    private let state: FollowState<FollowerPosition>
     private let loop: EventLoop
     private let connection: ClientConnection
     private let format: LineFormat
@@ -61,30 +61,10 @@ final class Follower {
 
     init(_ path: String, _ format: LineFormat, state: String?, _ invocation: Invocation) throws {
         (name, self.path, self.format) = (path, path, format)
-        self.state = FollowState(path: try state ?? Follower.usualState(of: path))
+        self.state = FollowState(path: try state ?? FollowDirectory.usualState(of: FollowDirectory.absolute(path)))
         terminal = invocation.terminal
         loop = try EventLoop()
         connection = invocation.connection(on: loop, reconnectingFor: nil)
-    }
-
-    /// Returns the default path of the state, and makes its directory.
-    private static func usualState(of path: String) throws -> String {
-        let whole =
-            path.hasPrefix("/")
-            ? path
-            : (getcwd(nil, 0).map { own in
-                defer { free(own) }
-                return String(cString: own)
-            } ?? "") + "/" + path
-        var environment: [String: String] = [:]
-        for name in ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"] {
-            environment[name] = getenv(name).map { String(cString: $0) }
-        }
-        guard let state = FollowDirectory(environment: environment, userID: geteuid()).state(of: whole) else {
-            throw FollowFault("give --state: neither STATE_DIRECTORY nor HOME is set")
-        }
-        try FollowDirectory.make(for: state)
-        return state
     }
 
     /// Runs until the follower is stopped, or cannot go on.

@@ -3,7 +3,7 @@ import HeadgateData
 /// The position that a follower has reached: which file it follows, and which lines are settled. A pure value.
 ///
 /// A line is settled once it is stored, or refused for good.
-struct FollowerPosition: Equatable {
+struct FollowerPosition: StoredPosition, Equatable {
     /// A file, whatever its name.
     struct File: Hashable {
         var device: Int

@@ -24,22 +24,22 @@ import Testing
     @Test("A state has one user at a time, also after it was replaced, and is empty at first")
     func shared() throws {
         let stage = try Stage()
-        var first: FollowState? = FollowState(path: stage.path)
+        var first: FollowState<FollowerPosition>? = FollowState(path: stage.path)
         #expect(try first?.load() == nil)
         for _ in 0..<3 {
-            #expect(throws: FollowFault.self) { try FollowState(path: stage.path).load() }
+            #expect(throws: FollowFault.self) { try FollowState<FollowerPosition>(path: stage.path).load() }
             try first?.save(place)
             #expect(try first?.load() == place)
         }
         first = nil
-        #expect(try FollowState(path: stage.path).load() == place)
+        #expect(try FollowState<FollowerPosition>(path: stage.path).load() == place)
     }
 
     @Test("A state file without a position is reported, and stays")
     func foreign() throws {
         let stage = try Stage()
         try Data("something".utf8).write(to: URL(filePath: stage.path))
-        #expect(throws: FollowFault.self) { try FollowState(path: stage.path).load() }
+        #expect(throws: FollowFault.self) { try FollowState<FollowerPosition>(path: stage.path).load() }
         #expect(FileManager.default.contents(atPath: stage.path) == Data("something".utf8))
     }
 }

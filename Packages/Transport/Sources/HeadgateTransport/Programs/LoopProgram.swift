@@ -4,8 +4,8 @@ import Glibc
 /// A program that this process has started. Its end is reported on the loop, and it leaves no zombie as long as the
 /// loop runs.
 ///
-/// The program has its own session, so that signals from the terminal do not reach it. It inherits standard output and
-/// standard error, and no other descriptor. It gets `SIGTERM` when the thread that started it ends, also if this
+/// The program has its own session, so that signals from the terminal do not reach it. It inherits standard
+/// error, standard output unless another output is given, and no other descriptor. It gets `SIGTERM` when the thread that started it ends, also if this
 /// process is killed.
 public final class LoopProgram {
     /// The way in which a program ended.
@@ -26,19 +26,20 @@ public final class LoopProgram {
     ///   - command: the program and its arguments. A program without a slash is looked up in `$PATH`.
     ///   - variables: variables to add to this process's environment.
     ///   - input: the standard input of the program.
+    ///   - output: the standard output of the program. The default is this process's own.
     ///   - loop: the loop on which the end is reported.
     ///   - whenEnded: called once, when the program has ended.
     /// - Throws: ``TransportError/system(operation:code:path:)`` if the program cannot be started.
     public init(
-        _ command: [String], adding variables: [String: String] = [:], input: borrowing MemoryFile, on loop: EventLoop,
-        whenEnded: @escaping (End) -> Void
+        _ command: [String], adding variables: [String: String] = [:], input: borrowing MemoryFile,
+        output: Int32 = STDOUT_FILENO, on loop: EventLoop, whenEnded: @escaping (End) -> Void
     ) throws(TransportError) {
         loop.preconditionCurrent()
         self.whenEnded = whenEnded
         let watch = Watch()
         // Listen before the program starts, because a short program may end at once.
         children = try LoopSignal(SIGCHLD, on: loop) { watch.program?.childEnded() }
-        process = try LoopProgram.spawn(command, variables, input: input.descriptor.number)
+        process = try LoopProgram.spawn(command, variables, input: input.descriptor.number, output)
         watch.program = self
     }
 
@@ -62,7 +63,7 @@ public final class LoopProgram {
     }
 
     private static func spawn(
-        _ command: [String], _ variables: [String: String], input: Int32
+        _ command: [String], _ variables: [String: String], input: Int32, _ output: Int32
     ) throws(TransportError) -> pid_t {
         var words = CStrings(command)
         var environment = CStrings(LoopProgram.environment(adding: variables))
@@ -71,7 +72,7 @@ public final class LoopProgram {
             environment.free()
         }
         let process = words.withPointers { words in
-            environment.withPointers { cuv_spawn(words, $0, input, SIGTERM) }
+            environment.withPointers { cuv_spawn(words, $0, input, output, SIGTERM) }
         }
         guard process > 0 else { throw .system(operation: "cannot start", code: process, path: command.first) }
         return process

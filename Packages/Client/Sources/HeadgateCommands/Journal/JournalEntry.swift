@@ -1,0 +1,90 @@
+import HeadgateData
+
+/// An entry of systemd's journal, as `journalctl --output=json` writes it, with its fields under the names that its event
+/// has (Docs/Guides/Follow.md). A pure value.
+struct JournalEntry: Equatable {
+    /// The entry's position in the journal, which no other entry has. It becomes the event's id.
+    let cursor: String?
+    /// The time at which the journal received the entry.
+    let time: Timestamp?
+    let data: DataObject
+
+    init(_ fields: DataObject) {
+        cursor = fields.get(key: "__CURSOR")
+        time = fields.get(key: "__REALTIME_TIMESTAMP").flatMap { Int64($0) }.map { Timestamp(milliseconds: $0 / 1000) }
+        var data = DataObject()
+        for (name, value) in fields {
+            guard let known = JournalEntry.name(of: name) else { continue }
+            data[known] = JournalEntry.value(value, of: known)
+        }
+        self.data = data
+    }
+
+    /// Returns the name of a field's member, or nil for a field that the event does not have. Fields that begin with an
+    /// underscore come from the journal itself, and only the usual ones are taken.
+    private static func name(of field: String) -> String? {
+        if let known = names[field] { return known }
+        return field.hasPrefix("_") ? nil : field.lowercased()
+    }
+
+    private static let names = [
+        "MESSAGE": "message", "PRIORITY": "level", "SYSLOG_IDENTIFIER": "identifier", "_SYSTEMD_UNIT": "unit",
+        "_SYSTEMD_USER_UNIT": "user_unit", "_PID": "pid", "_UID": "uid", "_GID": "gid", "_COMM": "command",
+        "_HOSTNAME": "host", "_BOOT_ID": "boot", "_TRANSPORT": "transport",
+    ]
+
+    private static func value(_ value: DataItem, of name: String) -> DataItem {
+        guard let text = text(value) else { return value }
+        switch name {
+        case "level": return .string(Int(text).flatMap { levels.indices.contains($0) ? levels[$0] : nil } ?? text)
+        case "pid", "uid", "gid": return Int(text).map { .number(DataNumber($0)) } ?? .string(text)
+        default: return .string(text)
+        }
+    }
+
+    /// Returns the text of a field's value, or nil if it is not one text. The journal writes a text that is not UTF-8 as an
+    /// array of its bytes.
+    private static func text(_ value: DataItem) -> String? {
+        if case .string(let text) = value { return text }
+        guard let bytes: [Int] = value.get(), !bytes.isEmpty, bytes.allSatisfy({ 0...255 ~= $0 }) else { return nil }
+        return String(decoding: bytes.map { UInt8($0) }, as: UTF8.self)
+    }
+
+    /// The words of syslog's priorities, from 0.
+    private static let levels = ["emerg", "alert", "crit", "error", "warning", "notice", "info", "debug"]
+}
+
+/// The position in the journal after which a run goes on.
+struct JournalPosition: StoredPosition, Equatable {
+    var cursor: String
+
+    init(cursor: String) {
+        self.cursor = cursor
+    }
+
+    init?(_ kept: DataObject) {
+        guard kept.get(key: "version") == 1, let cursor: String = kept.get(key: "cursor") else { return nil }
+        self.cursor = cursor
+    }
+
+    var kept: DataObject { ["version": 1, "cursor": .string(cursor)] }
+}
+
+/// The entries whose lines are not settled yet. A pure value.
+struct JournalCursors {
+    private var entries: [(line: Int, cursor: String)] = []
+
+    /// Notes the entry of a line. Lines come in order.
+    mutating func note(_ cursor: String, of line: Int) {
+        entries.append((line, cursor))
+    }
+
+    /// Forgets the entries up to a line.
+    /// - Returns: the position behind them, or nil if there are none.
+    mutating func settle(through line: Int) -> JournalPosition? {
+        let count = entries.count { $0.line <= line }
+        guard count > 0 else { return nil }
+        defer { entries.removeFirst(count) }
+        return JournalPosition(cursor: entries[count - 1].cursor)
+    }
+}

@@ -1,0 +1,125 @@
+import Glibc
+import HeadgateData
+import HeadgateTransport
+
+/// Tracks the entries of systemd's journal, each once, and stores its position (Behaviour L1).
+///
+/// `journalctl` reads the journal and follows it. It is on every machine with a journal, knows all of the journal's formats,
+/// and takes the matches as they are. After a kill the entries behind the stored position are sent again under the same ids,
+/// which the daemon recognises.
+final class JournalFollower {
+    private let loop: EventLoop
+    private let sender: LineSender
+    private let state: FollowState<JournalPosition>
+    private let terminal: Terminal
+    private let matches: [String]
+    /// The end of the pipe that is read.
+    private let reading: OwnedDescriptor
+    /// The end of the pipe to which `journalctl` writes, until it is started.
+    private var writing: OwnedDescriptor?
+    private var cursors = JournalCursors()
+    /// The position to store, and the position that is stored.
+    private var reached: JournalPosition?
+    private var kept: JournalPosition?
+    private var program: LoopProgram?
+    private var signals: [LoopSignal] = []
+    /// The timer of the next save, and after a stop of the end.
+    private var timer: LoopTimer?
+    private var isStopping = false
+    private var fault: (any Error)?
+
+    /// The time between two saves of the position.
+    private static let interval = Duration.milliseconds(500)
+    /// The time to wait for outstanding answers at the end.
+    private static let endPatience = Duration.seconds(5)
+
+    /// - Parameters:
+    ///   - matches: the matches of `journalctl`, like `_SYSTEMD_UNIT=nginx.service`.
+    ///   - state: the path of the position's file, or nil for the usual one.
+    init(_ matches: [String], _ format: LineFormat, state: String?, _ invocation: Invocation) throws {
+        self.matches = matches
+        terminal = invocation.terminal
+        let name = (["journal"] + matches).joined(separator: " ")
+        self.state = FollowState(path: try state ?? FollowDirectory.usualState(of: name))
+        loop = try EventLoop()
+        (reading, writing) = try JournalFollower.pipe()
+        sender = try LineSender(format, of: reading.number, on: loop, patience: nil, invocation)
+    }
+
+    private static func pipe() throws(FollowFault) -> (reading: OwnedDescriptor, writing: OwnedDescriptor) {
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { throw FollowFault("open", "a pipe") }
+        // No other program has been started yet that could inherit them.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (OwnedDescriptor(ends[0]), OwnedDescriptor(ends[1]))
+    }
+
+    /// Runs until it is stopped, or `journalctl` ends.
+    func run() throws -> ExitCode {
+        kept = try state.load()
+        timer = LoopTimer(on: loop) { [self] in timeIsUp() }
+        signals = try [SIGINT, SIGTERM, SIGHUP].filter { !ProcessSignals.isIgnored($0) }.map {
+            try LoopSignal($0, on: loop) { [self] in stop() }
+        }
+        sender.whenSent = { [self] line, event in if let id = event.usualID { cursors.note(id, of: line) } }
+        sender.whenAnswered = { [self] in if timer?.deadline == nil { timer?.arm(after: Self.interval) } }
+        try follow(after: kept)
+        defer { (timer, signals) = (nil, []) }
+        let code = try sender.run()
+        try save()
+        if let fault { throw fault }
+        return code
+    }
+
+    /// Starts `journalctl` behind a position, or with entries from now on.
+    private func follow(after position: JournalPosition?) throws {
+        let start = position.map { ["--no-tail", "--after-cursor=\($0.cursor)"] } ?? ["--lines=0"]
+        // With --follow alone journalctl leaves out entries of earlier boots, which may lie behind the position.
+        let options = ["--follow", "--merge", "--output=json", "--all", "--quiet", "--no-pager"] + start
+        let command = ["journalctl"] + options + ["--"] + matches
+        guard let output = writing?.number else { return }
+        program = try LoopProgram(command, input: try MemoryFile([]), output: output, on: loop) { [self] in ended($0) }
+        // With this copy open the reader would not see the program's end.
+        writing = nil
+    }
+
+    private func ended(_ end: LoopProgram.End) {
+        program = nil
+        guard !isStopping else { return }
+        switch end {
+        case .exited(let code): fault = FollowFault("journalctl ended with exit code \(code)")
+        case .killed(let signal): fault = FollowFault("journalctl was ended by signal \(signal)")
+        }
+    }
+
+    // MARK: The position
+
+    private func timeIsUp() {
+        guard !isStopping else { return sender.stop(nil) }
+        do throws(FollowFault) {
+            try save()
+        } catch  where error.isPassing {
+            terminal.printError(error.description)
+            timer?.arm(after: Self.interval)
+        } catch {
+            sender.stop(error)
+        }
+    }
+
+    private func save() throws(FollowFault) {
+        reached = cursors.settle(through: sender.settledLine) ?? reached
+        guard let reached, reached != kept else { return }
+        try state.save(reached)
+        kept = reached
+    }
+
+    // MARK: The end
+
+    /// Ends `journalctl`, and with it the input. Lines in flight may still be answered.
+    private func stop() {
+        guard !isStopping else { return sender.stop(nil) }
+        isStopping = true
+        program?.signal(SIGTERM)
+        timer?.arm(after: Self.endPatience)
+    }
+}
