@@ -41,7 +41,9 @@ test_booted() {
         /lib/systemd/system/headgate.service /lib/systemd/system/headgate.socket \
         /lib/systemd/system/headgate-console.service /lib/systemd/system/headgate-journal.service \
         /lib/systemd/system/headgate-follow@var-log-syslog.service
-    in_booted systemd-analyze security --no-pager headgate.service | tail -n 1
+    for unit in headgate headgate-console headgate-journal headgate-follow@var-log-syslog; do
+        succeeds "the exposure of $unit is at most 1.5" in_booted systemd-analyze security --no-pager --threshold=15 "$unit.service"
+    done
     prints "both units are enabled" $'enabled\nenabled' in_booted systemctl is-enabled headgate.socket headgate.service
     prints "both are active" $'active\nactive' in_booted systemctl is-active headgate.socket headgate.service
     prints "it has told systemd that it serves" "Serving /run/headgate/headgate.sock" unit StatusText

@@ -14,6 +14,10 @@ test_built() {
     for program in headgated headgate headgate-console; do
         shows "$program is there, and tells its commit" "^$program [0-9.]+ .$(commit)" "$work/$tarball/bin/$program" --version
     done
+    prints "the bill of materials names the programs by their checksums" "$(in_folder "$work/$tarball/bin" sha256sum headgate headgate-console headgated)" \
+        bill_of "$work/$tarball/share/doc/headgate/sbom.spdx.json" files
+    prints "and every library that the package depends on" "$(libraries_of "$1" | cut -d ' ' -f 1 | sort)" \
+        bill_of "$work/$tarball/share/doc/headgate/sbom.spdx.json" libraries
     prints "its libraries are those that the package depends on" "$(libraries_of "$1")" cat "$work/$tarball/share/doc/headgate/LIBRARIES"
 }
 
@@ -39,6 +43,20 @@ test_twice() {
 
 in_folder() {
     (cd "$1" && shift && "$@")
+}
+
+# bill_of FILE files|libraries: what a bill of materials lists, in the form of sha256sum, or by name.
+bill_of() {
+    python3 -c '
+import json, sys
+bill = json.load(open(sys.argv[1]))
+if sys.argv[2] == "files":
+    for file in bill["files"]:
+        print(file["checksums"][1]["checksumValue"], "", file["fileName"].rpartition("/")[2])
+else:
+    linked = {one["relatedSpdxElement"] for one in bill["relationships"] if one["relationshipType"] == "DYNAMIC_LINK"}
+    print("\n".join(sorted(package["name"] for package in bill["packages"] if package["SPDXID"] in linked)))
+' "$1" "$2"
 }
 
 libraries_of() {
