@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("The command ends with 1 if journalctl fails, after what came before is stored")
+    @Test("The command ends with 1 if journalctl fails, after the earlier entries are stored")
     func failure() async throws {
         try await withScene { scene in
             let trail = try await Trail(scene)

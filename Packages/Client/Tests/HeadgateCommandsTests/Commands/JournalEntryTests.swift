@@ -44,7 +44,7 @@ import Testing
         #expect(cursors.settle(through: 4) == JournalPosition(cursor: "c4"))
     }
 
-    @Test("Entries of Headgate's own programs are left out, and entries that only name them are not")
+    @Test("Entries of Headgate's own programs are skipped, and entries that only name them are tracked")
     func own() {
         let journal = LineFormat(syntax: .journal)
         #expect(journal.isOwn(Array(#"{"MESSAGE":"x","_COMM":"headgated","_PID":"1"}"#.utf8)))

@@ -90,7 +90,7 @@ struct OTLPFormTests {
         #expect(LogSeverity(item)?.number == number)
     }
 
-    @Test("K7: other values are no severity", arguments: [DataItem.null, 0, 25, 1.5, ["a"], true])
+    @Test("K7: other values have no severity", arguments: [DataItem.null, 0, 25, 1.5, ["a"], true])
     func noSeverity(item: DataItem) {
         #expect(LogSeverity(item) == nil)
     }
@@ -119,7 +119,7 @@ struct OTLPFormTests {
     }
 
     @Test(
-        "K7: a partial success in JSON tells how many records were rejected, and why",
+        "K7: a partial success in JSON has the number of rejected records, and the reason",
         arguments: [
             (#"{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"too\nold"}}"#, 2, "tooold"),
             (#"{"partialSuccess":{"rejectedLogRecords":3}}"#, 3, ""),
@@ -133,7 +133,7 @@ struct OTLPFormTests {
         #expect(result == (rejected > 0 ? .partlyRejected(events: rejected, message: message) : .delivered))
     }
 
-    @Test("K7: a partial success in protobuf tells the same, and damage rejects nothing")
+    @Test("K7: a partial success in protobuf has the same, and damaged bytes reject no record")
     func partialProtobuf() {
         var answer = ProtobufWriter()
         answer.message(1) {
