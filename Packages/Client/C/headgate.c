@@ -2731,6 +2731,22 @@ bool headgate_clients(headgate *client, long deadline_ms, headgate_answer *answe
     bytes params = params_begin();
     return ask_for(client, "client.list", &params, "clients", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
+
+bool headgate_backup(headgate *client, const char *backup, long deadline_ms, headgate_answer *answer,
+                     headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "backup", backup);
+    return ask(client, "store.backup", &params, deadline_ms, answer, error);
+}
+
+bool headgate_erase(headgate *client, const char *when, const char *reason, bool dry_run, long deadline_ms,
+                    headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    member_json(&params, "when", when, HEADGATE_NONE, "when that is not JSON");
+    member_text(&params, "reason", reason);
+    member_true(&params, "dry_run", dry_run);
+    return ask(client, "store.erase", &params, deadline_ms, answer, error);
+}
 /* end of what Tools/protocol has written */
 
 /* ---- What lasts as long as a connection ---- */

@@ -258,6 +258,14 @@ bool headgate_event_trace(headgate *client, const char *id, const char *id_names
                           headgate_answer *answer, headgate_error *error);
 /* Returns every connected client, its counters, and why the daemon does not read from it, if so. */
 bool headgate_clients(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+/* Returns the next piece of a consistent copy of the store, as files of a data directory. A connection makes one copy
+ * at a time. */
+bool headgate_backup(headgate *client, const char *backup, long deadline_ms, headgate_answer *answer,
+                     headgate_error *error);
+/* Erases stored events for all dispatchers, and dead letters, and removes their bytes from the data directory. `when`
+ * is JSON. */
+bool headgate_erase(headgate *client, const char *when, const char *reason, bool dry_run, long deadline_ms,
+                    headgate_answer *answer, headgate_error *error);
 /* end of what Tools/protocol has written */
 
 /* ---- Barriers (Behaviour B29) ---- */

@@ -280,6 +280,9 @@ CALL(call_metrics, headgate_metrics(client, deadline, answer, error))
 CALL(call_event_trace, headgate_event_trace(client, text_of(from, "id"), text_of(from, "namespace"), deadline, answer,
                                             error))
 CALL(call_clients, headgate_clients(client, deadline, answer, error))
+CALL(call_backup, headgate_backup(client, text_of(from, "backup"), deadline, answer, error))
+CALL(call_erase, headgate_erase(client, json_of(from, "when"), text_of(from, "reason"), is_true(from, "dry_run"),
+                                deadline, answer, error))
 /* end of what Tools/protocol has written */
 
 static const struct {
@@ -310,6 +313,8 @@ static const struct {
     {"metrics", call_metrics, false},
     {"event.trace", call_event_trace, false},
     {"client.list", call_clients, false},
+    {"store.backup", call_backup, false},
+    {"store.erase", call_erase, false},
     /* end of what Tools/protocol has written */
 };
 

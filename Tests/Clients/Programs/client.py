@@ -53,6 +53,8 @@ CALLS = {
     "metrics": lambda client, values: {"metrics": client.metrics(**values)},
     "event.trace": lambda client, values: {"events": client.event_trace(**values)},
     "client.list": lambda client, values: {"clients": client.clients(**values)},
+    "store.backup": lambda client, values: client.backup(**values),
+    "store.erase": lambda client, values: client.erase(**values),
     # end of what Tools/protocol has written
 }
 

@@ -61,6 +61,8 @@ CALLS = {
     "metrics": lambda client, values: member("metrics", client.metrics(**values)),
     "event.trace": lambda client, values: member("events", client.event_trace(**values)),
     "client.list": lambda client, values: member("clients", client.clients(**values)),
+    "store.backup": lambda client, values: client.backup(**values),
+    "store.erase": lambda client, values: client.erase(**values),
     # end of what Tools/protocol has written
 }
 

@@ -8,6 +8,8 @@ NAMES = {
     "rpc.discover": {"swift": "discover", "python": "discover", "c": "discover"},
     "client.list": {"swift": "clients", "python": "clients", "c": "clients"},
     "dispatcher.rewind": {"swift": "rewind", "python": "rewind", "c": "rewind"},
+    "store.backup": {"swift": "backup", "python": "backup", "c": "backup"},
+    "store.erase": {"swift": "erase", "python": "erase", "c": "erase"},
     "dispatcher.retry": {"swift": "retry", "python": "retry", "c": "retry"},
     "flush.list": {"swift": "flushes", "python": "flushes", "c": "flushes"},
     "flush.cancel": {"swift": "cancelFlush", "python": "cancel_flush"},

@@ -296,6 +296,19 @@ class Client:
         """Returns every connected client, its counters, and why the daemon does not read from it, if so."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("client.list", None, deadline), "clients", list)
         return found
+
+    async def backup(self, backup: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
+        """Returns the next piece of a consistent copy of the store, as files of a data directory. A connection makes
+        one copy at a time. (`backup`: the id of the copy, to continue it; by default, a new copy begins)"""
+        return await self.call("store.backup", headgate._given(backup=backup), deadline)
+
+    async def erase(
+        self, when: Any, reason: Optional[str] = None, dry_run: bool = False, deadline: Optional[float] = None
+    ) -> JSONObject:
+        """Erases stored events for all dispatchers, and dead letters, and removes their bytes from the data directory.
+        (`when`: the condition for the events, in the language of load rules; `reason`: the reason, for the log;
+        `dry_run`: true: the events are counted, and nothing is erased)"""
+        return await self.call("store.erase", headgate._given(when=when, reason=reason, dry_run=dry_run or None), deadline)
     # end of what Tools/protocol has written
 
     async def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:

@@ -21,6 +21,8 @@ public final class FaultyStore: EventStore {
     }
     /// The fault of writes while it is set. Appends do not fail.
     public var writeFault: StoreFault?
+    /// The fault of rewinds while it is set.
+    public var rewindFault: StoreFault?
     /// The fault of reads while it is set.
     public var readFault: StoreFault?
     /// The duration of a read for events that are too old.
@@ -124,7 +126,24 @@ public final class FaultyStore: EventStore {
 
     public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
         guard !isSilent else { return }
-        memory.rewind(request, then: then)
+        guard let rewindFault else { return memory.rewind(request, then: then) }
+        scheduler.soon { then(.failure(rewindFault)) }
+    }
+
+    public var canErase: Bool { memory.canErase }
+
+    public func scan(_ scan: ErasureScan, then: @escaping (Result<ErasureScan, StoreFault>) -> Void) {
+        memory.scan(scan, then: then)
+    }
+
+    public func erase(
+        _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+    ) {
+        memory.erase(events, letters, then: then)
+    }
+
+    public func removeErasedBytes(then: @escaping (Result<Bool, StoreFault>) -> Void) {
+        memory.removeErasedBytes(then: then)
     }
 
     public func close(then: @escaping () -> Void) {

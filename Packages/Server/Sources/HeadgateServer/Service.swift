@@ -26,6 +26,7 @@ final class Service {
     let watches: Watches
     let workforces: WorkerGroups
     let clientFlushes = ClientFlushes()
+    let clientBackups = ClientBackups()
     let decoder: MessageDecoder
     private(set) var isReady = false
     /// The calls that changed the service, and those that were refused for a missing right, by method.
@@ -131,6 +132,14 @@ final class Service {
                     ["transformation": .string($0.transformation), "cause": .string("\($0.error)")])
             },
             gate.counts.lost.subscribe { [log] in log.tell($0) },
+            gate.dispatcherStarts.subscribe { [log] start in
+                log.tell(
+                    .dispatcherStarted,
+                    [
+                        "dispatcher": .string(start.id), "seq": .number(DataNumber(Int(start.firstSequenceNumber))),
+                        "events": .number(DataNumber(start.events)),
+                    ])
+            },
             gate.writeFaults.subscribe { [log] in log.tell(.storeUnwritten, ["cause": .string($0.message)]) },
         ]
     }
@@ -154,6 +163,10 @@ final class Service {
             TraceMethods(
                 gate: gate, control: control, quota: UserQuota(most: Limits.mostTracesPerUser, of: "traces")),
             ClientMethods(sessions: sessions, scheduler: scheduler),
+            BackupMethods(gate: gate, backups: clientBackups, log: log),
+            EraseMethods(
+                gate: gate, control: control, log: log,
+                quota: UserQuota(most: Limits.mostErasuresPerUser, of: "erasures")),
         ]
     }
 
@@ -376,6 +389,7 @@ extension Service: SessionServer {
         watches.sessionEnded(session)
         watches.clientsChanged()
         statuses.sessionEnded(session.number)
+        clientBackups.sessionEnded(session.number)
         askingClientLeft(session)
         gate.remoteBarriers.ownerLeft(session.number)
         servingClientLeft(session)

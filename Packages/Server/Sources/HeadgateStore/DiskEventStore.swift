@@ -144,6 +144,31 @@ public final class DiskEventStore: EventStore {
         ask(then, isAboutLetters: true) { $0.rewind(request) }
     }
 
+    public let canErase = true
+
+    public func scan(_ scan: ErasureScan, then: @escaping (Result<ErasureScan, StoreFault>) -> Void) {
+        ask(then) { $0.take(scan) }
+    }
+
+    /// Records an erasure. Later changes wait for it, because it means the dead letters of its moment.
+    public func erase(
+        _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+    ) {
+        ask(then, isAboutLetters: true) { $0.erase(events, letters) }
+    }
+
+    public func removeErasedBytes(then: @escaping (Result<Bool, StoreFault>) -> Void) {
+        ask(then) { $0.removeErasedBytes() }
+    }
+
+    public func beginBackup(without names: [String]) -> (any StoreBackup)? {
+        DiskBackup(of: self, LogBackup(without: names))
+    }
+
+    fileprivate func next(of backup: LogBackup, then: @escaping (Result<BackupPiece, StoreFault>) -> Void) {
+        ask(then) { $0.next(of: backup) }
+    }
+
     public func close(then: @escaping () -> Void) {
         let job = StoreJob.close { [door] in
             door.store?.executor = nil
@@ -182,6 +207,18 @@ public final class DiskEventStore: EventStore {
         if !news.droppedLetters.isEmpty { onLettersDropped(news.droppedLetters) }
         for answer in news.answers { answer() }
     }
+}
+
+/// A backup of the store, as the scheduler sees it. The engine's owner makes its pieces.
+private final class DiskBackup: StoreBackup {
+    private let store: DiskEventStore
+    private let backup: LogBackup
+
+    init(of store: DiskEventStore, _ backup: LogBackup) {
+        (self.store, self.backup) = (store, backup)
+    }
+
+    func next(then: @escaping (Result<BackupPiece, StoreFault>) -> Void) { store.next(of: backup, then: then) }
 }
 
 /// The reference from other threads to the store.

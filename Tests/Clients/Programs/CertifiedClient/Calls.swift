@@ -136,6 +136,10 @@ struct Calls {
                 given["id"] ?? "", namespace: given["namespace"], deadline: deadline)
             return ["events": items(result)]
         case "client.list": return ["clients": items(try await client.clients(deadline: deadline))]
+        case "store.backup": return try await client.backup(given["backup"], deadline: deadline)
+        case "store.erase":
+            return try await client.erase(
+                given["when"] ?? .null, reason: given["reason"], dryRun: given["dry_run"] ?? false, deadline: deadline)
         // end of what Tools/protocol has written
         default: throw UsageError("there is no method \(method)")
         }

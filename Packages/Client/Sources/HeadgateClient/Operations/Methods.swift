@@ -124,6 +124,38 @@ extension HeadgateClient {
     public func clients(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("clients", of: "client.list", [:], deadline)
     }
+
+    /// Returns the next piece of a consistent copy of the store, as files of a data directory. A connection makes
+    /// one copy at a time.
+    /// - Parameters:
+    ///   - backup: the id of the copy, to continue it; by default, a new copy begins.
+    ///   - deadline: how long to wait; nil is for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `conflict` or `storage` when the daemon
+    ///   refuses it.
+    @discardableResult
+    public func backup(_ backup: String? = nil, deadline: Duration? = nil) async throws -> DataObject {
+        var params: DataObject = [:]
+        params["backup"] = backup.map { .string($0) }
+        return try await object("store.backup", params, deadline)
+    }
+
+    /// Erases stored events for all dispatchers, and dead letters, and removes their bytes from the data directory.
+    /// - Parameters:
+    ///   - when: the condition for the events, in the language of load rules.
+    ///   - reason: the reason, for the log.
+    ///   - dryRun: true: the events are counted, and nothing is erased.
+    ///   - deadline: how long to wait; nil is for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `conflict` or `limit` or `storage` when the daemon
+    ///   refuses it.
+    @discardableResult
+    public func erase(
+        _ when: DataItem, reason: String? = nil, dryRun: Bool = false, deadline: Duration? = nil
+    ) async throws -> DataObject {
+        var params: DataObject = ["when": when]
+        params["reason"] = reason.map { .string($0) }
+        if dryRun { params["dry_run"] = true }
+        return try await object("store.erase", params, deadline)
+    }
     // end of what Tools/protocol has written
 }
 

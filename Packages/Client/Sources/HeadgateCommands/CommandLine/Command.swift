@@ -34,7 +34,8 @@ enum CommandTable {
         .send, .status, .metrics, .watch, .flush, .flushesList, .flushesCancel, .barriers, .dispatchers,
         .clients, .whoami,
         .pause, .resume, .retry, .rewind,
-        .worker, .peek, .export, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate,
+        .worker, .peek, .export, .backup, .erase, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge,
+        .activate,
         .configGet,
         .configSet, .configReload, .configCheck, .doctor, .completions,
     ]

@@ -14,7 +14,7 @@ struct Terminal: Sendable {
     let screen: ScreenTerminal?
     /// True if the output is a terminal, which obeys control characters.
     let showsOutput: Bool
-    private let output: @Sendable (String) throws -> Void
+    private let output: @Sendable ([UInt8]) throws -> Void
     private var errors: @Sendable (String) -> Void
     private let readers: @Sendable () -> Bool
     /// The writer of messages that does not wait for a reader, or nil if messages wait.
@@ -22,7 +22,7 @@ struct Terminal: Sendable {
 
     init(
         input: Int32, showsProgress: Bool, style: Style, screen: ScreenTerminal? = nil, showsOutput: Bool = false,
-        output: @escaping @Sendable (String) throws -> Void, errors: @escaping @Sendable (String) -> Void,
+        output: @escaping @Sendable ([UInt8]) throws -> Void, errors: @escaping @Sendable (String) -> Void,
         readers: @escaping @Sendable () -> Bool = { true }
     ) {
         self.input = input
@@ -79,7 +79,12 @@ struct Terminal: Sendable {
 
     /// Writes to the output.
     func write(_ text: String) throws {
-        try output(text)
+        try output(Array(text.utf8))
+    }
+
+    /// Writes bytes that are no text to the output.
+    func write(bytes: [UInt8]) throws {
+        try output(bytes)
     }
 
     /// Writes JSON to the output. On a terminal, control characters are escaped in JSON's form, so that the meaning
@@ -127,8 +132,11 @@ struct OutputDescriptor {
 
     /// Writes the whole text.
     /// - Throws: ``Failure``, with the code `EPIPE` if the reader is gone.
-    func write(_ text: String) throws(Failure) {
-        let bytes = Array(text.utf8)
+    func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
+
+    /// Writes all bytes.
+    /// - Throws: ``Failure``, with the code `EPIPE` if the reader is gone.
+    func write(_ bytes: [UInt8]) throws(Failure) {
         var written = 0
         while written < bytes.count {
             // The bytes are not empty, so that they have an address.

@@ -40,6 +40,7 @@ struct TraceText {
         case "dead": return "dead-lettered\(when)\(attempts(way)).\(failed(way)) \(letter(way))"
         case "expired": return "expired\(when)\(attempts(way)).\(failed(way))"
         case "evicted": return "evicted\(when) to make room for newer events\(attempts(way)).\(failed(way))"
+        case "erased": return "erased\(when) by an operator\(attempts(way)).\(failed(way))"
         case "purged": return "purged\(when) by an operator\(attempts(way)).\(failed(way))"
         case "transformed_away": return "dropped\(when) by a transformation."
         default: return "\(way.state)\(when)."

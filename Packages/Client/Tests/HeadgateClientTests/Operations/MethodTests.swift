@@ -59,6 +59,8 @@ import Testing
         "metrics": { _ = try await $0.metrics() },
         "event.trace": { _ = try await $0.eventTrace("a", namespace: "a") },
         "client.list": { _ = try await $0.clients() },
+        "store.backup": { _ = try await $0.backup("a") },
+        "store.erase": { _ = try await $0.erase(1, reason: "a", dryRun: true) },
         // end of what Tools/protocol has written
     ]
 

@@ -65,7 +65,8 @@ import Testing
             let written = Mutex("")
             let terminal = Terminal(
                 input: 0, showsProgress: false, style: Fixed.style, showsOutput: showsOutput,
-                output: { text in written.withLock { $0 += text } }, errors: { _ in })
+                output: { bytes in written.withLock { $0 += String(decoding: bytes, as: UTF8.self) } }, errors: { _ in }
+            )
             try terminal.write(json: "\"\u{9B}\"\n")
             #expect(written.withLock { $0 } == (showsOutput ? #""\u009b""# + "\n" : "\"\u{9B}\"\n"))
         }

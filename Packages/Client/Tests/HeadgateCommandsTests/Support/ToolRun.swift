@@ -37,7 +37,7 @@ struct ToolRun: Sendable {
         let written = Mutex((output: "", errors: ""))
         let terminal = Terminal(
             input: pipe.fileHandleForReading.fileDescriptor, showsProgress: false, style: Style(isColoured: false),
-            output: { text in written.withLock { $0.output += text } },
+            output: { bytes in written.withLock { $0.output += String(decoding: bytes, as: UTF8.self) } },
             errors: { text in written.withLock { $0.errors += text } }, readers: readers)
         let code = CommandLineTool.run(arguments, on: terminal)
         let (output, errors) = written.withLock { $0 }

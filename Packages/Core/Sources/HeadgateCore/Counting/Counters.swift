@@ -79,6 +79,8 @@ public enum EventCounter: Int, CounterList {
     case purgedLetters
     /// Events that a transformation dropped (Behaviour P4).
     case transformedAway
+    /// Events and dead letters that an operator erased (Behaviour E1).
+    case erased
     /// Events that a damaged store has lost (Behaviour Q8).
     case quarantined
     /// Errors of a program's own collectors.
@@ -107,6 +109,7 @@ extension EventCounter {
         case .purged: "Events that an operator purged"
         case .purgedLetters: "Dead letters that an operator deleted"
         case .transformedAway: "Events that a transformation dropped"
+        case .erased: "Events and dead letters that an operator erased"
         case .quarantined: "Events lost to damage in the store"
         case .collectorErrors: "Failures of the embedding program's collectors"
         case .barrierErrors: "Failures of barriers"
@@ -133,6 +136,8 @@ public enum DispatcherCounter: Int, CounterList {
     case purged
     /// Events that a transformation dropped (Behaviour P4).
     case transformedAway
+    /// Events that an operator erased before they were delivered (Behaviour E1).
+    case erased
     /// Events that the destination reported as duplicates at their first attempt (Behaviour K4).
     case duplicates
     /// Events that the destination rejected in a batch that it accepted (Behaviour K7).
@@ -151,6 +156,7 @@ public enum DispatcherCounter: Int, CounterList {
         case .evicted: "events dropped to make room for newer ones"
         case .purged: "events that an operator purged"
         case .transformedAway: "events that a transformation dropped"
+        case .erased: "events that an operator erased"
         case .duplicates: "events delivered that the destination reported as duplicates at their first attempt"
         case .partiallyRejected: "events that the destination rejected in batches that it accepted"
         case .rewinds: "rewinds to an earlier event"
@@ -160,7 +166,7 @@ public enum DispatcherCounter: Int, CounterList {
     /// The counter's name in the list of dispatchers; nil if it is not listed (Protocol, `dispatcher.list`).
     public var nameInList: String? {
         switch self {
-        case .retried, .purged, .transformedAway, .duplicates, .partiallyRejected: nil
+        case .retried, .purged, .transformedAway, .erased, .duplicates, .partiallyRejected: nil
         default: name
         }
     }
@@ -169,7 +175,7 @@ public enum DispatcherCounter: Int, CounterList {
     public var nameAsOutcome: String? {
         switch self {
         case .sent: "delivered"
-        case .failed, .purged, .transformedAway, .duplicates, .partiallyRejected, .rewinds: nil
+        case .failed, .purged, .transformedAway, .erased, .duplicates, .partiallyRejected, .rewinds: nil
         default: name
         }
     }
@@ -185,6 +191,7 @@ extension DeliveryOutcome {
         case .evicted: .evicted
         case .purged: .purged
         case .transformedAway: .transformedAway
+        case .erased: .erased
         }
     }
 
@@ -197,6 +204,7 @@ extension DeliveryOutcome {
         case .evicted: .evicted
         case .purged: .purged
         case .transformedAway: .transformedAway
+        case .erased: .erased
         }
     }
 }

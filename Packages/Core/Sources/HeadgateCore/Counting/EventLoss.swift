@@ -50,7 +50,8 @@ extension DeliveryOutcome {
     /// The loss to report for this outcome; nil for none. Dead letters are reported by themselves.
     var loss: EventLoss.Kind? {
         switch self {
-        case .delivered, .transformedAway, .dead: nil
+        // An erasure is logged as a whole.
+        case .delivered, .transformedAway, .dead, .erased: nil
         case .expired: .expired
         case .evicted: .evicted
         case .purged: .purged

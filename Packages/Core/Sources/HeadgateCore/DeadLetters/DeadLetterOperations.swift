@@ -85,7 +85,8 @@ final class DeadLetterOperations {
 
     // MARK: One operation at a time
 
-    private func inTurn(_ work: @escaping (@escaping () -> Void) -> Void) {
+    /// Does work while no other operation changes dead letters. The work calls its parameter at its end.
+    func inTurn(_ work: @escaping (@escaping () -> Void) -> Void) {
         waiting.append(work)
         startNext()
     }

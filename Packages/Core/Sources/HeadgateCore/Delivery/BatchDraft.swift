@@ -8,16 +8,23 @@ struct BatchDraft {
     private(set) var last: SequenceNumber?
     /// Events that transformations dropped.
     private(set) var dropped = SequenceSet()
+    /// Events from before the dispatcher was added that its load rule refuses (Behaviour R4).
+    private(set) var refused = SequenceSet()
     /// Events that become dead letters because a transformation failed.
     private(set) var failed = SequenceSet()
     /// The names of the transformations that failed.
     private(set) var failures: [String] = []
+    /// True if events were refused, dropped or failed.
+    var hasLeftOut: Bool { !refused.isEmpty || !dropped.isEmpty || !failed.isEmpty }
     private var annotations: QueuedAnnotations
     private let cloudEvents: CloudEventForm?
     private let chain: TransformationChain
     /// True if all events are sent as they are stored.
     private let isPlain: Bool
     private let transformations: Transformations
+    private let loadRules: LoadRouter
+    private let dispatcher: DispatcherNumber
+    private let judgedThrough: SequenceNumber
     private let counts: EventCounts
     private let dispatcherId: String
 
@@ -26,11 +33,12 @@ struct BatchDraft {
 
     init(
         _ room: BatchRoom, for format: BatchFormat, machine: DeliveryMachine, _ transformations: Transformations,
-        _ counts: EventCounts, networkConnectionType: String?
+        _ loadRules: LoadRouter, _ counts: EventCounts, networkConnectionType: String?
     ) {
         dispatcherId = machine.settings.id
         cloudEvents = format.cloudEvents
-        (self.transformations, self.counts) = (transformations, counts)
+        (self.transformations, self.loadRules, self.counts) = (transformations, loadRules, counts)
+        (dispatcher, judgedThrough) = (machine.queue.number, machine.queue.judgedThrough)
         chain = transformations.chain(for: dispatcherId)
         isPlain = chain.isEmpty && cloudEvents == nil
         annotations = machine.annotations(networkConnectionType: networkConnectionType)
@@ -41,10 +49,15 @@ struct BatchDraft {
             expecting: min(room.bytes, size * min(room.most, room.pending)), room: (room.bytes, room.mostBytes))
     }
 
-    /// Adds an event in the form in which it is sent, or adds it to the dropped or failed events.
+    /// Adds an event in the form in which it is sent, or adds it to the refused, dropped or failed events.
     /// - Returns: true if more events may follow.
     mutating func add(_ entry: consuming QueueEntry) -> Bool {
         let number = entry.sequenceNumber
+        if number <= judgedThrough, isRefused(entry.event) {
+            refused.append(number)
+            last = number
+            return true
+        }
         let annotation = annotations.annotation(of: number)
         let isAdded: Bool
         switch isPlain ? .stored : rendition(of: entry, annotation) {
@@ -60,6 +73,13 @@ struct BatchDraft {
         }
         if isAdded { last = number }
         return isAdded
+    }
+
+    /// Returns true if the dispatcher's load rule refuses an event. An event that cannot be read is refused by no rule.
+    private func isRefused(_ event: StoredEvent) -> Bool {
+        var stored = JSONWriter()
+        event.write(into: &stored, attempt: 1, isReplayed: false, annotation: nil)
+        return EventDocument(json: stored.bytes).map { loadRules.refuses($0, for: dispatcher) } ?? false
     }
 
     /// The form in which an event is sent.

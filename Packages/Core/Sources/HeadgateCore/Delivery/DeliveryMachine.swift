@@ -72,18 +72,19 @@ struct DeliveryMachine {
 
     // MARK: Rewinding
 
-    /// Sends no more batches, until ``rewound(to:origin:)`` or ``endRewind()``.
+    /// Sends no more batches, until ``rewound(to:origin:isStart:)`` or ``endRewind()``.
     mutating func beginRewind() { isRewinding = true }
 
     /// True if nothing is in flight, being purged or being read.
     var isQuiet: Bool { flights.count == 0 && purges.isEmpty && !readAhead.isReading }
 
     /// Continues with the queue as it is after a rewind. The caller has seen to it that the machine is quiet.
-    mutating func rewound(to queue: DispatcherQueue, origin: String) {
+    /// - Parameter isStart: true for the start of a new dispatcher, which is no rewind (Behaviour R4).
+    mutating func rewound(to queue: DispatcherQueue, origin: String, isStart: Bool) {
         self.queue = queue
         flights.setOrigin(origin)
         readAhead = ReadAhead()
-        counters.count(.rewinds)
+        if !isStart { counters.count(.rewinds) }
         isRewinding = false
     }
 
@@ -231,6 +232,9 @@ struct DeliveryMachine {
         return found.isEmpty ? [] : [.countFound(found)]
     }
 
+    /// Drops events that were read ahead, because some of them are erased.
+    mutating func forgetRead() { queue.forgetChunk() }
+
     /// Processes the answer of the store to a read; the chunk is nil if the store has no more events.
     mutating func read(_ result: Result<Chunk?, StoreFault>, at moment: DeliveryMoment) -> [Order] {
         switch readAhead.answered(result, into: &queue) {
@@ -254,6 +258,11 @@ struct DeliveryMachine {
     /// Counts settled events.
     mutating func settled(_ count: Int, as end: DeliveryOutcome, in source: some EventSource) {
         counters.count(end.dispatcherCounter, count)
+        refused(in: source)
+    }
+
+    /// Records that events were settled that the load rule refuses.
+    mutating func refused(in source: some EventSource) {
         // With nothing left to read, all events that were skipped are settled as well.
         if queue.unread(in: source) == 0 { queue.skip(to: source.lastStored) }
     }

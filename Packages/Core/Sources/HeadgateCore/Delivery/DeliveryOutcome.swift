@@ -9,4 +9,6 @@ enum DeliveryOutcome {
     case purged
     /// A transformation dropped the event (Behaviour P4).
     case transformedAway
+    /// An operator erased the event (Behaviour E1).
+    case erased
 }

@@ -39,6 +39,7 @@ final class Dispatcher: EvaluatedDispatcher {
     @exclusivity(unchecked) private var barriers: BarrierView
     /// The transformations of events just before they are sent (Behaviour P4).
     private let transformations: Transformations
+    private let loadRules: LoadRouter
     private let clock: DispatcherClock
 
     /// The state of a rewind.
@@ -53,7 +54,7 @@ final class Dispatcher: EvaluatedDispatcher {
     init(
         incarnation: Int, settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool,
         manual: ManualBarrier, queue: DispatcherQueue, records: OutcomeRecords, barriers: BarrierView,
-        transformations: Transformations, clock: DispatcherClock
+        transformations: Transformations, loadRules: LoadRouter, clock: DispatcherClock
     ) {
         (self.incarnation, id) = (incarnation, settings.id)
         self.kind = kind
@@ -61,6 +62,7 @@ final class Dispatcher: EvaluatedDispatcher {
         self.reachesNetwork = reachesNetwork
         self.manual = manual
         (self.records, self.barriers, self.transformations, self.clock) = (records, barriers, transformations, clock)
+        self.loadRules = loadRules
         backoff = BackoffBarrier(scheduler: clock.scheduler)
         machine = DeliveryMachine(
             settings: settings, mostEvents: min(settings.dispatchLimit, sender.format.mostEvents), queue: queue,
@@ -227,7 +229,7 @@ final class Dispatcher: EvaluatedDispatcher {
         clock.turn.evaluate(self)
     }
 
-    /// Finishes what is in flight, and then keeps the queue as it is until ``rewound(to:)`` or ``endRewind()`` (Behaviour
+    /// Finishes what is in flight, and then keeps the queue as it is until ``rewound(to:isStart:)`` or ``endRewind()`` (Behaviour
     /// R2). Call it only if ``isRewinding`` is false.
     /// - Parameter whenQuiet: is called with true when the queue no longer changes, or with false if the
     ///   dispatcher was removed before.
@@ -244,10 +246,11 @@ final class Dispatcher: EvaluatedDispatcher {
     var isBeingRewound: Bool { if case .asking = rewind { true } else { false } }
 
     /// Continues with the queue that a rewind has made.
-    func rewound(to queue: DispatcherQueue) {
+    /// - Parameter isStart: true if the dispatcher was moved to its start (Behaviour R4), which is not counted.
+    func rewound(to queue: DispatcherQueue, isStart: Bool) {
         rewind = nil
         let origin = records.events.identity.origin(of: queue.number, queue.replay)
-        machine.rewound(to: queue, origin: origin)
+        machine.rewound(to: queue, origin: origin, isStart: isStart)
         clock.turn.evaluate(self)
     }
 
@@ -270,6 +273,16 @@ final class Dispatcher: EvaluatedDispatcher {
         records.trace.expiredEarlier(events, of: number, at: clock.scheduler.wall)
         settled(events.map { SettledEvent($0, sends: 0) }, as: .expired)
         clock.turn.evaluate(self)
+    }
+
+    /// Settles erased events, buffered or not (Behaviour E1). Nothing is in flight, and nothing is being read.
+    func erased(_ events: [StoredEvent]) {
+        let buffered = SequenceSet(machine.queue.entries(of: events.map(\.sequenceNumber)).map(\.sequenceNumber))
+        let unread = events.filter { !buffered.contains($0.sequenceNumber) }
+        perform(.settle(buffered, as: .erased))
+        perform(machine.expiredUnread(unread))
+        settled(unread.map { SettledEvent($0, sends: 0) }, as: .erased)
+        machine.forgetRead()
     }
 
     // MARK: Orders
@@ -322,12 +335,13 @@ final class Dispatcher: EvaluatedDispatcher {
     /// evaluated again for the events after them.
     private func lay(_ room: BatchRoom) {
         var batch = BatchDraft(
-            room, for: sender.format, machine: machine, transformations, records.counts,
+            room, for: sender.format, machine: machine, transformations, loadRules, records.counts,
             networkConnectionType: clock.turn.host?.networkConnectionType)
         while let entry = machine.next(behind: batch.last, for: batch.builder, in: room), batch.add(entry) {}
+        refuse(batch.refused)
         perform(.settle(batch.dropped, as: .transformedAway))
         if !batch.failed.isEmpty { perform(machine.transformationFailed(batch.failed, of: batch.failures, at: moment)) }
-        if batch.builder.isEmpty, !batch.dropped.isEmpty || !batch.failed.isEmpty { clock.turn.evaluate(self) }
+        if batch.builder.isEmpty, batch.hasLeftOut { clock.turn.evaluate(self) }
         perform(machine.built(&batch.builder, under: activationGate?.opening, at: clock.scheduler.now))
     }
 
@@ -394,6 +408,16 @@ final class Dispatcher: EvaluatedDispatcher {
         guard !sequenceNumbers.isEmpty else { return }
         traceEarlier(sequenceNumbers, end)
         settled(machine.release(sequenceNumbers), as: end)
+    }
+
+    /// Settles events from before the dispatcher was added that its load rule refuses (Behaviour R4). They were never
+    /// events of this dispatcher, so that they are neither counted nor traced.
+    private func refuse(_ sequenceNumbers: SequenceSet) {
+        guard !sequenceNumbers.isEmpty else { return }
+        records.countOff(machine.release(sequenceNumbers), by: number)
+        machine.refused(in: records.events)
+        writeSettled()
+        records.flushes.dropped([SequenceNumber](), of: id, position: machine.queue.position)
     }
 
     /// Records the outcome of events that an earlier daemon received (Behaviour O2).

@@ -32,6 +32,8 @@ public struct DispatcherSettings: Sendable, Equatable {
     public var activationBarrier: DispatcherActivation?
     /// The id of a removed dispatcher whose queue this one takes over (Q3); nil for none.
     public var formerly: String?
+    /// The event at which the dispatcher starts if it is new (R4).
+    public var start = DispatcherStart.newest
     /// The condition for events of this dispatcher (P3); nil for all events.
     public var loadRule: Rule?
 
@@ -65,6 +67,16 @@ public enum AnnotateQueued: Sendable, Equatable, ExpressibleByBooleanLiteral {
         case .words(let words): reasons.contains(where: words.contains)
         }
     }
+}
+
+/// The place at which a dispatcher starts that is new in the settings (Behaviour R4).
+public enum DispatcherStart: Sendable, Equatable {
+    /// After the newest event.
+    case newest
+    /// At the oldest event that the store has.
+    case oldest
+    /// At a place, or at the oldest event that the store has if that is later.
+    case at(RewindTarget)
 }
 
 /// The activation barrier of a dispatcher: a board that must complete before the dispatcher sends (Behaviour A9).

@@ -19,11 +19,16 @@ struct OutcomeRecords {
         _ settled: [SettledEvent], by dispatcher: DispatcherNumber, _ id: String, as end: DeliveryOutcome
     ) {
         trace.settled(settled, by: dispatcher, as: end, at: wall)
+        countOff(settled, by: dispatcher)
+        counts.count(end.counter, settled.count)
+        if let loss = end.loss { counts.tell(EventLoss(loss, of: id, events: settled.count)) }
+    }
+
+    /// Counts events as settled in the backlog, and nowhere else.
+    func countOff(_ settled: [SettledEvent], by dispatcher: DispatcherNumber) {
         var tallies = RouteTallies()
         for event in settled { tallies.add(event.tally, route: event.route) }
         for (route, tally) in tallies { events.backlog.settle(tally, route: route, dispatcher: dispatcher) }
-        counts.count(end.counter, settled.count)
-        if let loss = end.loss { counts.tell(EventLoss(loss, of: id, events: settled.count)) }
     }
 
     /// Returns true if some events may be of those that an earlier daemon received.
@@ -50,7 +55,7 @@ struct OutcomeRecords {
     ) {
         switch end {
         case .delivered: flushes.settled(sequenceNumbers, of: id, sent: true, position: position)
-        case .dead, .expired, .evicted, .purged:
+        case .dead, .expired, .evicted, .purged, .erased:
             flushes.settled(sequenceNumbers, of: id, sent: false, position: position)
         case .transformedAway: flushes.dropped(sequenceNumbers, of: id, position: position)
         }

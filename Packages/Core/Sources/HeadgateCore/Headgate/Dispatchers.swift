@@ -30,6 +30,7 @@ final class Dispatchers {
         let coordinator: BarrierCoordinator
         let depths: QueueDepths
         let transformations: Transformations
+        let loadRouter: LoadRouter
         let turn: PendingEvaluations
         /// Returns a random number from 0 to 1.
         let chance: () -> Double
@@ -67,15 +68,17 @@ final class Dispatchers {
             dispatcher.change(to: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork)
             return install(dispatcher)
         }
+        let isNew = known[settings.id] == nil
         let stored = known.adopt(settings.id)
         made += 1
+        if isNew { noteStart(settings.start, of: stored.number) }
         install(
             Dispatcher(
                 incarnation: made, settings: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork,
                 manual: ManualBarrier(pause),
                 queue: queue(of: stored), records: parts.records,
                 barriers: BarrierView(of: settings.id, parts.coordinator, parts.records.flushes, parts.depths),
-                transformations: parts.transformations,
+                transformations: parts.transformations, loadRules: parts.loadRouter,
                 clock: DispatcherClock(parts.turn, chance: parts.chance, on: parts.records.events.scheduler)))
     }
 
@@ -87,7 +90,20 @@ final class Dispatchers {
         let older = EventCount(events.backlog.unsettled(of: stored.number).events, through: events.lastStored)
         return DispatcherQueue(
             number: stored.number, settled: stored.settled, older: older, replay: replay,
-            sweptAfter: isLeft ? replay?.last ?? 0 : 0)
+            sweptAfter: isLeft ? replay?.last ?? 0 : 0,
+            judgedThrough: known.starts[stored.number]?.judgedThrough ?? 0)
+    }
+
+    /// Records that a new dispatcher starts at an earlier event (Behaviour R4). ``Rewinds/start(_:)`` moves it there.
+    private func noteStart(_ start: DispatcherStart, of number: DispatcherNumber) {
+        let events = parts.records.events
+        guard start != .newest, events.store.canRewind, events.lastSequenceNumber > 0 else { return }
+        let place: RewindRequest.Place =
+            switch start {
+            case .newest, .oldest: .sequenceNumber(1)
+            case .at(let target): target.place(in: events)
+            }
+        known.begin(EarlyStart(at: place, judgedThrough: events.lastSequenceNumber), of: number)
     }
 
     /// Registers a dispatcher with its own barriers and evaluates it at the end of the turn.

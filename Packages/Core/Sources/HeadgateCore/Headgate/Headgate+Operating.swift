@@ -103,6 +103,36 @@ extension Headgate {
         return true
     }
 
+    // MARK: Erasing
+
+    /// Erases the stored events for which a rule is true, for all dispatchers, and dead letters (Behaviour E1). The rule
+    /// may name load rules.
+    /// - Parameters:
+    ///   - isDryRun: true to count the events, and to change nothing.
+    ///   - then: gets the result once no file has bytes of the events.
+    public func erase(
+        _ rule: Rule, isDryRun: Bool, then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void
+    ) {
+        let refuse = { [scheduler] (refusal: ErasureRefusal) in scheduler.soon { then(.failure(refusal)) } }
+        guard events.store.canErase else { return refuse(.unsupported(store: events.store.kind)) }
+        do throws(RuleFault) {
+            erasures.erase(try loadRouter.resolve(rule), isDryRun: isDryRun, then: then)
+        } catch { refuse(.rule("\(error)")) }
+    }
+
+    /// Emits the progress of erasures.
+    public var erasureProgress: Observable<ErasureProgress> { erasures.progress.observable }
+
+    // MARK: Backups
+
+    /// Begins a copy of the store; nil if the store cannot copy itself.
+    ///
+    /// The copy gets an id of its own at its first start. Keys for deduplication that the copy and the original give to
+    /// different events would otherwise be the same (Behaviour K8).
+    public func beginBackup() -> (any StoreBackup)? {
+        events.store.beginBackup(without: [StoreIdentity.name])
+    }
+
     // MARK: Limits and memory
 
     /// Applies new limits (Behaviour Q4).

@@ -38,6 +38,7 @@ public final class Headgate {
     let traceQueries = TraceQueries()
     private let housekeeping: Housekeeping
     let rewinds: Rewinds
+    let erasures: Erasures
     private let barrierFailureSubject = PulseSubject<BarrierFailure>()
     private let changeSubject = PulseSubject<GateChange>()
     private var networkReturn = NetworkReturn()
@@ -57,7 +58,7 @@ public final class Headgate {
         self.scheduler = scheduler
         self.environment = environment
         turn = PendingEvaluations(scheduler: scheduler)
-        let (known, keptValues) = (state.dispatchers, state.kept)
+        let (known, keptValues, isErasing) = (state.dispatchers, state.kept, state.isErasing)
         trace = EventTrace(lastEarlier: state.lastSequenceNumber, readObject: environment.readObject)
         events = EventQueue(
             scheduler: scheduler, store: store, limits: limits, state: consume state, bounds: environment.groups,
@@ -69,14 +70,13 @@ public final class Headgate {
         transformations = Transformations()
         loadRouter = LoadRouter(environment.patternCompiler, transformations)
         kept = StoredValues(keptValues, settlements: settlements)
+        let records = OutcomeRecords(
+            events: events, settlements: settlements, letters: letters, counts: counts, trace: trace, flushes: flushes)
         dispatchers = Dispatchers(
             known, kept: keptValues,
             Dispatchers.Parts(
-                records: OutcomeRecords(
-                    events: events, settlements: settlements, letters: letters, counts: counts, trace: trace,
-                    flushes: flushes),
-                coordinator: coordinator, depths: depths, transformations: transformations, turn: turn,
-                chance: environment.chance))
+                records: records, coordinator: coordinator, depths: depths, transformations: transformations,
+                loadRouter: loadRouter, turn: turn, chance: environment.chance))
         configured = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
         remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn, kept: kept)
         deadLetterWork = DeadLetterOperations(
@@ -85,6 +85,8 @@ public final class Headgate {
         settlements.add(.keep(StoreIdentity.name, events.identity.kept))
         if store.canRewind { settlements.add(events.retentionChange ?? .retain(nil)) }
         rewinds = Rewinds(events: events, dispatchers: dispatchers, settlements: settlements)
+        erasures = Erasures(
+            events: events, dispatchers: dispatchers, records: records, deadLetters: deadLetterWork, rewinds: rewinds)
         clock = ClockRecorder(events: events, settlements: settlements)
         housekeeping = Housekeeping(
             dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts,
@@ -93,6 +95,7 @@ public final class Headgate {
         turn.host = self
         events.host = self
         settlements.host = self
+        if isErasing { erasures.finishEarlier() }
         store.onLettersDropped = { [weak self] in self?.lettersDropped($0) }
         follow(network.wrappedValue) { $0.networkChanged(to: $1) }
         if let activator = environment.boardActivator {
@@ -126,6 +129,9 @@ public final class Headgate {
     /// Emits faults of writes to the store, for the log. The writes are repeated (Behaviour Q8).
     public var writeFaults: Observable<StoreFault> { settlements.faults.observable }
 
+    /// Emits the start of each new dispatcher that was moved to an earlier event, for the log (Behaviour R4).
+    public var dispatcherStarts: Observable<DispatcherStarted> { rewinds.starts.observable }
+
     /// Emits possible changes, for watchers (Behaviour B10). Without watchers it costs nothing.
     public var changes: Observable<GateChange> { changeSubject.observable }
 
@@ -139,8 +145,8 @@ public final class Headgate {
 
     // MARK: Dispatchers
 
-    /// Adds a dispatcher. A dispatcher that the store knows continues at its position; a new one starts at the newest
-    /// event (Behaviour Q3).
+    /// Adds a dispatcher. A dispatcher that the store knows continues at its position; a new one starts where its
+    /// settings say (Behaviour Q3, R4).
     /// - Parameter reachesNetwork: true if the destination is reached over a network, and is not this machine's
     ///   loopback, a file or a Unix socket (Behaviour B20).
     public func addDispatcher(
@@ -150,6 +156,7 @@ public final class Headgate {
         if dispatchers.known[settings.id] == nil { kept.endPause(of: settings.id) }
         dispatchers.add(
             settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork, pause: kept.pause(of: settings.id))
+        if let dispatcher = dispatchers[settings.id] { rewinds.start(dispatcher) }
         dispatchersChanged()
     }
 

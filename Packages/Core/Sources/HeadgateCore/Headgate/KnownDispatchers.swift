@@ -10,6 +10,8 @@ final class KnownDispatchers {
     private(set) var forgotten: [String: DispatcherNumber] = [:]
     /// The replay of each dispatcher's last rewind (Behaviour R2).
     private(set) var replays: [DispatcherNumber: Replay] = [:]
+    /// The starts of dispatchers that began at an earlier event (Behaviour R4).
+    private(set) var starts: [DispatcherNumber: EarlyStart] = [:]
     private let events: EventQueue
     private let settlements: Settlements
     private let trace: EventTrace
@@ -22,6 +24,7 @@ final class KnownDispatchers {
         for dispatcher in stored {
             let replay = kept[Replay.name(of: dispatcher.number)].flatMap { Replay(kept: $0) }
             replays[dispatcher.number] = replay
+            starts[dispatcher.number] = kept[EarlyStart.name(of: dispatcher.number)].flatMap { EarlyStart(kept: $0) }
             // What a rewind has made pending again does not count against the store's limits.
             if let replay, replay.isLeft(behind: dispatcher.position) {
                 events.backlog.markReplayed(by: dispatcher.number)
@@ -76,6 +79,19 @@ final class KnownDispatchers {
         return StoredDispatcher(number: number, id: id, settled: Settled(through: events.lastStored))
     }
 
+    /// Records the start of a dispatcher at an earlier event. The store gets it together with the dispatcher.
+    func begin(_ start: EarlyStart, of dispatcher: DispatcherNumber) {
+        starts[dispatcher] = start
+        events.initialState.kept[EarlyStart.name(of: dispatcher)] = start.kept
+        settlements.add(.keep(EarlyStart.name(of: dispatcher), start.kept))
+    }
+
+    /// Records that a dispatcher has been moved to its start. The store has it already.
+    func endStart(of dispatcher: DispatcherNumber) {
+        starts[dispatcher]?.isDone = true
+        events.initialState.kept[EarlyStart.name(of: dispatcher)] = nil
+    }
+
     /// Records the replay of a dispatcher that was rewound. The store has it already.
     func setReplay(_ replay: Replay, of dispatcher: DispatcherNumber) { replays[dispatcher] = replay }
 
@@ -103,6 +119,10 @@ final class KnownDispatchers {
         all[dispatcher.id] = nil
         if replays.removeValue(forKey: dispatcher.number) != nil {
             settlements.add(.keep(Replay.name(of: dispatcher.number), nil))
+        }
+        if starts.removeValue(forKey: dispatcher.number) != nil {
+            events.initialState.kept[EarlyStart.name(of: dispatcher.number)] = nil
+            settlements.add(.keep(EarlyStart.name(of: dispatcher.number), nil))
         }
         let unwritten = settlements.unwrittenForgets
         forgotten = forgotten.filter { unwritten.contains($0.value) }

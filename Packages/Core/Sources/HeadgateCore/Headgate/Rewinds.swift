@@ -4,13 +4,17 @@ import HeadgateData
 ///
 /// A dispatcher first finishes what is in flight, and its settlements are written. Then the store makes events
 /// unsettled again and counts them, while nothing settles an event of the dispatcher. At last the dispatcher gets a new
-/// queue.
+/// queue. A new dispatcher that starts at an earlier event is moved there in the same way (Behaviour R4).
 final class Rewinds {
     private let events: EventQueue
     private let dispatchers: Dispatchers
     private let settlements: Settlements
     /// Rewinds that wait for an earlier one of their dispatcher.
     private var waiting: [String: [Rewind]] = [:]
+    /// Emits the start of each dispatcher that was moved to an earlier event (Behaviour R4).
+    let starts = PulseSubject<DispatcherStarted>()
+
+    private static let pauseAfterFault = Duration.seconds(1)
 
     /// A requested rewind.
     private struct Rewind {
@@ -52,26 +56,22 @@ final class Rewinds {
         }
     }
 
-    private func place(of target: RewindTarget) -> RewindRequest.Place {
-        let now = events.presentStamp()
-        switch target {
-        case .sequenceNumber(let number): return .sequenceNumber(number)
-        case .time(let time): return .receipt(now - (events.scheduler.wall.milliseconds - time.milliseconds))
-        case .back(let duration): return .receipt(now - duration.wholeMilliseconds)
-        }
-    }
-
     /// Asks the store, which knows all settlements of the dispatcher by now.
     private func written(_ fault: StoreFault?, _ rewind: Rewind, _ dispatcher: Dispatcher) {
         guard fault == nil else { return end(rewind, dispatcher, .store) }
-        let (number, settled, stamp) = (dispatcher.number, dispatcher.queue.settled, events.presentStamp())
-        let replay = Replay.next(after: dispatchers.known.replays[number], of: settled, at: stamp)
-        let request = RewindRequest(number, to: place(of: rewind.target)) { first in
-            (Replay.name(of: number), replay.beginning(at: first).kept)
+        let (number, replay) = (dispatcher.number, nextReplay(of: dispatcher))
+        let request = RewindRequest(number, to: rewind.target.place(in: events)) { first in
+            [Replay.name(of: number): replay.beginning(at: first).kept]
         }
         events.store.rewind(request) { [weak self] result in
             self?.answered(result, replay, rewind, dispatcher)
         }
+    }
+
+    private func nextReplay(of dispatcher: Dispatcher) -> Replay {
+        Replay.next(
+            after: dispatchers.known.replays[dispatcher.number], of: dispatcher.queue.settled,
+            at: events.presentStamp())
     }
 
     private func answered(
@@ -86,21 +86,28 @@ final class Rewinds {
 
     private func apply(_ queue: RewoundQueue, _ replay: Replay, _ rewind: Rewind, _ dispatcher: Dispatcher) {
         guard dispatchers.there(rewind.id) === dispatcher else { return refuse(rewind, .dispatcherRemoved) }
-        let (number, before) = (dispatcher.number, dispatcher.unsettled.events)
-        events.backlog.rewind(queue.unsettled, of: number)
-        settlements.rewound(number, to: queue.settled.position)
-        dispatchers.known.setReplay(replay, of: number)
-        dispatchers.known.setSettled(queue.settled, of: rewind.id)
-        let older = EventCount(queue.unsettled.total.events, through: events.lastStored)
-        dispatcher.rewound(
-            to: DispatcherQueue(
-                number: number, settled: queue.settled, older: older, replay: replay, sweptAfter: events.lastStored))
+        let before = dispatcher.unsettled.events
+        move(dispatcher, to: queue, replay, isStart: false)
         rewind.then(
             .success(
                 RewindAnswer(
                     firstSequenceNumber: queue.first, events: max(0, queue.unsettled.total.events - before),
                     isComplete: queue.isComplete)))
         beginNext(rewind.id)
+    }
+
+    /// Continues with the queue that the store has made of a dispatcher's.
+    private func move(_ dispatcher: Dispatcher, to queue: RewoundQueue, _ replay: Replay, isStart: Bool) {
+        let number = dispatcher.number
+        events.backlog.rewind(queue.unsettled, of: number)
+        settlements.rewound(number, to: queue.settled.position)
+        dispatchers.known.setReplay(replay, of: number)
+        dispatchers.known.setSettled(queue.settled, of: dispatcher.id)
+        let older = EventCount(queue.unsettled.total.events, through: events.lastStored)
+        dispatcher.rewound(
+            to: DispatcherQueue(
+                number: number, settled: queue.settled, older: older, replay: replay, sweptAfter: events.lastStored,
+                judgedThrough: dispatchers.known.starts[number]?.judgedThrough ?? 0), isStart: isStart)
     }
 
     /// Returns a place with its time by the wall clock.
@@ -117,7 +124,8 @@ final class Rewinds {
         beginNext(rewind.id)
     }
 
-    private func beginNext(_ id: String) {
+    /// Begins the next rewind of a dispatcher.
+    func beginNext(_ id: String) {
         guard let next = waiting[id]?.first else { return }
         waiting[id]?.removeFirst()
         begin(next)
@@ -127,6 +135,107 @@ final class Rewinds {
         events.scheduler.soon { rewind.then(.failure(refusal)) }
         if case .dispatcherRemoved = refusal { beginNext(rewind.id) }
     }
+}
+
+// MARK: - Starts of new dispatchers
+
+extension Rewinds {
+    /// Moves a new dispatcher to the earlier event at which it starts, unless that is done (Behaviour R4). It sends
+    /// nothing before. The routes of all older events name it from now on.
+    func start(_ dispatcher: Dispatcher) {
+        guard var start = dispatchers.known.starts[dispatcher.number], !start.isDone, !dispatcher.isRewinding else {
+            return
+        }
+        events.routes.join(dispatcher.number)
+        // After a kill, events without the dispatcher may have been stored meanwhile.
+        start.judgedThrough = events.lastSequenceNumber
+        dispatchers.known.begin(start, of: dispatcher.number)
+        dispatcher.beginRewind { [weak self] isQuiet in
+            if isQuiet { self?.ask(for: dispatcher, at: start.place) }
+        }
+    }
+
+    private func ask(for dispatcher: Dispatcher, at place: RewindRequest.Place) {
+        events.whenCommitted { [weak self] _ in
+            self?.settlements.whenWritten { self?.settled($0, dispatcher, at: place) }
+        }
+    }
+
+    /// Asks the store, which knows the dispatcher by now.
+    private func settled(_ fault: StoreFault?, _ dispatcher: Dispatcher, at place: RewindRequest.Place) {
+        guard dispatchers.there(dispatcher.id) === dispatcher else { return }
+        guard fault == nil, var start = dispatchers.known.starts[dispatcher.number] else {
+            return askLater(for: dispatcher, at: place)
+        }
+        start.isDone = true
+        let (number, replay, done) = (dispatcher.number, nextReplay(of: dispatcher), start.kept)
+        let request = RewindRequest(number, to: place, routes: events.routes.sets(with: number)) { first in
+            [Replay.name(of: number): replay.beginning(at: first).kept, EarlyStart.name(of: number): done]
+        }
+        events.store.rewind(request) { [weak self] result in
+            self?.startAnswered(result, replay, dispatcher, at: place)
+        }
+    }
+
+    private func startAnswered(
+        _ result: Result<RewindOutcome, StoreFault>, _ replay: Replay, _ dispatcher: Dispatcher,
+        at place: RewindRequest.Place
+    ) {
+        guard dispatchers.there(dispatcher.id) === dispatcher else { return }
+        switch result {
+        case .failure: askLater(for: dispatcher, at: place)
+        case .success(.notRetained(let oldest?)): ask(for: dispatcher, at: .sequenceNumber(oldest.sequenceNumber))
+        case .success(.notRetained(nil)): startAtNewest(dispatcher)
+        case .success(.rewound(let queue)):
+            dispatchers.known.endStart(of: dispatcher.number)
+            move(dispatcher, to: queue, replay.beginning(at: queue.first), isStart: true)
+            starts.send(
+                DispatcherStarted(
+                    id: dispatcher.id, firstSequenceNumber: queue.first, events: queue.unsettled.total.events))
+            beginNext(dispatcher.id)
+        }
+    }
+
+    private func askLater(for dispatcher: Dispatcher, at place: RewindRequest.Place) {
+        let scheduler = events.scheduler
+        _ = scheduler.schedule(at: scheduler.now + Rewinds.pauseAfterFault) { [weak self] in
+            self?.ask(for: dispatcher, at: place)
+        }
+    }
+
+    /// Lets a dispatcher go on where it is: the store has no older event. The store keeps that before anything is sent.
+    private func startAtNewest(_ dispatcher: Dispatcher) {
+        guard var start = dispatchers.known.starts[dispatcher.number] else { return }
+        start.isDone = true
+        dispatchers.known.begin(start, of: dispatcher.number)
+        dispatchers.known.endStart(of: dispatcher.number)
+        settlements.whenWritten { [weak self] fault in
+            guard let self, dispatchers.there(dispatcher.id) === dispatcher else { return }
+            dispatcher.endRewind()
+            beginNext(dispatcher.id)
+        }
+    }
+}
+
+extension RewindTarget {
+    /// Returns the place as the store knows it.
+    func place(in events: EventQueue) -> RewindRequest.Place {
+        let now = events.presentStamp()
+        switch self {
+        case .sequenceNumber(let number): return .sequenceNumber(number)
+        case .time(let time): return .receipt(now - (events.scheduler.wall.milliseconds - time.milliseconds))
+        case .back(let duration): return .receipt(now - duration.wholeMilliseconds)
+        }
+    }
+}
+
+/// A new dispatcher was moved to the earlier event at which it starts (Behaviour R4).
+public struct DispatcherStarted: Sendable, Equatable {
+    public var id: String
+    /// The first event that it may get.
+    public var firstSequenceNumber: SequenceNumber
+    /// The number of its pending events. Its load rule may refuse some of them.
+    public var events: Int
 }
 
 /// The result of a rewind.

@@ -10,6 +10,9 @@ struct DispatcherQueue {
     /// The sweeper settles no event up to this one for this dispatcher: each of them is read, and too old ones expire
     /// in the buffer. A rewind begins with a new count of events, which knows nothing of the sweeper.
     private let sweptAfter: SequenceNumber
+    /// Up to this event, the dispatcher's load rule is judged as events are read: they were stored before the dispatcher
+    /// was added (Behaviour R4).
+    let judgedThrough: SequenceNumber
     /// Every event up to this sequence number has been buffered or skipped.
     private(set) var readPosition: SequenceNumber
     /// The events that were settled before this start. Ranges after ``readPosition`` have to be skipped.
@@ -24,12 +27,13 @@ struct DispatcherQueue {
     ///   - older: the store's count of events for this dispatcher.
     ///   - replay: the replay of the last rewind; nil if there was none.
     ///   - sweptAfter: the last event that the sweeper must leave to this dispatcher.
+    ///   - judgedThrough: the last event that was stored before the dispatcher was added.
     init(
         number: DispatcherNumber, settled: Settled, older: EventCount = .none, replay: Replay? = nil,
-        sweptAfter: SequenceNumber = 0
+        sweptAfter: SequenceNumber = 0, judgedThrough: SequenceNumber = 0
     ) {
         self.number = number
-        (self.replay, self.sweptAfter) = (replay, sweptAfter)
+        (self.replay, self.sweptAfter, self.judgedThrough) = (replay, sweptAfter, judgedThrough)
         hand = EventBuffer(replay: replay)
         self.older = older
         before = settled
@@ -231,6 +235,9 @@ struct DispatcherQueue {
         for event in events { older.take(event) }
         return older.takeFound()
     }
+
+    /// Drops the chunk being read, which may have erased events. The next events are read again.
+    mutating func forgetChunk() { chunk = nil }
 
     // MARK: Taking
 

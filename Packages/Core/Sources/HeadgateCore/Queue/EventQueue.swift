@@ -357,6 +357,11 @@ public final class EventQueue {
         recent.trim(through: sequenceNumber)
     }
 
+    /// Drops all events from memory, because some of them are erased.
+    func forgetRecent() {
+        recent = RecentChunks(mostBytes: EventQueue.recentBytes, lastSequenceNumber: lastStored)
+    }
+
     // MARK: Ages
 
     /// The age limit at the present time (Behaviour Q4).

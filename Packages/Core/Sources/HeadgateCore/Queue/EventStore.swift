@@ -47,6 +47,21 @@ public protocol EventStore: AnyObject {
     /// Makes a dispatcher's events from a place on unsettled again. The result is that of this moment: it contains the
     /// events of all earlier appends and of no later ones. It is called only if ``canRewind``.
     func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void)
+    /// True if the store can erase events (Behaviour E1). Calls that need it are refused otherwise.
+    var canErase: Bool { get }
+    /// Continues a scan for an erasure: processes the next part of the store that can be scanned without a noticeable
+    /// delay.
+    func scan(_ scan: ErasureScan, then: @escaping (Result<ErasureScan, StoreFault>) -> Void)
+    /// Erases events for all dispatchers, and dead letters. That survives a power failure: nothing reads or counts them
+    /// any more. Their bytes may stay until ``removeErasedBytes(then:)`` is complete.
+    func erase(
+        _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void)
+    /// Does a step of the removal of the bytes of erased events. `then` gets true once no file has any. After a failure
+    /// it is called again later.
+    func removeErasedBytes(then: @escaping (Result<Bool, StoreFault>) -> Void)
+    /// Begins a copy of the store, which is used meanwhile. Returns nil if the store cannot copy itself.
+    /// - Parameter names: the names of kept values that the copy leaves out.
+    func beginBackup(without names: [String]) -> (any StoreBackup)?
     /// Finishes all requested operations and closes the store. `then` is called last.
     func close(then: @escaping () -> Void)
 }
@@ -66,6 +81,29 @@ extension EventStore {
     public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
         preconditionFailure("the store `\(kind)` cannot rewind")
     }
+
+    /// The default for stores that cannot erase.
+    public var canErase: Bool { false }
+
+    /// The default for stores that cannot erase.
+    public func scan(_ scan: ErasureScan, then: @escaping (Result<ErasureScan, StoreFault>) -> Void) {
+        preconditionFailure("the store `\(kind)` cannot erase")
+    }
+
+    /// The default for stores that cannot erase.
+    public func erase(
+        _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+    ) {
+        preconditionFailure("the store `\(kind)` cannot erase")
+    }
+
+    /// The default for stores that cannot erase.
+    public func removeErasedBytes(then: @escaping (Result<Bool, StoreFault>) -> Void) {
+        preconditionFailure("the store `\(kind)` cannot erase")
+    }
+
+    /// The default for stores that cannot copy themselves.
+    public func beginBackup(without names: [String]) -> (any StoreBackup)? { nil }
 
     /// The default for stores that do not count dead letters, which are then not limited.
     public var letters: Tally { .zero }

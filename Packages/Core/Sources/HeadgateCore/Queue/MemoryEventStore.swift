@@ -156,6 +156,52 @@ public final class MemoryEventStore: EventStore {
         }
     }
 
+    // MARK: Erasing
+
+    public let canErase = true
+
+    public func scan(_ scan: ErasureScan, then: @escaping (Result<ErasureScan, StoreFault>) -> Void) {
+        read(after: scan.position) { result in
+            then(
+                result.map { chunk in
+                    var scan = scan
+                    scan.take(chunk, self.isNeeded)
+                    return scan
+                })
+        }
+    }
+
+    private func isNeeded(_ event: StoredEvent) -> Bool {
+        if retention != nil { return true }
+        let numbers = state.routes[event.route] ?? []
+        return state.dispatchers.contains {
+            numbers.contains($0.number) && !settled(of: $0).contains(event.sequenceNumber)
+        }
+    }
+
+    public func erase(
+        _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+    ) {
+        let (events, letters) = (Set(events), Set(letters))
+        answer(fault, { then($0.map { .failure($0) } ?? .success(())) }) {
+            for place in chunks.indices.reversed() {
+                let rest = chunks[place].reduce(into: [UInt8]()) { bytes, event in
+                    if !events.contains(event.sequenceNumber) { bytes += event.record }
+                }
+                guard rest.count < chunks[place].bytes.count else { continue }
+                chunks[place] = Chunk(bytes: rest, lastSequenceNumber: chunks[place].lastSequenceNumber)
+                guard rest.isEmpty else { continue }
+                chunks.remove(at: place)
+                ages.remove(at: place)
+            }
+            shelf.removeAll { letters.contains($0.number) }
+        }
+    }
+
+    public func removeErasedBytes(then: @escaping (Result<Bool, StoreFault>) -> Void) {
+        scheduler.soon { then(.success(true)) }
+    }
+
     // MARK: Retaining
 
     public let canRewind = true
@@ -197,14 +243,14 @@ public final class MemoryEventStore: EventStore {
         let range = RewindRange(givenUpThrough: retention == nil ? nil : givenUpThrough, oldest: oldest)
         guard range.allows(request.place) else { return .success(.notRetained(oldest)) }
         let first = first(request.place)
+        state.routes.merge(request.routes) { $1 }
         for place in state.dispatchers.indices {
             state.dispatchers[place].settled = settled(of: state.dispatchers[place])
         }
         let settled = state.dispatchers[index].settled.through(first - 1)
         state.dispatchers[index].settled = settled
         trimmedThrough = min(trimmedThrough, settled.position)
-        let mark = request.mark(first)
-        state.kept[mark.name] = mark.bytes
+        state.kept.merge(request.marks(first)) { $1 }
         return .success(
             .rewound(
                 RewoundQueue(

@@ -14,9 +14,11 @@ public enum RewindTarget: Sendable, Equatable {
 public struct RewindRequest: Sendable {
     public let dispatcher: DispatcherNumber
     public let place: Place
-    /// Returns a small value that the store keeps with the rewind, under a name. The parameter is the first event that
+    /// Routes that are others from now on; none for a dispatcher that the routes of older events name already.
+    public let routes: [RouteNumber: [DispatcherNumber]]
+    /// Returns small values that the store keeps with the rewind, by their names. The parameter is the first event that
     /// is unsettled again.
-    public let mark: @Sendable (SequenceNumber) -> (name: String, bytes: [UInt8])
+    public let marks: @Sendable (SequenceNumber) -> [String: [UInt8]]
 
     /// The first event that becomes unsettled again.
     public enum Place: Sendable, Equatable {
@@ -27,10 +29,10 @@ public struct RewindRequest: Sendable {
     }
 
     public init(
-        _ dispatcher: DispatcherNumber, to place: Place,
-        mark: @escaping @Sendable (SequenceNumber) -> (name: String, bytes: [UInt8]) = { _ in ("rewind", []) }
+        _ dispatcher: DispatcherNumber, to place: Place, routes: [RouteNumber: [DispatcherNumber]] = [:],
+        marks: @escaping @Sendable (SequenceNumber) -> [String: [UInt8]] = { _ in [:] }
     ) {
-        (self.dispatcher, self.place, self.mark) = (dispatcher, place, mark)
+        (self.dispatcher, self.place, self.routes, self.marks) = (dispatcher, place, routes, marks)
     }
 }
 

@@ -72,6 +72,21 @@ public struct RouteTable {
         return newest
     }
 
+    /// Adds a dispatcher to all sets. Older events then name it (Behaviour R4), and later events with the same set get
+    /// another number.
+    mutating func join(_ dispatcher: DispatcherNumber) {
+        for (number, set) in members where number != RouteTable.nobody && !set.contains(dispatcher) {
+            members[number] = (set + [dispatcher]).sorted()
+            unsaved[number] = members[number]
+        }
+        numbers = Dictionary(members.map { ($0.value, $0.key) }, uniquingKeysWith: max)
+    }
+
+    /// Returns the sets with a dispatcher.
+    func sets(with dispatcher: DispatcherNumber) -> [RouteNumber: [DispatcherNumber]] {
+        members.filter { $0.value.contains(dispatcher) }
+    }
+
     // MARK: Saving
 
     /// Returns the routes that have to be saved with the next group of events.
@@ -82,7 +97,7 @@ public struct RouteTable {
 
     /// Marks routes as not saved, after their group could not be stored.
     mutating func restoreUnsaved(_ routes: [RouteNumber: [DispatcherNumber]]) {
-        for (number, set) in routes where members[number] != nil { unsaved[number] = set }
+        for number in routes.keys where members[number] != nil { unsaved[number] = members[number] }
     }
 
     // MARK: Forgetting
@@ -99,7 +114,7 @@ public struct RouteTable {
         var forgotten: [RouteNumber] = []
         for (number, set) in members where number != RouteTable.nobody && number != newest && !isUsed(number) {
             members[number] = nil
-            numbers[set] = nil
+            if numbers[set] == number { numbers[set] = nil }
             if unsaved.removeValue(forKey: number) == nil { forgotten.append(number) }
         }
         crowd = max(RouteTable.leastCrowd, 2 * members.count)

@@ -15,6 +15,8 @@ public struct StoredState: Sendable {
     public var kept: [String: [UInt8]] = [:]
     /// The number of dead letters and the size of their events.
     public var letters = Tally.zero
+    /// True if an erasure is under way: bytes of erased events may still be on the disk (Behaviour E2).
+    public var isErasing = false
     /// Repairs and files that were set aside, for the log and for `status` (Behaviour Q8).
     public var warnings: [String] = []
     /// Notes for the log that are not about lost data.

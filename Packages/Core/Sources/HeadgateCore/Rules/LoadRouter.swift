@@ -22,6 +22,16 @@ final class LoadRouter {
     /// Returns the dispatchers that refuse an event.
     func refusing(_ event: some EventFields) -> [DispatcherNumber] { routing.refusing(event) }
 
+    /// Resolves a rule, whose compiled patterns are its own.
+    func resolve(_ rule: Rule) throws(RuleFault) -> ResolvedRule {
+        try RuleResolver(rules, patterns: PatternTable(patternCompiler)).resolve(rule)
+    }
+
+    /// Returns true if the rule of a dispatcher refuses an event.
+    func refuses(_ event: some EventFields, for dispatcher: DispatcherNumber) -> Bool {
+        routing.refuses(event, for: dispatcher)
+    }
+
     /// Returns the fault that prevents a rule from being evaluated, or nil if there is none.
     func fault(in rule: Rule) -> RuleFault? {
         rules.fault(in: rule, patterns: PatternTable(patternCompiler))
@@ -100,5 +110,11 @@ struct LoadRouting {
         var refusing: [DispatcherNumber] = []
         for group in groups where !(group.rule?.holds(for: event) ?? false) { refusing += group.dispatchers }
         return refusing
+    }
+
+    /// Returns true if the rule of a dispatcher refuses an event.
+    func refuses(_ event: some EventFields, for dispatcher: DispatcherNumber) -> Bool {
+        guard let group = groups.first(where: { $0.dispatchers.contains(dispatcher) }) else { return false }
+        return !(group.rule?.holds(for: event) ?? false)
     }
 }

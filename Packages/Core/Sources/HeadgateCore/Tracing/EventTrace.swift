@@ -120,6 +120,12 @@ public final class EventTrace {
         failures[dispatcher] = log
     }
 
+    /// Forgets the names of erased events (Behaviour E1).
+    func forget(_ events: Set<SequenceNumber>) {
+        memory.forgetNames(of: events)
+        earlier.forgetNames(of: events)
+    }
+
     func forget(_ dispatcher: DispatcherNumber) {
         memory.forget(dispatcher)
         earlier.forget(dispatcher)

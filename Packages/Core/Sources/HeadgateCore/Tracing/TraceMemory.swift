@@ -134,6 +134,11 @@ struct TraceMemory {
     /// Forgets a dispatcher, whose number may be reused.
     mutating func forget(_ dispatcher: DispatcherNumber) { logs[dispatcher] = nil }
 
+    /// Forgets the names of events.
+    mutating func forgetNames(of numbers: Set<SequenceNumber>) {
+        for place in rows.indices where numbers.contains(rows[place].sequenceNumber) { rows[place].name = 0 }
+    }
+
     // MARK: Queries
 
     /// Returns the events with an id, the oldest first.
@@ -174,7 +179,7 @@ struct TraceRow {
     /// The wall-clock time of receipt in milliseconds.
     let receivedAt: Int64
     let route: RouteNumber
-    let name: InternedTexts.Number
+    var name: InternedTexts.Number
     let namespace: InternedTexts.Number
 }
 

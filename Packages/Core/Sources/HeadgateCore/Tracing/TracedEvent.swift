@@ -50,6 +50,8 @@ public struct TracedWay: Sendable, Equatable {
         case purged
         /// A transformation dropped the event (Behaviour P4).
         case transformedAway = "transformed_away"
+        /// An operator erased the event (Behaviour E1).
+        case erased
     }
 }
 
@@ -62,6 +64,7 @@ extension TracedWay.State {
         case .evicted: self = .evicted
         case .purged: self = .purged
         case .transformedAway: self = .transformedAway
+        case .erased: self = .erased
         }
     }
 }

@@ -21,7 +21,7 @@ struct TracesBeforeStart {
         /// The wall-clock time of receipt in milliseconds.
         let receivedAt: Int64
         let route: RouteNumber
-        let name: InternedTexts.Number
+        var name: InternedTexts.Number
         /// The namespace as the event's context gives it.
         let namespace: InternedTexts.Number
     }
@@ -84,6 +84,11 @@ struct TracesBeforeStart {
             entries[$0].dispatcher != dispatcher
         }
         (hashes, entries, next) = (order.map { hashes[$0] }, order.map { entries[$0] }, 0)
+    }
+
+    /// Forgets the names of events.
+    mutating func forgetNames(of numbers: Set<SequenceNumber>) {
+        for place in entries.indices where numbers.contains(entries[place].line.first) { entries[place].name = 0 }
     }
 
     /// Returns the entries for an id, one per dispatcher that settled an event with it.

@@ -33,6 +33,21 @@ extension EventStoreConformance {
             try bench.expect(state.unsettled[1]?.total.events, is: 6, "of the rewound one")
             try bench.expect(state.unsettled[2]?.total.events ?? 0, is: 0, "of the other")
         },
+        rewindCheck("R4: with routes that name it, a new dispatcher gets older events, also across a restart") {
+            bench in
+            try bench.settleAll(1...6)
+            try bench.write(.dispatcher(.at(6, number: 2, id: "late")))
+            let request = RewindRequest(2, to: .sequenceNumber(3), routes: [1: [1, 2]])
+            let outcome = try (bench.answer { bench.store.rewind(request, then: $0) } as Result).get()
+            guard case .rewound(let queue) = outcome else {
+                throw EventStoreConformance.Failure(description: "the start is refused")
+            }
+            try bench.expect(queue.unsettled.total.events, is: 4, "what is unsettled")
+            let state = try bench.reopen()
+            try bench.expect(state.routes[1], is: [1, 2], "the route")
+            try bench.expect(state.unsettled[2]?.total.events, is: 4, "what is unsettled")
+            try bench.expect(state.unsettled[1]?.total.events ?? 0, is: 0, "of the other")
+        },
         rewindCheck("R3: what is not kept is refused, and nothing changes") { bench in
             try bench.settleAll(1...6)
             try bench.write(.retain(nil))
@@ -65,7 +80,7 @@ extension StoreBench {
     }
 
     fileprivate func rewind(to place: RewindRequest.Place) throws -> RewindOutcome {
-        let request = RewindRequest(1, to: place) { ("mark", [UInt8(truncatingIfNeeded: $0)]) }
+        let request = RewindRequest(1, to: place) { ["mark": [UInt8(truncatingIfNeeded: $0)]] }
         return try (answer { store.rewind(request, then: $0) } as Result).get()
     }
 

@@ -61,6 +61,7 @@ extension DispatcherSettings {
         reader.bool("retry_failed_requests", into: &retryFailedRequests)
         reader.annotateQueued("annotate_queued", into: &annotateQueued)
         formerly = reader.dispatcherID("formerly", of: id)
+        reader.start("start", into: &start)
         reader.section("activation_barrier") { activationBarrier = DispatcherActivation($0) }
     }
 
@@ -92,6 +93,26 @@ extension SettingsReader {
     }
 
     private static let mustBeAnnotation = "must be true, false, or a list of no more than \(mostWords) reason words"
+
+    /// Reads the place at which a new dispatcher starts (Behaviour R4).
+    fileprivate func start(_ key: String, into place: inout DispatcherStart) {
+        guard let item = item(key) else { return }
+        switch String(dataItem: item) {
+        case "newest": place = .newest
+        case "oldest": place = .oldest
+        case let text?:
+            guard let target = RewindTarget(text: text) else { return fault(key, "", SettingsReader.mustBeStart) }
+            place = .at(target)
+        case nil:
+            guard let number = Int(dataItem: item), number >= 1 else {
+                return fault(key, "", SettingsReader.mustBeStart)
+            }
+            place = .at(.sequenceNumber(SequenceNumber(number)))
+        }
+    }
+
+    private static let mustBeStart =
+        "must be \"newest\", \"oldest\", a sequence number from 1 on, a time (RFC 3339), or a duration back like \"-2h\""
 
     /// Reads the ID of a dispatcher that is no longer configured. Only one dispatcher may name it.
     fileprivate func dispatcherID(_ key: String, of id: String) -> String? {

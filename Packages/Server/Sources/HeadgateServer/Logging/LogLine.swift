@@ -31,8 +31,10 @@ enum LogKind: String, CaseIterable, Sendable {
     case dispatcherResumed = "dispatcher_resumed"
     case dispatcherRetried = "dispatcher_retried"
     case dispatcherRewound = "dispatcher_rewound"
+    case dispatcherStarted = "dispatcher_started"
     case eventsDeadLettered = "events_died"
     case eventsDuplicate = "events_duplicate"
+    case eventsErased = "events_erased"
     case eventsEvicted = "events_evicted"
     case eventsExpired = "events_expired"
     case eventsPurged = "events_purged"
@@ -53,6 +55,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case socketLost = "socket_lost"
     case socketRenewed = "socket_renewed"
     case startFailed = "start_failed"
+    case storeBackedUp = "store_backed_up"
     case storeDamaged = "store_damaged"
     case storeFailed = "store_failed"
     case storeLeft = "store_left"
@@ -85,6 +88,8 @@ enum LogKind: String, CaseIterable, Sendable {
             (.notice, "dispatcher {dispatcher} retries now: an operator ended the backoff after {cause}")
         case .dispatcherRewound:
             (.notice, "user {uid} rewound dispatcher {dispatcher} to {seq}: {events} pending again")
+        case .dispatcherStarted:
+            (.notice, "the new dispatcher {dispatcher} starts at {seq}: {events} pending from before")
         case .dispatcherResumed: (.notice, "dispatcher {dispatcher} is resumed: {reason}")
         case .eventsDeadLettered:
             (.warning, "dispatcher {dispatcher} dead-lettered {events} ({reason}): {cause}; the first is {id}")
@@ -93,6 +98,7 @@ enum LogKind: String, CaseIterable, Sendable {
                 .warning,
                 "dispatcher {dispatcher}: the destination already had {events} before the first attempt; another sender may use the same ids"
             )
+        case .eventsErased: (.notice, "user {uid} erased {events} and {letters}; reason: {reason}")
         case .eventsEvicted: (.warning, "dispatcher {dispatcher} evicted {events} to make room for newer ones")
         case .eventsExpired:
             (.warning, "dispatcher {dispatcher} dropped {events} past their time to live or `store.max_age_s`")
@@ -129,6 +135,7 @@ enum LogKind: String, CaseIterable, Sendable {
             (.error, "the socket {socket} was removed and cannot be recreated yet: {cause}")
         case .socketRenewed: (.warning, "the socket {socket} was removed; the daemon recreated it")
         case .startFailed: (.error, "{fault}")
+        case .storeBackedUp: (.notice, "user {uid} made a backup of the store: {bytes} bytes")
         case .storeDamaged: (.error, "the store is damaged: {count} cannot be read and are quarantined")
         case .storeFailed: (.error, "the event store failed and refused {events}: {cause}")
         case .storeLeft:

@@ -7,7 +7,8 @@ struct MethodTable {
             ConnectionMethods.self, TrackMethods.self, FlushMethods.self, StatusMethods.self, WatchMethods.self,
             BarrierMethods.self, DispatcherMethods.self, RewindMethods.self, WorkerMethods.self, QueueMethods.self,
             DeadLetterMethods.self, BoardMethods.self, ConfigMethods.self, MetricsMethods.self, TraceMethods.self,
-            ClientMethods.self,
+            ClientMethods.self, BackupMethods.self,
+            EraseMethods.self,
         ]
     }
 

@@ -72,6 +72,8 @@ public struct Limits: Equatable, Sendable {
     static let mostFlushesPerUser = 256
     /// The most traces of one user in progress.
     static let mostTracesPerUser = 256
+    /// The most erasures of one user that are under way or wait.
+    static let mostErasuresPerUser = 16
     /// The most bytes of a client's name or version, of a flush's ID, and of a namespace.
     static let longestName = 256
     /// The most bytes of an event's ID or key between its quotes, with escapes.

@@ -127,7 +127,20 @@ public struct Settings: Equatable, Sendable {
             dispatchers.append(ConfiguredDispatcher(id: id, entry, rules: rules, kinds: vocabulary.dispatcherKinds))
         }
         refuseConfiguredFormers(reader)
+        refuseEarlyStarts(reader)
         if dispatchers.isEmpty { reader.warn("dispatchers", "", "is empty, so no event is stored") }
+    }
+
+    /// Refuses `start` with a store that deletes delivered events, and does not know which dispatcher got an older one
+    /// (Behaviour R4).
+    private func refuseEarlyStarts(_ reader: SettingsReader) {
+        guard storeKind == .sqlite, durability != .memory else { return }
+        let holder = reader.reader([:], at: "dispatchers")
+        for dispatcher in dispatchers where dispatcher.common.start != .newest {
+            holder.fault(
+                dispatcher.id, ".start",
+                "needs the store of kind log: with a store of kind sqlite a new dispatcher starts at the newest event")
+        }
     }
 
     /// Refuses `formerly` if that dispatcher is still configured, because it keeps its queue (Behaviour Q3).

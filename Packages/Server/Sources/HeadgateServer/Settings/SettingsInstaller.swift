@@ -25,6 +25,7 @@ struct SettingsInstaller {
     /// Makes the new parts for settings, and changes nothing.
     func prepare(_ new: Settings, insteadOf old: Settings) throws(StartFault) -> Preparation {
         try refuseRetention(new)
+        try refuseEarlyStarts(new)
         try refuseTakenIds(new)
         try refuseTakeovers(new)
         var made = Preparation()
@@ -43,6 +44,15 @@ struct SettingsInstaller {
         let store = gate.events.store
         guard new.store.retain != nil, !store.canRewind else { return }
         throw StartFault("the event store of kind \(store.kind) deletes delivered events", at: "store.retain")
+    }
+
+    /// Refuses to start a dispatcher at an earlier event of a store that cannot rewind (Behaviour R4).
+    private func refuseEarlyStarts(_ new: Settings) throws(StartFault) {
+        let store = gate.events.store
+        guard !store.canRewind, let early = new.dispatchers.first(where: { $0.common.start != .newest }) else { return }
+        throw StartFault(
+            "the event store of kind \(store.kind) cannot start a dispatcher at an earlier event",
+            at: "dispatchers.\(early.id).start")
     }
 
     /// Applies settings with the parts that were prepared.

@@ -63,16 +63,22 @@ struct BacklogCount {
 
 extension BacklogCount {
     /// Counts the unsettled events of dispatchers from the indexes of segments. Few blocks are read.
-    /// - Parameter segments: the segments in the order of their events.
+    /// - Parameters:
+    ///   - segments: the segments in the order of their events.
+    ///   - erased: events that do not count, although they may still be in the segments.
     static func unsettled(
-        of dispatchers: [StoredDispatcher], _ routes: [RouteNumber: [DispatcherNumber]], in segments: [LogSegment]
+        of dispatchers: [StoredDispatcher], _ routes: [RouteNumber: [DispatcherNumber]], in segments: [LogSegment],
+        without erased: Set<SequenceNumber> = []
     ) throws(DiskFault) -> [DispatcherNumber: RouteTallies] {
         var count = BacklogCount(dispatchers: dispatchers, routes: routes)
         for segment in segments.reversed() where !count.isComplete {
             for block in segment.index.blocks.reversed() {
+                let gone = try segment.tallies(of: block, erased)
                 let group = GroupSummary(
-                    first: block.span.first, last: block.span.last, tallies: block.span.tallies)
-                try count.add(group) { (isAsked) throws(DiskFault) in try segment.tallies(of: block, isAsked) }
+                    first: block.span.first, last: block.span.last, tallies: block.span.tallies - gone)
+                try count.add(group) { (isAsked) throws(DiskFault) in
+                    try segment.tallies(of: block) { isAsked($0) && !erased.contains($0) }
+                }
             }
         }
         count.finish()
@@ -81,6 +87,14 @@ extension BacklogCount {
 }
 
 extension LogSegment {
+    /// Counts the erased events of a block. A block without any is not read.
+    fileprivate func tallies(of block: LogBlock, _ erased: Set<SequenceNumber>) throws(DiskFault) -> RouteTallies {
+        guard !erased.isEmpty, erased.contains(where: { block.span.first <= $0 && $0 <= block.span.last }) else {
+            return [:]
+        }
+        return try tallies(of: block) { erased.contains($0) }
+    }
+
     /// Counts the events of a block with some sequence numbers.
     fileprivate func tallies(of block: LogBlock, _ isAsked: (SequenceNumber) -> Bool) throws(DiskFault) -> RouteTallies
     {

@@ -20,6 +20,9 @@ private enum Tag: UInt8 {
     case retain
     case givenUp
     case rewound
+    case routes
+    case erased
+    case erasureEnded
 }
 
 /// A change of the state: one that the service requested, or one of the log itself.
@@ -39,6 +42,12 @@ enum LogChange {
     case givenUp(through: SequenceNumber)
     /// A dispatcher has settled these events, and no others (Behaviour R2).
     case rewound(DispatcherNumber, Settled)
+    /// Routes are others from now on, because events from before a dispatcher was added name it (Behaviour R4).
+    case routes([RouteNumber: [DispatcherNumber]])
+    /// Events are erased for all dispatchers (Behaviour E1). Their bytes may still be in the files.
+    case erased([SequenceNumber])
+    /// No file has bytes of erased events any more.
+    case erasureEnded
 
     /// The dead letter that the change stores; nil if it stores none.
     var letter: DeadLetter? {
@@ -81,6 +90,13 @@ enum LogChange {
             writer.put(Tag.rewound.rawValue)
             writer.put(number)
             writer.put(settled)
+        case .routes(let routes):
+            writer.put(Tag.routes.rawValue)
+            writer.put(routes)
+        case .erased(let events):
+            writer.put(Tag.erased.rawValue)
+            writer.put(all: events) { $0.put($1) }
+        case .erasureEnded: writer.put(Tag.erasureEnded.rawValue)
         }
     }
 
@@ -106,6 +122,9 @@ enum LogChange {
             self = .damaged(position, lost: lost)
         case .givenUp: self = .givenUp(through: try reader.takeSequenceNumber())
         case .rewound: self = .rewound(try reader.take(), try reader.takeSettled())
+        case .routes: self = .routes(try reader.takeRoutes())
+        case .erased: self = .erased(try reader.takeNumbers())
+        case .erasureEnded: self = .erasureEnded
         default:
             self = .asked(try StoreChange(tag, &reader))
         }
@@ -167,7 +186,9 @@ extension StoreChange {
         case .limitLetters:
             self = .limitLetters(DeadLetterLimits(count: try reader.takeSize(), bytes: try reader.takeSize()))
         case .retain: self = .retain(try reader.takeRetention())
-        case .letter, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound: throw LogReader.Unsound()
+        case .letter, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound, .routes, .erased,
+            .erasureEnded:
+            throw LogReader.Unsound()
         }
     }
 }

@@ -23,9 +23,14 @@ final class LogCopy {
     private static let piece = 256 << 10
 
     /// Begins a copy if the segments take more than twice what is needed of them, and one segment more.
-    init?(_ log: SegmentLog) throws(DiskFault) {
+    convenience init?(_ log: SegmentLog) throws(DiskFault) {
         let plan = LogCopy.plan(log)
         guard !plan.isEmpty else { return nil }
+        try self.init(log, of: plan)
+    }
+
+    /// Begins a copy of what is needed of some neighbouring segments.
+    init(_ log: SegmentLog, of plan: [LogSegmentEntry]) throws(DiskFault) {
         (self.log, sources, recoveries) = (log, plan, log.counts.recovered)
         header = LogHeader(use: .copy, number: log.takeNumber(), previous: 0, previousEnd: 0)
         target = log.segment(header.number, LogFile(number: try log.files.makeEmpty(), size: 0))
@@ -173,7 +178,7 @@ final class LogCopy {
 
 extension LogSpan {
     /// Creates the span of one event.
-    fileprivate init(_ event: StoredEvent) {
+    init(_ event: StoredEvent) {
         let chunk = Chunk(bytes: event.record, lastSequenceNumber: event.sequenceNumber)
         self.init(
             first: event.sequenceNumber, last: event.sequenceNumber,

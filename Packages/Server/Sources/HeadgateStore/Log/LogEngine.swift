@@ -10,6 +10,8 @@ final class LogEngine {
     /// The lock of the data directory.
     private let directory: DataDirectory
     @exclusivity(unchecked) private var copy: LogCopy?
+    /// The removal of the bytes of erased events.
+    @exclusivity(unchecked) private var erasure: LogErasure?
     /// True if the segments should be reviewed, because some of them may not be needed any more.
     @exclusivity(unchecked) private var isReviewDue = true
     @exclusivity(unchecked) private var writesSinceReview = 0
@@ -157,8 +159,16 @@ final class LogEngine {
             guard error.isMissing, try log.hasLost(segment) else { throw error }
         }
         log.quarantine(block, found, of: segment)
+        if let erased = log.state.erased, !erased.isEmpty { records = withoutErased(records, erased) }
         let last = min(block.span.last, lastAppended)
         return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
+    }
+
+    /// Returns the records of the events that are not erased.
+    private func withoutErased(_ records: [UInt8], _ erased: Set<SequenceNumber>) -> [UInt8] {
+        let chunk = Chunk(bytes: records, lastSequenceNumber: .max)
+        guard chunk.contains(where: { erased.contains($0.sequenceNumber) }) else { return records }
+        return chunk.reduce(into: []) { if !erased.contains($1.sequenceNumber) { $0 += $1.record } }
     }
 
     var letterTally: Tally { log.state.letters.tally }
@@ -186,6 +196,60 @@ final class LogEngine {
         let result = attempt { () throws(DiskFault) in try log.rewind(request) }
         guard case .failure(.noRoom) = result, makesRoom() else { return result }
         return attempt { () throws(DiskFault) in try log.rewind(request) }
+    }
+
+    // MARK: Erasing
+
+    /// Continues a scan for an erasure over about a MiB, so that commits need not wait long for it.
+    func take(_ scan: ErasureScan) -> Result<ErasureScan, StoreFault> {
+        var (scan, bytes) = (scan, 0)
+        let needed = log.state.needed
+        while !scan.isOver, bytes < 1 << 20 {
+            switch read(after: scan.position) {
+            case .success(let chunk):
+                scan.take(chunk, needed.contains)
+                bytes += chunk?.bytes.count ?? 0
+            case .failure(let fault): return .failure(fault)
+            }
+        }
+        return .success(scan)
+    }
+
+    /// Records that events and dead letters are erased.
+    func erase(_ events: [SequenceNumber], _ letters: [LetterNumber]) -> Result<Void, StoreFault> {
+        let result = attempt { () throws(DiskFault) in try log.erase(events, letters) }
+        guard case .failure(.noRoom) = result, makesRoom() else { return result }
+        return attempt { () throws(DiskFault) in try log.erase(events, letters) }
+    }
+
+    /// Does a step of the removal of the bytes of erased events.
+    /// - Returns: true if no file has any.
+    func removeErasedBytes() -> Result<Bool, StoreFault> {
+        endCopy()
+        let result = attempt { () throws(DiskFault) -> Bool in
+            let removal: LogErasure
+            if let erasure { removal = erasure } else { removal = try LogErasure(log) }
+            erasure = removal
+            return try removal.step()
+        }
+        if case .success(false) = result { return result }
+        if case .failure = result {
+            erasure?.giveUp()
+            log.files.removesUnused = false
+        }
+        erasure = nil
+        return result
+    }
+
+    // MARK: Backups
+
+    /// Returns the next piece of a backup.
+    func next(of backup: LogBackup) -> Result<BackupPiece, StoreFault> {
+        attempt { () throws(DiskFault) in try backup.next(of: log) }.flatMap { piece in
+            piece.map { .success($0) }
+                ?? .failure(
+                    .failed("a dispatcher was rewound, events were erased, or the log was repaired, during the backup"))
+        }
     }
 
     // MARK: Dead letters
@@ -235,7 +299,7 @@ final class LogEngine {
                 isReviewDue = false
                 endCopy()
                 try log.makeRoom()
-                copy = try LogCopy(log)
+                if erasure == nil { copy = try LogCopy(log) }
             } else if let copy {
                 if try !copy.step() { self.copy = nil }
             } else if log.files.isShort {

@@ -33,6 +33,14 @@ final class LogFiles {
     @exclusivity(unchecked) private(set) var bytes = 0
     /// True if there was no room for another file, and no file has been freed or needed since.
     @exclusivity(unchecked) private(set) var isOutOfRoom = false
+    /// True while no file may be used again, because it may have bytes of erased events (Behaviour E1).
+    @exclusivity(unchecked) var removesUnused = false {
+        didSet {
+            guard removesUnused else { return }
+            for file in spare { remove(file) }
+            spare = []
+        }
+    }
     /// The file that is being prepared.
     private var unready: UnreadyFile?
     /// True if a power failure may take names of new files away, or bring names of removed files back.
@@ -54,9 +62,12 @@ final class LogFiles {
         isFilled = options.durability == .full
     }
 
-    func path(_ file: UInt32) -> String {
+    func path(_ file: UInt32) -> String { directory + "/" + LogFiles.name(file) }
+
+    /// Returns the name of a file.
+    static func name(_ file: UInt32) -> String {
         let digits = String(file)
-        return directory + "/" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits + ".log"
+        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits + ".log"
     }
 
     /// Returns all files.
@@ -202,6 +213,16 @@ final class LogFiles {
         }
     }
 
+    /// Removes the files and pieces that were set aside as damaged. They cannot be searched for events.
+    func removeSetAside() throws(DiskFault) {
+        let folder = directory + "/damaged"
+        if disk.exists(folder) { for name in try disk.list(folder) { try disk.remove(folder + "/" + name) } }
+        for name in try disk.list(directory) where name.contains(".log.damaged") {
+            try disk.remove(directory + "/" + name)
+        }
+        hasUncertainNames = true
+    }
+
     /// Overwrites a file's header, so that the file is not a segment any more.
     func wipe(_ file: LogFile) throws(DiskFault) {
         let handle = try open(file.number)
@@ -217,7 +238,8 @@ final class LogFiles {
     /// Frees a file whose content is not needed, and to which no frame on the disk refers.
     func free(_ file: LogFile) {
         isOutOfRoom = false
-        if spare.count < LogFiles.mostSpare, file.size == segmentSize, sizes[file.number] == segmentSize {
+        if !removesUnused, spare.count < LogFiles.mostSpare, file.size == segmentSize, sizes[file.number] == segmentSize
+        {
             return spare.append(file)
         }
         remove(file)

@@ -5,7 +5,7 @@ import HeadgateCore
 /// (Behaviour Q11).
 enum LogFormat {
     /// The number in each file's header.
-    static let version: UInt32 = 4
+    static let version: UInt32 = 5
 
     /// The first bytes of each frame. A frame can be read without its file's header, which may be damaged.
     static let mark: UInt32 = 0x3372_6648

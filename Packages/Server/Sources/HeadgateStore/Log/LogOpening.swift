@@ -67,6 +67,7 @@ struct LogOpening {
         state.unsettled = try unsettled(recovered, of: state.dispatchers)
         state.recentIDs = try recentIDs(recovered)
         state.letters = recovered.state.letters.tally
+        state.isErasing = recovered.state.erased != nil
         return OpenedStore(engine: LogEngine(recovered, directory: directory, options: options), state: state)
     }
 
@@ -88,7 +89,9 @@ struct LogOpening {
     ) throws(LogRecovery.Fault) -> [DispatcherNumber: RouteTallies] {
         let sealed = recovered.state.segments.compactMap { recovered.sealed[$0.number] }
         return try LogRecovery.Fault.of { () throws(DiskFault) in
-            try BacklogCount.unsettled(of: dispatchers, recovered.state.routes, in: sealed + [recovered.active.segment])
+            try BacklogCount.unsettled(
+                of: dispatchers, recovered.state.routes, in: sealed + [recovered.active.segment],
+                without: recovered.state.erased ?? [])
         }
     }
 

@@ -12,17 +12,24 @@ extension SegmentLog {
         let first = try first(request.place)
         var rewound = dispatcher
         rewound.settled = state.settled(of: dispatcher).through(first - 1)
-        let mark = request.mark(first)
-        let unsettled = try BacklogCount.unsettled(of: [rewound], state.routes, in: segments)
-        let change = LogEntry.changes([
-            .rewound(request.dispatcher, rewound.settled), .asked(.keep(mark.name, mark.bytes)),
-        ])
-        _ = try write([change])
+        let routes = state.routes.merging(request.routes) { $1 }
+        let unsettled = try BacklogCount.unsettled(of: [rewound], routes, in: segments, without: state.erased ?? [])
+        _ = try write([.changes(changes(request, rewound, first))])
+        counts.rewound += 1
         if options.durability == .full { try sync() }
         return .rewound(
             RewoundQueue(
                 first: first, settled: rewound.settled, unsettled: unsettled[request.dispatcher] ?? [:],
                 isComplete: range.isComplete(from: first)))
+    }
+
+    /// Returns the changes of a rewind, which are made together.
+    private func changes(
+        _ request: RewindRequest, _ rewound: StoredDispatcher, _ first: SequenceNumber
+    ) -> [LogChange] {
+        let marks = request.marks(first).sorted { $0.key < $1.key }
+        return (request.routes.isEmpty ? [] : [.routes(request.routes)])
+            + [.rewound(rewound.number, rewound.settled)] + marks.map { .asked(.keep($0.key, $0.value)) }
     }
 
     /// The oldest event that is retained, or that a dispatcher may not have settled; nil if there is none.

@@ -23,6 +23,10 @@ struct LogState {
     /// The events that were found damaged, by the position of their block.
     var damaged: [LogPosition: RouteTallies] = [:]
 
+    /// The events that are erased, and whose bytes may still be in the files; nil if no erasure is under way (Behaviour
+    /// E1).
+    var erased: Set<SequenceNumber>?
+
     // MARK: Changes
 
     /// Records events.
@@ -58,7 +62,9 @@ struct LogState {
             case .letter(let stored):
                 letters.add(stored.letter, under: stored.number, at: LetterPosition(frame: frame, index: index))
             case .asked(.limitLetters(let bounds)): dropped.add(letters.limit(to: bounds))
-            case .asked, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound: apply(change)
+            case .asked, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound, .routes, .erased,
+                .erasureEnded:
+                apply(change)
             }
         }
         return dropped
@@ -76,6 +82,9 @@ struct LogState {
         case .damaged(let position, let lost): damaged[position, default: [:]] += lost
         case .givenUp(let through): givenUpThrough = max(givenUpThrough, through)
         case .rewound(let number, let settled): rewind(number, settled)
+        case .routes(let changed): routes.merge(changed) { $1 }
+        case .erased(let events): erased = (erased ?? []).union(events)
+        case .erasureEnded: erased = nil
         }
     }
 
@@ -228,6 +237,9 @@ extension LogWriter {
             $0.put($1.key)
             $0.put(TallyBlob.encode($1.value))
         }
+        put(all: state.erased.map { [$0.sorted()] } ?? []) { writer, events in
+            writer.put(all: events) { $0.put($1) }
+        }
     }
 }
 
@@ -270,6 +282,9 @@ extension LogReader {
             return (position, lost)
         }
         state.damaged = Dictionary(damaged) { $1 }
+        state.erased = try takeAll { (reader) throws(Unsound) in
+            Set(try reader.takeNumbers() as [SequenceNumber])
+        }.first
         return state
     }
 

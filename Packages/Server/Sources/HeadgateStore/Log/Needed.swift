@@ -11,6 +11,8 @@ struct Needed {
     private let trimmedThrough: SequenceNumber
     /// Events after this one are retained, even if every dispatcher has settled them.
     private let retainedBehind: SequenceNumber
+    /// The events that are erased.
+    private let erased: Set<SequenceNumber>
     /// Bytes of the dead letters in each segment that has some.
     private let letterBytes: [UInt64: Int]
 
@@ -21,6 +23,7 @@ struct Needed {
         settled = state.dispatchers.mapValues(\.settled)
         (routes, trimmedThrough) = (state.routes, state.trimmedThrough)
         letterBytes = state.letters.bytesBySegment
+        erased = state.erased ?? []
         retainedBehind = state.retention == nil ? .max : state.givenUpThrough
     }
 
@@ -29,6 +32,7 @@ struct Needed {
     /// Returns true if an event is retained, or some dispatcher has not settled it.
     func contains(_ event: StoredEvent) -> Bool {
         let number = event.sequenceNumber
+        if !erased.isEmpty, erased.contains(number) { return false }
         if number > retainedBehind { return true }
         guard number > trimmedThrough, let dispatchers = routes[event.route] else { return false }
         return dispatchers.contains { settled[$0]?.contains(number) == false }

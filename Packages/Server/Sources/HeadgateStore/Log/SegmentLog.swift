@@ -52,7 +52,7 @@ final class SegmentLog {
     @exclusivity(unchecked) private(set) var isBroken = false
     /// True if the active segment's file, or a directory above it, was taken away while the daemon runs.
     @exclusivity(unchecked) var isGone = false
-    private(set) var counts = LogCounts()
+    var counts = LogCounts()
     /// The losses that have not been reported yet.
     @exclusivity(unchecked) var losses = LogLosses()
 
@@ -326,6 +326,36 @@ final class SegmentLog {
         if !hasRoom { try roll(for: need) }
     }
 
+    // MARK: Erasing
+
+    /// Records that events and dead letters are erased (Behaviour E1).
+    func erase(_ events: [SequenceNumber], _ letters: [LetterNumber]) throws(DiskFault) {
+        _ = try write([.changes([.erased(events), .lettersGone(letters)])])
+        try self.sync()
+        counts.erased += 1
+    }
+
+    /// Begins a segment in a file that was never used.
+    func beginCleanSegment() throws(DiskFault) {
+        try repair()
+        files.removesUnused = true
+        try roll(for: 0)
+    }
+
+    /// Removes all files that are not needed, and records that no file has bytes of erased events.
+    func endErasure() throws(DiskFault) {
+        // The next start may need the segment before the active one, so that both must be clean.
+        try beginCleanSegment()
+        sealed.retire(state.ids.takeForgottenFiles().map(\.file))
+        try self.sync()
+        sealed.freeObsolete(in: files)
+        try files.removeSetAside()
+        try files.makeRemovalsCertain()
+        _ = try write([.changes([.erasureEnded])])
+        try self.sync()
+        files.removesUnused = false
+    }
+
     // MARK: After a recovery
 
     /// Continues with what a recovery has made of the log.
@@ -353,4 +383,7 @@ struct LogCounts: Equatable {
     var copied = 0
     /// Recoveries after a failed write or sync.
     var recovered = 0
+    /// Rewinds of dispatchers.
+    var rewound = 0
+    var erased = 0
 }

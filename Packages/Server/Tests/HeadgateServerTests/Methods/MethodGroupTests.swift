@@ -76,7 +76,7 @@ struct MethodGroupTests {
             Set(MethodTable.all.filter { $0.group == group }.map(\.name.description))
         }
         #expect(methods(.configure) == ["config.set"])
-        #expect(methods(.read) == ["queue.peek", "dead_letters.list"])
+        #expect(methods(.read) == ["queue.peek", "dead_letters.list", "store.backup"])
         #expect(methods(.track).contains("rights"))
     }
 

@@ -139,7 +139,7 @@ struct LogScanTests {
             changed[place] ^= 1
             #expect(changed.withUnsafeBytes(LogHeader.read) == .none, "\(place)")
         }
-        for version in [1, 2, 3, 5] as [UInt8] {
+        for version in [1, 2, 3, 4, 6] as [UInt8] {
             bytes[8] = version
             #expect(bytes.withUnsafeBytes(LogHeader.read) == .foreign(UInt32(version)))
         }

@@ -1,0 +1,56 @@
+import HeadgateCore
+
+/// Removes the bytes of erased events from all files of a log (Behaviour E1), a step at a time: everything that is needed
+/// goes into new files, and all others are removed.
+///
+/// The log says already that the events are erased, so that nothing reads or counts them. After a crash the removal begins
+/// again.
+final class LogErasure {
+    private let log: SegmentLog
+    /// The segments before this one may have bytes of erased events.
+    private let limit: UInt64
+    private var copy: LogCopy?
+
+    /// Begins a new segment, so that all earlier events are in sealed segments.
+    init(_ log: SegmentLog) throws(DiskFault) {
+        self.log = log
+        try log.beginCleanSegment()
+        limit = log.active.segment.number
+    }
+
+    /// Copies a block, or ends the removal.
+    /// - Returns: true if no file has bytes of erased events any more.
+    func step() throws(DiskFault) -> Bool {
+        // A recovery has another list of files.
+        log.files.removesUnused = true
+        if let copy {
+            if try !copy.step() { self.copy = nil }
+            return false
+        }
+        let plan = plan()
+        guard plan.isEmpty else {
+            copy = try LogCopy(log, of: plan)
+            return false
+        }
+        try log.endErasure()
+        return true
+    }
+
+    func giveUp() { copy?.giveUp() }
+
+    /// Returns the next neighbouring segments whose needed content fits into one.
+    private func plan() -> [LogSegmentEntry] {
+        let need = log.state.needed
+        var (taken, sum): ([LogSegmentEntry], Int) = ([], 0)
+        for entry in log.state.segments {
+            guard entry.number < limit else {
+                if taken.isEmpty { continue } else { break }
+            }
+            let bytes = need.bytes(of: entry.number, log.index(of: entry))
+            guard taken.isEmpty || sum + bytes <= log.options.segmentSize else { break }
+            taken.append(entry)
+            sum += bytes
+        }
+        return taken
+    }
+}

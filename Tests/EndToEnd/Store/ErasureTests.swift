@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+/// The erasure of events of a running daemon.
+@Suite struct ErasureTests {
+    /// Returns the files below a directory that contain a text.
+    private func findings(of text: String, below directory: String) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: directory).filter { name in
+            let content = FileManager.default.contents(atPath: directory + "/" + name) ?? Data()
+            return content.range(of: Data(text.utf8)) != nil
+        }
+    }
+
+    @Test(
+        "E1, E2, E3: pending events and dead letters of one person are gone from every file, and stay gone after a kill"
+    )
+    func onePerson() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            collector.answerAlways(.status(400))
+            try await daemon.track(1...1, data: ["user": "ada-lovelace"])
+            try await daemon.dispatcher(until: "a dead letter") { $0["dead"] == 1 }
+            try await daemon.pause()
+            for number in 2...9 { try await daemon.track(number...number, data: ["user": "ada-lovelace"]) }
+            for number in 10...14 { try await daemon.track(number...number, data: ["user": "bob"]) }
+            #expect(try !findings(of: "ada-lovelace", below: daemon.dataPath).isEmpty)
+            let rule = #"data.user = "ada-lovelace""#
+            let count = try await CommandLineTool.run("erase", "--when", rule, "--dry-run", on: daemon)
+            #expect(count.output == "8 events and 1 dead letter would be erased.\n", "\(count.errorOutput)")
+            let run = try await CommandLineTool.run("erase", "--when", rule, "--reason", "art. 17", "--yes", on: daemon)
+            #expect(run.exitCode == 0, "\(run.errorOutput)")
+            #expect(
+                run.output == "8 events and 1 dead letter erased. No file of the store has their bytes.\n"
+                    + "Not erased: what the destinations and files of these dispatchers have: collect.\n")
+            #expect(try findings(of: "ada-lovelace", below: daemon.dataPath) == [])
+            #expect(try await daemon.counter("erased") == 9)
+            #expect(daemon.log.contains("erased 8 events and 1 dead letter; reason: art. 17"))
+            try await daemon.killNow()
+            try await daemon.start()
+            collector.answerAlways(.status(200))
+            try await daemon.resume()
+            #expect(try await collector.acceptedIDs(atLeast: 5) == (10...14).map { "e\($0)" })
+            try await daemon.dispatcher(until: "all is sent") { $0["pending"] == 0 && $0["in_flight"] == 0 }
+            #expect(try findings(of: "ada-lovelace", below: daemon.dataPath) == [])
+        }
+    }
+
+    @Test("E1: a wrong rule, and a store that cannot erase, are refused")
+    func refusals() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: ["store": ["kind": "sqlite"]])
+            let client = try await daemon.connect()
+            let wrong: JSON = ["when": ["operator": "like", "path": "event", "value": "x"], "dry_run": true]
+            #expect(try await client.refusal("store.erase", wrong)["data"]["path"] == "when.operator")
+            let rule: JSON = ["when": ["operator": "equals", "path": "event", "value": "x"], "dry_run": true]
+            #expect(try await client.refusal("store.erase", rule)["data"]["reason"] == "conflict")
+        }
+    }
+}
