@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "Backup: a tar archive on standard output is a data directory, without damage and about as large as what is live"
+        "Backup: a tar archive on standard output is a data directory, without damage and about as large as the live events"
     )
     func archive() async throws {
         try await withScene { scene in

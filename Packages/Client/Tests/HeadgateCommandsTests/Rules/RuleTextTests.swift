@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "A text that is no rule says what is wrong, and where",
+        "The error of an invalid rule has the fault and its position",
         arguments: [
             ("", 0, "empty"), ("a =", 3, "value"), ("a 5", 2, "operator"), ("(a = 1", 6, "`)`"), ("a = 1 b", 6, "`b`"),
             (#"a = "x"#, 4, "no end"), ("a = 1 and", 9, "path"), ("a is 5", 5, "`defined`"), ("{", 0, "JSON"),

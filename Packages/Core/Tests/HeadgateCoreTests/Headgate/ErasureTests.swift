@@ -56,7 +56,7 @@ import Testing
         #expect(bench.summary().pending == 2 && bench.counters[.erased] == 0)
     }
 
-    @Test("E1: what is in flight is settled first, and is not erased when it was delivered")
+    @Test("E1: batches in flight are settled first, and delivered events are not erased")
     func inFlight() {
         let bench = GateBench()
         track(bench, "ada")
@@ -120,7 +120,7 @@ import Testing
         #expect(bench.sender.delivered.suffix(80).allSatisfy { $0 % 2 == 0 })
     }
 
-    @Test("E2: one erasure after the other; a store that fails refuses, and the dispatcher goes on")
+    @Test("E2: erasures run one after the other; a failing store refuses, and the dispatcher continues")
     func several() {
         let bench = GateBench(reply: { _ in .delivered })
         paused(bench)

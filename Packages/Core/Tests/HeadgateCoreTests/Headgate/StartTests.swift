@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("R4: a start before what is kept begins at the oldest event that is")
+    @Test("R4: a start before the oldest kept event begins at that event")
     func givenUp() {
         var limits = StartTests.retaining
         limits.retain = RetentionLimits(maxAge: .seconds(60))

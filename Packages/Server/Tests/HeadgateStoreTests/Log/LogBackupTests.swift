@@ -80,7 +80,7 @@ import Testing
         #expect(try letters(copy) == letters(scene) && letters(copy).count == 2)
     }
 
-    @Test("Backup: under traffic the copy is that of one moment, and the log goes on in both places")
+    @Test("Backup: under traffic the copy is that of one moment, and both logs continue")
     func traffic() throws {
         try open()
         append(1...30)
@@ -106,7 +106,7 @@ import Testing
         #expect(try scene.reopen().lastSequenceNumber == newest * LogBackupTests.perGroup)
     }
 
-    @Test("Backup: the copy has about the size of what is live")
+    @Test("Backup: the copy has about the size of the live events")
     func size() throws {
         try open()
         append(1...40)
