@@ -6,10 +6,10 @@
 
 // Not imported by Swift: a GNU extension.
 
-/// Makes all threads share one arena. Memory that a thread has allocated before stays in its place. Returns false if
-/// this is not supported.
-static inline bool cmemory_use_one_arena(void) {
-    return mallopt(M_ARENA_MAX, 1) == 1;
+/// Makes all threads share this many arenas. Memory that a thread has allocated before stays in its place. Returns false
+/// if this is not supported.
+static inline bool cmemory_share_arenas(int count) {
+    return mallopt(M_ARENA_MAX, count) == 1;
 }
 
 /// Maps allocations of at least this many bytes one by one, so that they return to the system when they are freed.

@@ -6,12 +6,16 @@ public enum ProcessMemory {
     /// freed.
     private static let leastMapped: Int32 = 1 << 20
 
+    /// The number of arenas. With a single one the threads of librdkafka and libnats, which allocate and free several
+    /// times for each message, wait for the loop and for each other.
+    private static let arenas: Int32 = 2
+
     /// Keeps the process's memory near what it uses.
     ///
-    /// All threads share one arena, so that memory that one thread frees serves the others. Otherwise the memory that
-    /// the store's thread uses at the start would stay with that thread. Large allocations are mapped apart, so that
-    /// they leave no holes in the heap. Call this before any thread starts.
+    /// The threads share few arenas, so that memory that one thread frees serves others. Otherwise the memory that the
+    /// store's thread uses at the start would stay with that thread. Large allocations are mapped apart, so that they
+    /// leave no holes in the heap. Call this before any thread starts.
     /// - Returns: false if the C library does not support it.
     @discardableResult
-    public static func economize() -> Bool { cmemory_use_one_arena() && cmemory_map_from(leastMapped) }
+    public static func economize() -> Bool { cmemory_share_arenas(arenas) && cmemory_map_from(leastMapped) }
 }
