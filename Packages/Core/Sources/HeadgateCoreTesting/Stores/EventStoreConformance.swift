@@ -37,7 +37,8 @@ public enum EventStoreConformance {
     }
 
     /// All checks.
-    public static let checks = appending + restarting + reading + letters + rewinding + [randomUse]
+    public static let checks =
+        appending + restarting + reading + letters + rewinding + erasing + [randomUse]
 
     /// 400 random steps with occasional restarts, compared with a model that counts every event by itself.
     private static let randomUse = Check("Q3: after any operations a restart restores the state of a simple model") {
