@@ -5,7 +5,8 @@ import HeadgateWire
 
 extension Command {
     private static let stdin = Option("--stdin", "read events from standard input, one JSON object per line")
-    private static let follow = Option("--follow", value: "FILE", "follow a file as it grows, or a named pipe")
+    private static let follow = Option(
+        "--follow", value: "FILE", "follow a file as it grows, or a named pipe, or files by a pattern; repeatable")
     private static let journal = Option(
         "--journal", "follow systemd's journal; the operands are matches such as _SYSTEMD_UNIT=nginx.service")
     private static let state = Option(
@@ -44,8 +45,11 @@ extension Command {
             A bad line is reported with its position and skipped. Lines that a full store or disk refuses are sent again. If
             none of a file's first 100 lines is an event, the file has another format: the command ends with exit code 1,
             and its position is unchanged.
-            The command keeps running when the writers of a named pipe close it. FILE.headgate-lines has the lines of the
-            pipe until they are stored.
+            Several files may be followed, each with a position of its own: give --follow again, or a pattern in quotes, such
+            as '/var/log/app/*.log'. Files that match later are followed, too. A file that cannot be followed is reported, and
+            the others go on.
+            The command keeps running when the writers of a named pipe close it. A file beside that of the position, with -lines
+            at the end of its name, has the lines of the pipe until they are stored.
 
             With --journal the command tracks the entries of systemd's journal, from now on and then from its position on. It
             runs journalctl, so its user must be allowed to read the journal. Each entry is an event named log, with message,
@@ -103,10 +107,15 @@ extension Command {
     }
 
     private static func followFile(_ invocation: Invocation, _ format: LineFormat) throws -> ExitCode {
-        guard invocation.arguments.operands.isEmpty, !invocation.arguments.has(stdin),
-            let path = invocation.arguments.value(follow)
-        else { throw UsageError(message: "send: give only one of EVENT, --stdin and --follow", command: "send") }
-        return try Follower(path, format, state: invocation.arguments.value(state), invocation).run()
+        let arguments = invocation.arguments
+        guard arguments.operands.isEmpty, !arguments.has(stdin) else {
+            throw UsageError(message: "send: give only one of EVENT, --stdin and --follow", command: "send")
+        }
+        let names = arguments.values(follow)
+        guard !arguments.has(state) || FollowNames(names).isSingle else {
+            throw UsageError(message: "send: --state needs a single file, without a pattern", command: "send")
+        }
+        return try FollowRun(names, format, state: arguments.value(state), invocation).run()
     }
 
     private static func followJournal(_ invocation: Invocation, _ format: LineFormat) throws -> ExitCode {

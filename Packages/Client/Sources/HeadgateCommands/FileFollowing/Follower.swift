@@ -26,7 +26,7 @@ final class Follower {
     /// The timer that repeats a failed step.
     private var retry: LoopTimer?
     private var news: FileChanges?
-    private var signals: [LoopSignal] = []
+    private let whenEnded: ((any Error)?) -> Void
     private var isResumed = false
     private var file: FollowedFile?
     /// The position in the file, or nil before the first file exists.
@@ -45,7 +45,7 @@ final class Follower {
     private var tries = 0
     private var ids = UUIDv7()
     private var isStopping = false
-    private var fault: (any Error)?
+    private var hasEnded = false
 
     private static let pieceLength = 256 * 1024
     /// The most bytes of a line. A longer line is skipped.
@@ -59,28 +59,29 @@ final class Follower {
     /// The time to wait for outstanding answers at the end.
     private static let endPatience = Duration.seconds(5)
 
-    init(_ path: String, _ format: LineFormat, state: String?, _ invocation: Invocation) throws {
-        (name, self.path, self.format) = (path, path, format)
+    /// - Parameters:
+    ///   - state: the path of the position's file, or nil for the usual one.
+    ///   - whenEnded: called once, with the fault that ended the follower, or nil after a stop.
+    init(
+        _ path: String, _ format: LineFormat, state: String?, on loop: EventLoop, _ invocation: Invocation,
+        whenEnded: @escaping ((any Error)?) -> Void
+    ) throws {
+        (name, self.path, self.format, self.loop, self.whenEnded) = (path, path, format, loop, whenEnded)
         self.state = FollowState(path: try state ?? FollowDirectory.usualState(of: FollowDirectory.absolute(path)))
         terminal = invocation.terminal
-        loop = try EventLoop()
         connection = invocation.connection(on: loop, reconnectingFor: nil)
     }
 
-    /// Runs until the follower is stopped, or cannot go on.
-    func run() throws -> ExitCode {
-        timer = LoopTimer(on: loop) { [self] in step() }
-        retry = LoopTimer(on: loop) { [self] in tryNow() }
-        news = FileChanges(on: loop) { [self] in step() }
-        signals = try [SIGINT, SIGTERM, SIGHUP].filter { !ProcessSignals.isIgnored($0) }.map {
-            try LoopSignal($0, on: loop) { [self] in stop() }
-        }
+    /// The file that is followed, or nil before it exists.
+    var followedFile: FollowerPosition.File? { file?.identity }
+
+    /// Begins to follow, until the follower is stopped or cannot go on.
+    func start() {
+        timer = LoopTimer(on: loop) { [weak self] in self?.step() }
+        retry = LoopTimer(on: loop) { [weak self] in self?.tryNow() }
+        news = FileChanges(on: loop) { [weak self] in self?.step() }
         reach()
         step()
-        loop.run()
-        (timer, retry, news, signals) = (nil, nil, nil, [])
-        if let fault { throw fault }
-        return .success
     }
 
     /// Connects before there is a line to send. The follower ends if it cannot reach the daemon now. Later it waits for a
@@ -354,13 +355,14 @@ final class Follower {
 
     // MARK: The end
 
-    /// Stops the follower. Lines in flight may still be answered.
-    private func stop() {
+    /// Stops the follower. Lines in flight may still be answered. A second call does not wait for them.
+    func stop() {
+        guard !hasEnded else { return }
         guard !isStopping else { return end(nil) }
         isStopping = true
         spool?.stop()
         guard piece?.isAnswered == false else { return stopAtPosition() }
-        timer = LoopTimer(on: loop) { [self] in end(nil) }
+        timer = LoopTimer(on: loop) { [weak self] in self?.end(nil) }
         timer?.arm(after: Self.endPatience)
     }
 
@@ -376,14 +378,18 @@ final class Follower {
     }
 
     private func end(_ fault: (any Error)?) {
+        guard !hasEnded else { return }
         if let piece {
             // Without this, settled lines would be sent again at the next start.
             place?.note(piece)
             try? keep()
         }
-        (self.fault, isStopping, piece) = (fault, true, nil)
+        (hasEnded, isStopping, piece) = (true, true, nil)
         spool?.stop()
         connection.close()
-        loop.stop()
+        timer?.cancel()
+        retry?.cancel()
+        news = nil
+        whenEnded(fault)
     }
 }

@@ -68,6 +68,8 @@ final class JournalFollower {
         let code = try sender.run()
         try save()
         if let fault { throw fault }
+        // The input may end before the end of its program is reported.
+        guard isStopping else { throw FollowFault("journalctl ended") }
         return code
     }
 
