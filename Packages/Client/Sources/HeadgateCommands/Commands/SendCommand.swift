@@ -47,7 +47,7 @@ extension Command {
             and its position is unchanged.
             Several files may be followed, each with a position of its own: give --follow again, or a pattern in quotes, such
             as '/var/log/app/*.log'. Files that match later are followed, too. A file that cannot be followed is reported, and
-            the others go on.
+            the other files are still followed.
             The command keeps running when the writers of a named pipe close it. A file beside that of the position, with -lines
             at the end of its name, has the lines of the pipe until they are stored.
 
