@@ -31,59 +31,6 @@ public enum DataItem: Sendable {
     }
 }
 
-/// A type that can be read from a JSON value.
-public protocol DataItemConvertible {
-    /// Creates a value of this type; nil if the JSON value is of another type or out of range.
-    init?(dataItem: DataItem)
-}
-
-extension DataItem: DataItemConvertible {
-    public init?(dataItem: DataItem) {
-        self = dataItem
-    }
-}
-
-extension String: DataItemConvertible {
-    public init?(dataItem: DataItem) {
-        guard case .string(let string) = dataItem else { return nil }
-        self = string
-    }
-}
-
-extension Bool: DataItemConvertible {
-    public init?(dataItem: DataItem) {
-        guard case .bool(let bool) = dataItem else { return nil }
-        self = bool
-    }
-}
-
-extension Double: DataItemConvertible {
-    public init?(dataItem: DataItem) {
-        guard case .number(let number) = dataItem, let double = number.double else { return nil }
-        self = double
-    }
-}
-
-extension DataObject: DataItemConvertible {
-    public init?(dataItem: DataItem) {
-        guard case .object(let object) = dataItem else { return nil }
-        self = object
-    }
-}
-
-extension Array: DataItemConvertible where Element: DataItemConvertible {
-    /// Creates an array; nil if the JSON value is not an array or an element cannot be converted to `Element`.
-    public init?(dataItem: DataItem) {
-        guard case .array(let items) = dataItem else { return nil }
-        self = []
-        reserveCapacity(items.count)
-        for item in items {
-            guard let element = Element(dataItem: item) else { return nil }
-            append(element)
-        }
-    }
-}
-
 extension DataItem: ExpressibleByNilLiteral {
     public init(nilLiteral: ()) {
         self = .null
@@ -176,12 +123,16 @@ public struct DataNumber: Sendable, Hashable {
 
 /// A JSON number split into a sign, its digits without zeros at either end, and a decimal exponent. The value is
 /// `digits` × 10^`places`.
-struct WrittenNumber {
-    let isNegative: Bool
-    private(set) var digits: Substring
-    private(set) var places: Int
+public struct WrittenNumber {
+    /// True if the number has a minus sign.
+    public let isNegative: Bool
+    /// The digits from the first to the last that is not zero; empty for the number 0.
+    public private(set) var digits: Substring
+    /// The decimal exponent of the last digit.
+    public private(set) var places: Int
 
-    init(_ text: String) {
+    /// Splits a text that is known to follow JSON's grammar.
+    public init(_ text: String) {
         isNegative = text.hasPrefix("-")
         let mantissa = text.dropFirst(isNegative ? 1 : 0).prefix { $0 != "e" && $0 != "E" }
         let fraction = mantissa.drop { $0 != "." }.dropFirst()

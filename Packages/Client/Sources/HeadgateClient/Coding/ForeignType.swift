@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// A type with a JSON form other than its own `Codable` form: `Timestamp` and types of Foundation.
 ///
 /// Foundation's types are found by name at run time, because this module must not link Foundation. In a program without

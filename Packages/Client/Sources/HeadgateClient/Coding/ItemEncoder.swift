@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// The state that all encoders of one value share.
 final class EncodingRun {
     let coder: DataCoder

@@ -1,4 +1,5 @@
 import Foundation
+import HeadgateClient
 import HeadgateData
 import Testing
 

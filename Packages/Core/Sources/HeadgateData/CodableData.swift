@@ -1,84 +1,5 @@
-/// A type whose values convert to and from a single JSON value without a coder.
-protocol PlainValue: Codable, DataItemConvertible {
-    /// The JSON value; nil if JSON has no form for it, such as an infinite number.
-    var plainItem: DataItem? { get }
-    /// True if values of the type are JSON numbers. A number may be out of the type's range.
-    static var isNumber: Bool { get }
-}
-
-extension PlainValue {
-    static var isNumber: Bool { false }
-}
-
-extension Bool: PlainValue {
-    var plainItem: DataItem? { .bool(self) }
-}
-
-extension String: PlainValue {
-    var plainItem: DataItem? { .string(self) }
-}
-
-extension DataItem: PlainValue {
-    var plainItem: DataItem? { self }
-}
-
-extension DataObject: PlainValue {
-    var plainItem: DataItem? { .object(self) }
-}
-
-extension DataNumber: PlainValue {
-    var plainItem: DataItem? { .number(self) }
-    static var isNumber: Bool { true }
-
-    public init?(dataItem: DataItem) {
-        guard case .number(let number) = dataItem else { return nil }
-        self = number
-    }
-}
-
-extension PlainValue where Self: FixedWidthInteger {
-    var plainItem: DataItem? { .number(DataNumber(self)) }
-    static var isNumber: Bool { true }
-}
-
-extension DataItemConvertible where Self: FixedWidthInteger {
-    /// Creates an integer; nil if the JSON value is not a number, is not whole or is out of range.
-    public init?(dataItem: DataItem) {
-        guard case .number(let number) = dataItem, let value = number.whole(as: Self.self) else { return nil }
-        self = value
-    }
-}
-
-extension Int: PlainValue {}
-extension Int8: PlainValue {}
-extension Int16: PlainValue {}
-extension Int32: PlainValue {}
-extension Int64: PlainValue {}
-extension Int128: PlainValue {}
-extension UInt: PlainValue {}
-extension UInt8: PlainValue {}
-extension UInt16: PlainValue {}
-extension UInt32: PlainValue {}
-extension UInt64: PlainValue {}
-extension UInt128: PlainValue {}
-
-extension Double: PlainValue {
-    var plainItem: DataItem? { isFinite ? .number(DataNumber(self)) : nil }
-    static var isNumber: Bool { true }
-}
-
-extension Float: PlainValue {
-    var plainItem: DataItem? { isFinite ? .number(DataNumber(unchecked: description)) : nil }
-    static var isNumber: Bool { true }
-
-    public init?(dataItem: DataItem) {
-        guard case .number(let number) = dataItem, let value = Float(number.text), value.isFinite else { return nil }
-        self = value
-    }
-}
-
-// Other coders, such as JSONEncoder, apply the following conformances. They keep neither the order of members nor the
-// digits of large numbers.
+// These conformances serve coders such as JSONEncoder, which keep neither the order of members nor the digits of large
+// numbers. The client's DataCoder keeps both, and does not use them.
 
 extension DataItem: Codable {
     public init(from decoder: any Decoder) throws {
@@ -140,7 +61,9 @@ extension DataNumber: Codable {
         if let whole = Int64(text) { return try container.encode(whole) }
         if let whole = UInt64(text) { return try container.encode(whole) }
         guard let double else {
-            throw EncodingError.no("\(text) is out of a Double's range", self, at: encoder.codingPath)
+            let context = EncodingError.Context(
+                codingPath: encoder.codingPath, debugDescription: "\(text) is out of a Double's range")
+            throw EncodingError.invalidValue(self, context)
         }
         try container.encode(double)
     }

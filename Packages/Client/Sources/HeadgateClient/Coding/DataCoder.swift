@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Converts values of `Codable` types to JSON values and back.
 ///
 ///     struct Signup: Codable { var plan: String, seats: Int }

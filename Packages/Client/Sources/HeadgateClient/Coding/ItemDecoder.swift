@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Decodes one JSON value: provides the containers that `Decodable` types read from.
 struct ItemDecoder: Decoder {
     let coder: DataCoder
