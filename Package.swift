@@ -58,12 +58,16 @@ let server: [Target] = [
 let client: [Target] = [
     .part("HeadgateClient", of: "Client", ["HeadgateData", "HeadgateWire", "HeadgateTransport"]),
     .part("HeadgateClientTesting", of: "Client", ["HeadgateData", "HeadgateWire", "HeadgateTransport"]),
+    .part("HeadgateText", of: "Client", ["HeadgateClient", "HeadgateData"]),
     .library("CPipe", of: "Client"),
     .library("CWidth", of: "Client"),
     .part("CProbe", of: "Client"),
     .part(
         "HeadgateCommands", of: "Client",
-        ["CPipe", "CProbe", "CWidth", "HeadgateClient", "HeadgateData", "HeadgateWire", "HeadgateTransport"]),
+        [
+            "CPipe", "CProbe", "CWidth", "HeadgateText", "HeadgateClient", "HeadgateData", "HeadgateWire",
+            "HeadgateTransport",
+        ]),
     .tests(
         "HeadgateClientTests", of: "Client",
         [
@@ -73,8 +77,8 @@ let client: [Target] = [
     .tests(
         "HeadgateCommandsTests", of: "Client",
         [
-            "HeadgateCommands", "HeadgateClient", "HeadgateClientTesting", "HeadgateData", "HeadgateWire",
-            "HeadgateSeeds",
+            "HeadgateCommands", "HeadgateText", "HeadgateClient", "HeadgateClientTesting", "HeadgateData",
+            "HeadgateWire", "HeadgateSeeds",
         ]),
 ]
 
@@ -82,11 +86,11 @@ let console: [Target] = [
     .library("CMicrohttpd", of: "Console", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     .part(
         "HeadgateConsole", of: "Console",
-        ["CMicrohttpd", "HeadgateData", "HeadgateWire", "HeadgateTransport", "HeadgateClient", "HeadgateCommands"],
+        ["CMicrohttpd", "HeadgateData", "HeadgateWire", "HeadgateTransport", "HeadgateClient", "HeadgateText"],
         embedding: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]),
     .tests(
         "HeadgateConsoleTests", of: "Console",
-        ["HeadgateConsole", "HeadgateData", "HeadgateWire", "HeadgateTransport", "HeadgateClient", "HeadgateCommands"]),
+        ["HeadgateConsole", "HeadgateData", "HeadgateWire", "HeadgateTransport", "HeadgateClient", "HeadgateText"]),
 ]
 
 let programs: [Target] = [

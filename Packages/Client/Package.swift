@@ -6,24 +6,28 @@ let package = Package(
     products: [
         .library(name: "HeadgateClient", targets: ["HeadgateClient"]),
         .library(name: "HeadgateClientTesting", targets: ["HeadgateClientTesting"]),
+        .library(name: "HeadgateText", targets: ["HeadgateText"]),
         .library(name: "HeadgateCommands", targets: ["HeadgateCommands"]),
     ],
     dependencies: [.package(path: "../Core"), .package(path: "../Transport")],
     targets: [
         .target(name: "HeadgateClient", dependencies: [.data, .wire, .transport]),
         .target(name: "HeadgateClientTesting", dependencies: [.data, .wire, .transport]),
+        .target(name: "HeadgateText", dependencies: ["HeadgateClient", .data]),
         .systemLibrary(name: "CPipe"),
         .systemLibrary(name: "CWidth"),
         .target(name: "CProbe"),
         .target(
             name: "HeadgateCommands",
-            dependencies: ["CPipe", "CProbe", "CWidth", "HeadgateClient", .data, .wire, .transport]),
+            dependencies: ["CPipe", "CProbe", "CWidth", "HeadgateText", "HeadgateClient", .data, .wire, .transport]),
         .testTarget(
             name: "HeadgateClientTests",
             dependencies: ["HeadgateClient", "HeadgateClientTesting", .data, .wire, .transport, .seeds]),
         .testTarget(
             name: "HeadgateCommandsTests",
-            dependencies: ["HeadgateCommands", "HeadgateClient", "HeadgateClientTesting", .data, .wire, .seeds]),
+            dependencies: [
+                "HeadgateCommands", "HeadgateText", "HeadgateClient", "HeadgateClientTesting", .data, .wire, .seeds,
+            ]),
     ]
 )
 

@@ -14,7 +14,7 @@ let package = Package(
                 .product(name: "HeadgateWire", package: "Transport"),
                 .product(name: "HeadgateTransport", package: "Transport"),
                 .product(name: "HeadgateClient", package: "Client"),
-                .product(name: "HeadgateCommands", package: "Client"),
+                .product(name: "HeadgateText", package: "Client"),
             ],
             // In the program itself: it is one file, wherever it is put.
             resources: [
@@ -28,7 +28,7 @@ let package = Package(
                 .product(name: "HeadgateWire", package: "Transport"),
                 .product(name: "HeadgateTransport", package: "Transport"),
                 .product(name: "HeadgateClient", package: "Client"),
-                .product(name: "HeadgateCommands", package: "Client"),
+                .product(name: "HeadgateText", package: "Client"),
             ]),
     ]
 )

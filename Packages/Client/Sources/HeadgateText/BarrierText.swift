@@ -5,35 +5,22 @@ import HeadgateData
 public struct BarrierText {
     let dispatchers: [ListedDispatcher]
     let clock: WallClock
-    let style: Style
 
-    /// Makes descriptions without colours.
     /// - Parameters:
     ///   - dispatchers: all dispatchers.
     ///   - clock: the present time and the time zone.
     public init(dispatchers: [ListedDispatcher], clock: WallClock) {
-        self.init(dispatchers: dispatchers, clock: clock, style: Style(isColoured: false))
-    }
-
-    init(dispatchers: [ListedDispatcher], clock: WallClock, style: Style) {
         self.dispatchers = dispatchers
         self.clock = clock
-        self.style = style
-    }
-
-    /// Returns all barriers: a sentence for each one that blocks a dispatcher, and the others in short lists.
-    func list(_ barriers: [ListedBarrier]) -> String {
-        guard !barriers.isEmpty else { return "There are no barriers.\n" }
-        return [holdings(barriers), others(barriers)].filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
     /// Returns the reasons why a dispatcher is blocked, one line for each barrier.
-    func holders(of dispatcher: ListedDispatcher, among barriers: [ListedBarrier]) -> [String] {
+    public func holders(of dispatcher: ListedDispatcher, among barriers: [ListedBarrier]) -> [String] {
         holders(of: dispatcher.blockedBy, before: dispatcher.id, among: barriers)
     }
 
     /// Returns the same lines for some barriers before a dispatcher, by their IDs.
-    func holders(of ids: [String], before dispatcher: String, among barriers: [ListedBarrier]) -> [String] {
+    public func holders(of ids: [String], before dispatcher: String, among barriers: [ListedBarrier]) -> [String] {
         ids.map { id in
             guard let barrier = barriers.first(where: { $0.id == id }) else { return "blocked by \(id)" }
             return "blocked by \(id)\(circumstances(of: barrier, holding: [dispatcher]))"
@@ -41,38 +28,13 @@ public struct BarrierText {
     }
 
     /// Returns `blocks collect since 11:58:00 (2 min): paused: maintenance; …`, without the barrier's name.
-    func sentence(_ barrier: ListedBarrier) -> String {
+    public func sentence(_ barrier: ListedBarrier) -> String {
         "blocks \(effect(barrier))"
     }
 
-    private func effect(_ barrier: ListedBarrier) -> String {
+    /// Returns the same text without `blocks`.
+    public func effect(_ barrier: ListedBarrier) -> String {
         "\(named(barrier.held))\(circumstances(of: barrier, holding: barrier.held))"
-    }
-
-    private func holdings(_ barriers: [ListedBarrier]) -> String {
-        let holding = barriers.filter { !$0.held.isEmpty }
-        guard !holding.isEmpty else { return "No dispatcher is blocked.\n" }
-        var table = Table([.init("BARRIER"), .init("STATE"), .init("BLOCKS")])
-        for barrier in holding {
-            let isWaiting = !barrier.states.contains { $0.state == .closed }
-            table.add([
-                .init(barrier.id, .strong), .init(isWaiting ? "waiting" : "closed", .attention),
-                .init(effect(barrier)),
-            ])
-        }
-        return table.text(style)
-    }
-
-    private func others(_ barriers: [ListedBarrier]) -> String {
-        let idle = barriers.filter(\.held.isEmpty)
-        let absent = idle.filter { $0.states.isEmpty && !$0.scopes.isEmpty }
-        return line("open", .good, idle.filter { !$0.states.isEmpty }.map(\.id))
-            + line("without a dispatcher", .faint, absent.map { "\($0.id) (\(named($0.scopes)))" })
-            + line("disabled", .faint, idle.filter(\.scopes.isEmpty).map(\.id))
-    }
-
-    private func line(_ heading: String, _ tone: Style.Tone, _ words: [String]) -> String {
-        words.isEmpty ? "" : "\(style.apply(tone, to: heading)): \(PlainText.line(named(words)))\n"
     }
 
     private func circumstances(of barrier: ListedBarrier, holding ids: [String]) -> String {

@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 import HeadgateTransport
 
 extension Command {

@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateText
 
 extension Command {
     /// The command `headgate flushes list`, whose second word may be left out.

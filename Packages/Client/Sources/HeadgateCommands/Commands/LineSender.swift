@@ -1,4 +1,5 @@
 import HeadgateClient
+import HeadgateText
 import HeadgateTransport
 import HeadgateWire
 

@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 
 extension Command {
     /// The command `headgate status`.
@@ -36,10 +37,9 @@ extension Command {
         options: [.json]
     ) { invocation in
         let answers = try invocation.ask([Question(method: "barrier.list"), Question(method: "dispatcher.list")])
-        let words = BarrierText(
-            dispatchers: ListedDispatcher.list(in: answers[1]) ?? [], clock: invocation.clock,
-            style: invocation.terminal.style)
-        try invocation.show(answers[0], else: words.list(ListedBarrier.list(in: answers[0]) ?? []))
+        let text = BarrierText(dispatchers: ListedDispatcher.list(in: answers[1]) ?? [], clock: invocation.clock)
+        let barriers = BarrierList(text: text, style: invocation.terminal.style)
+        try invocation.show(answers[0], else: barriers.list(ListedBarrier.list(in: answers[0]) ?? []))
         return .success
     }
 

@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 
 extension Command {
     private static let peekLimit = Option("--limit", value: "N", "the most events to show (default: 10)")

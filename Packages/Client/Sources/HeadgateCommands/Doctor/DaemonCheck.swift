@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 
 /// Judges the daemon's status.
 enum DaemonCheck {

@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateText
 
 /// The finding about one subject.
 struct Finding: Equatable, Sendable {

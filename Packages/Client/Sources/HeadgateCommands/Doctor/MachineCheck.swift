@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateText
 
 /// Facts about the machine. A fact that could not be found is nil.
 struct MachineFacts: Equatable, Sendable {

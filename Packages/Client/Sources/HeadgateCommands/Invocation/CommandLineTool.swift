@@ -1,6 +1,7 @@
 import Glibc
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 import HeadgateTransport
 import HeadgateWire
 

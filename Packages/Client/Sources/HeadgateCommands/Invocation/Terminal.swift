@@ -1,5 +1,6 @@
 import Glibc
 import HeadgateData
+import HeadgateText
 import HeadgateTransport
 
 /// The input and outputs of the tool.

@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 
 /// Describes clients: their identities, their counts, and why one is not read.
 struct ClientText {
@@ -33,18 +34,5 @@ struct ClientText {
         guard let stop = client.traffic?.stopped else { return nil }
         let words = "the daemon has not read from it for \(Quantity.time(stop.duration)): \(stop.words)"
         return "\(style.apply(.strong, to: PlainText.line(client.session))): \(PlainText.line(words))\n"
-    }
-}
-
-extension ListedClient.Stop {
-    /// The reason as a text for people.
-    public var words: String {
-        switch reason {
-        case "unanswered": "limit of unanswered requests reached (limits.max_unanswered)"
-        case "unanswered_bytes": "limit of unanswered bytes reached (limits.max_unanswered_bytes)"
-        case "unread_answers": "the client does not read its answers (limits.max_output_bytes)"
-        case "storing": "the store's write buffer is full"
-        default: reason
-        }
     }
 }

@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 
 /// The queue of a dispatcher that is no longer configured (Behaviour Q3).
 struct ListedOrphan: Equatable {

@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 
 /// A flush under way (Protocol, `flush.list`).
 struct RunningFlush: Equatable {

@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 
 /// Describes the daemon's status.
 struct StatusText {
@@ -112,20 +113,13 @@ struct DispatcherText {
     }
 
     private func remarks(on dispatcher: ListedDispatcher, _ all: [ListedDispatcher]) -> [String] {
-        let words = BarrierText(dispatchers: all, clock: clock, style: style)
+        let words = BarrierText(dispatchers: all, clock: clock)
         var remarks = words.holders(of: dispatcher, among: barriers)
         if dispatcher.isFlushing { remarks.append("is being flushed") }
         if let error = dispatcher.lastErrorText(clock) { remarks.append(error) }
         if dispatcher.expired > 0 { remarks.append("\(Quantity.counted(dispatcher.expired, "event")) expired") }
         if dispatcher.evicted > 0 { remarks.append("\(Quantity.counted(dispatcher.evicted, "event")) evicted") }
         return remarks.map { "\(style.apply(.strong, to: PlainText.line(dispatcher.id))): \(PlainText.line($0))\n" }
-    }
-}
-
-extension ListedDispatcher {
-    /// Returns `last error 3 min ago: HTTP 401`, or nil if the last attempt succeeded.
-    public func lastErrorText(_ clock: WallClock) -> String? {
-        lastError.map { "last error\(lastErrorAt.map { " \(Quantity.time(clock.age($0))) ago" } ?? ""): \($0)" }
     }
 }
 

@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 
 /// Describes the outcome of an event, so that a person can act on it (Behaviour O2).
 struct TraceText {
@@ -51,7 +52,7 @@ struct TraceText {
         guard let dispatcher = dispatchers.first(where: { $0.id == way.dispatcher }) else {
             return "pending\(behind(way)): this dispatcher is not configured."
         }
-        let holders = BarrierText(dispatchers: dispatchers, clock: clock, style: style)
+        let holders = BarrierText(dispatchers: dispatchers, clock: clock)
             .holders(of: way.blockedBy, before: dispatcher.id, among: barriers)
         let rest = holders.isEmpty ? ", not blocked" : ", " + holders.joined(separator: ", and ")
         return "pending\(behind(way))\(rest)\(attempts(way)).\(failed(way))"

@@ -1,5 +1,6 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 
 /// The lines of a watch on a screen. They depend only on the board, the clock and the size.
 struct WatchText {
@@ -80,7 +81,7 @@ struct WatchText {
     // MARK: Barriers
 
     private func barriers(_ board: WatchBoard, _ columns: Int) -> [String] {
-        let words = BarrierText(dispatchers: board.dispatchers, clock: clock, style: style)
+        let words = BarrierText(dispatchers: board.dispatchers, clock: clock)
         let holding = board.barriers.filter { !$0.held.isEmpty }
         guard !holding.isEmpty else { return [style.apply(.good, to: "No dispatcher is blocked.")] }
         return holding.flatMap { sentence(of: $0.id, words.sentence($0), columns) }

@@ -1,5 +1,6 @@
 import HeadgateClientTesting
 import HeadgateData
+import HeadgateText
 import Testing
 
 @testable import HeadgateCommands

@@ -1,17 +1,21 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 import Testing
 
 @testable import HeadgateCommands
 
 @Suite struct BarrierTextTests {
-    private let words = BarrierText(
-        dispatchers: [ListedDispatcher(Fixed.collect)], clock: Fixed.clock, style: Fixed.style)
+    private let words = BarrierText(dispatchers: [ListedDispatcher(Fixed.collect)], clock: Fixed.clock)
+
+    private func list(_ barriers: [ListedBarrier]) -> String {
+        BarrierList(text: words, style: Fixed.style).list(barriers)
+    }
 
     @Test("B10: a line has the barrier, its dispatchers, time, reason, next step, and if a flush passes")
     func manual() {
         #expect(
-            words.list([Fixed.barrier(Fixed.manual)]) == """
+            list([Fixed.barrier(Fixed.manual)]) == """
                 BARRIER                STATE   BLOCKS
                 ManualBarrier:collect  closed  collect since 11:58:00 (2 min): paused: maintenance; \
                 `headgate resume collect` opens it; a flush does not pass it
@@ -70,7 +74,7 @@ import Testing
     @Test("B10: a time in a reason is printed in the reader's time zone")
     func momentInReason() {
         let berlin = WallClock(now: Fixed.clock.now) { _ in 3_600 }
-        let words = BarrierText(dispatchers: [], clock: berlin, style: Fixed.style)
+        let words = BarrierText(dispatchers: [], clock: berlin)
         let barrier = changed(["word": "schedule", "reason": "outside the schedule until 2027-01-15T14:00:00.000Z"])
         #expect(words.cause(of: barrier, holding: ["collect"]) == "outside the schedule until 15:00:00")
     }
@@ -81,8 +85,7 @@ import Testing
         archive["id"] = "archive"
         archive["pending"] = 1
         let both = BarrierText(
-            dispatchers: [ListedDispatcher(Fixed.collect), ListedDispatcher(archive)], clock: Fixed.clock,
-            style: Fixed.style)
+            dispatchers: [ListedDispatcher(Fixed.collect), ListedDispatcher(archive)], clock: Fixed.clock)
         let barrier = changed(["word": "batching", "configuration": ["batch_size": 20]])
         let cause = both.cause(of: barrier, holding: ["collect", "archive"])
         #expect(cause == "of 20 events, 12 for collect, 1 for archive are pending")
@@ -105,7 +108,7 @@ import Testing
         let barrier = changed(["states": ["collect": "waiting"], "reason": nil])
         #expect(words.cause(of: barrier, holding: ["collect"]) == "the barrier has not reported a state yet")
         #expect(words.opening(of: barrier, holding: ["collect"]) == "opens when the barrier reports the state open")
-        #expect(words.list([barrier]).contains("waiting  collect"))
+        #expect(list([barrier]).contains("waiting  collect"))
     }
 
     @Test("Barriers that block no dispatcher are listed briefly below those that do")
@@ -113,11 +116,11 @@ import Testing
         let open = changed(["id": "open", "states": ["collect": "open", "archive": "open"]])
         let absent = changed(["id": "absent", "states": [:], "scopes": ["nowhere"]])
         let off = changed(["id": "off", "states": [:], "scopes": []])
-        let list = words.list([open, absent, Fixed.barrier(Fixed.manual), off])
+        let list = self.list([open, absent, Fixed.barrier(Fixed.manual), off])
         #expect(list.hasPrefix("BARRIER                STATE   BLOCKS\nManualBarrier:collect  closed  collect"))
         #expect(list.hasSuffix("\n\nopen: open\nwithout a dispatcher: absent (nowhere)\ndisabled: off\n"))
-        #expect(words.list([open]) == "No dispatcher is blocked.\n\nopen: open\n")
-        #expect(words.list([]) == "There are no barriers.\n")
+        #expect(list([open]) == "No dispatcher is blocked.\n\nopen: open\n")
+        #expect(list([]) == "There are no barriers.\n")
     }
 
     @Test("The barriers of a dispatcher are listed one by one, also one that is not in the list")

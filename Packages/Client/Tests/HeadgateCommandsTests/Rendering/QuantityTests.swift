@@ -1,7 +1,6 @@
 import HeadgateData
+import HeadgateText
 import Testing
-
-@testable import HeadgateCommands
 
 @Suite struct QuantityTests {
     @Test(

@@ -1,6 +1,6 @@
 import HeadgateClient
-import HeadgateCommands
 import HeadgateData
+import HeadgateText
 
 /// The page of all barriers and dispatchers, with the reason and the time of each barrier's state.
 struct BarriersPage {

@@ -1,5 +1,5 @@
 import HeadgateClient
-import HeadgateCommands
+import HeadgateText
 
 /// Describes why a dispatcher is blocked, and what would open its barriers (Behaviour B10).
 struct BlockingBarriersList {

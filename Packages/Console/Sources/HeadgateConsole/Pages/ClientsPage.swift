@@ -1,6 +1,6 @@
 import HeadgateClient
-import HeadgateCommands
 import HeadgateData
+import HeadgateText
 
 /// The page of the connected clients, and of the counters of all clients.
 struct ClientsPage {

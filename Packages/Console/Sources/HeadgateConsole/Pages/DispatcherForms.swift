@@ -1,5 +1,5 @@
 import HeadgateClient
-import HeadgateCommands
+import HeadgateText
 
 /// The forms that change a dispatcher. A destructive change is confirmed by typing the dispatcher's ID.
 struct DispatcherForms {

@@ -1,6 +1,6 @@
 import HeadgateClient
-import HeadgateCommands
 import HeadgateData
+import HeadgateText
 
 /// The page of one dispatcher: its barriers, counters, pending events, dead letters and settings.
 struct DispatcherPage {

@@ -1,5 +1,5 @@
-import HeadgateCommands
 import HeadgateData
+import HeadgateText
 
 /// The page that traces one event by its ID (Behaviour O2).
 struct EventPage {

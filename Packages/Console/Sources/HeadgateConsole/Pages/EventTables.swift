@@ -1,6 +1,6 @@
 import HeadgateClient
-import HeadgateCommands
 import HeadgateData
+import HeadgateText
 
 /// Tables of a dispatcher's pending events and dead letters.
 enum EventTables {

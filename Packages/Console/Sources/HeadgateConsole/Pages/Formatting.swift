@@ -1,6 +1,6 @@
 import HeadgateClient
-import HeadgateCommands
 import HeadgateData
+import HeadgateText
 
 /// Writes quantities and states for pages.
 enum Formatting {

@@ -1,6 +1,6 @@
 import HeadgateClient
-import HeadgateCommands
 import HeadgateData
+import HeadgateText
 
 /// The first page: the present state of all dispatchers, and plots of the last 15 minutes.
 struct OverviewPage {

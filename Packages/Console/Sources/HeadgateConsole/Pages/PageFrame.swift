@@ -1,7 +1,7 @@
 import Glibc
 import HeadgateClient
-import HeadgateCommands
 import HeadgateData
+import HeadgateText
 
 /// The frame that all pages share.
 struct PageFrame {

@@ -1,6 +1,6 @@
 import HeadgateClient
-import HeadgateCommands
 import HeadgateData
+import HeadgateText
 import HeadgateTransport
 import HeadgateWire
 

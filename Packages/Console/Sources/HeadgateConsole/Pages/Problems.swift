@@ -1,6 +1,6 @@
 import HeadgateClient
-import HeadgateCommands
 import HeadgateData
+import HeadgateText
 
 /// The present problems, each with advice to the operator.
 struct Problems {

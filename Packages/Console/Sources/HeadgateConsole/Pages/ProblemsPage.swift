@@ -1,4 +1,5 @@
-import HeadgateCommands
+import HeadgateText
+
 
 /// The page of the present problems.
 struct ProblemsPage {

@@ -1,10 +1,10 @@
 import Foundation
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 import HeadgateWire
 import Testing
 
-@testable import HeadgateCommands
 @testable import HeadgateConsole
 
 /// Tests the pages that the server renders.

@@ -1,8 +1,8 @@
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 import Testing
 
-@testable import HeadgateCommands
 @testable import HeadgateConsole
 
 /// Tests the problems that the console shows to an operator.
