@@ -322,6 +322,7 @@ final class World {
     private func release(_ service: Service, _ sessions: [Session]) {
         for session in sessions { session.connectionClosed() }
         service.gate.events.forgetWaiters()
+        service.gate.tasks.end()
     }
 
     private func stop() {

@@ -86,8 +86,8 @@ public final class SQLiteEventStore: EventStore {
         ask(then) { $0.readAged(stretch) }
     }
 
-    public func survey(_ survey: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void) {
-        ask(then) { $0.take(survey) }
+    public func scan(_ scan: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void) {
+        ask(then) { $0.take(scan) }
     }
 
     public func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {

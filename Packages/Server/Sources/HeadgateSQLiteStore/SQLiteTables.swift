@@ -189,17 +189,17 @@ final class SQLiteTables {
     }
 
     /// Continues a scan over about a MiB, so that other jobs need not wait long for it.
-    func take(_ survey: EventScan) -> Result<EventScan, StoreFault> {
-        var (survey, bytes) = (survey, 0)
-        while !survey.isOver, bytes < 1 << 20 {
-            switch read(after: survey.position) {
+    func take(_ scan: EventScan) -> Result<EventScan, StoreFault> {
+        var (scan, bytes) = (scan, 0)
+        while !scan.isOver, bytes < 1 << 20 {
+            switch read(after: scan.position) {
             case .success(let chunk):
-                survey.take(chunk)
+                scan.take(chunk)
                 bytes += chunk?.bytes.count ?? 0
             case .failure(let fault): return .failure(fault)
             }
         }
-        return .success(survey)
+        return .success(scan)
     }
 
     /// The events behind a number, as many as fit into a chunk.

@@ -127,8 +127,8 @@ public final class DiskEventStore: EventStore {
         ask(then) { $0.readAged(span) }
     }
 
-    public func survey(_ survey: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void) {
-        ask(then) { $0.take(survey) }
+    public func scan(_ scan: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void) {
+        ask(then) { $0.take(scan) }
     }
 
     public func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {

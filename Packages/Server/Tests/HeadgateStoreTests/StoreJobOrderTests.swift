@@ -73,9 +73,9 @@ private struct JobRun {
             return (.write([.deadLetter(.sample(lastNumber))], then: told.done), "done")
         case 6:
             let place = SequenceNumber.random(in: 0...lastNumber, using: &random)
-            let survey = EventScan(
+            let scan = EventScan(
                 countingAfter: place, before: [lastNumber + 1], settled: Settled(through: 0), sweep: Sweep())
-            let job = told.ask({ $0.take(survey) }) { "\($0.counts.values.reduce(0, +)) counted" }
+            let job = told.ask({ $0.take(scan) }) { "\($0.counts.values.reduce(0, +)) counted" }
             return (job, "\(stored.filter { $0 > place }.count) counted")
         case 7:
             // From the end of a group: what is read may begin with the rest of the one that a place lies in.

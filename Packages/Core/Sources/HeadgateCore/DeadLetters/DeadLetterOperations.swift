@@ -6,80 +6,52 @@ final class DeadLetterOperations {
     private let dispatchers: Dispatchers
     private let counts: EventCounts
     private let letters: DeadLetterTotals
+    private let tasks: TaskRunner
     /// Returns the number of an event's namespace, or 0 if it is unknown. A requeued event keeps its namespace.
     var namespace: (StoredEvent) -> InternedTexts.Number = { _ in 0 }
-    private var waiting: [(@escaping () -> Void) -> Void] = []
-    private var isBusy = false
-    /// The requested pages, without the one that is being read.
-    private var readers: [Reader] = []
-    private var isReading = false
-
-    private struct Reader {
-        let query: DeadLetterQuery
-        let isWanted: () -> Bool
-        let then: (Result<LetterPage, StoreFault>) -> Void
-    }
+    private let changes: OneAtATime
+    private let reads: OneAtATime
 
     /// The most letters to requeue in one group, or to delete in one step.
     private static let pageSize = 256
 
     init(
         events: EventQueue, settlements: Settlements, counts: EventCounts, dispatchers: Dispatchers,
-        letters: DeadLetterTotals
+        letters: DeadLetterTotals, tasks: TaskRunner
     ) {
         self.events = events
         self.settlements = settlements
-        self.counts = counts
         self.dispatchers = dispatchers
+        self.counts = counts
         self.letters = letters
+        self.tasks = tasks
+        changes = OneAtATime(tasks)
+        reads = OneAtATime(tasks)
     }
+
+    // MARK: Reading
 
     /// Reads a page of letters, after the pages that were requested before it.
-    /// - Parameter isWanted: returns false once the caller has no use for the page. It is not read then, and `then` is not called.
+    /// - Parameter isWanted: returns false once the caller has no use for the page. It is not read then, and `then` is
+    ///   not called.
     func read(
-        _ query: DeadLetterQuery, isWanted: @escaping () -> Bool = { true },
+        _ query: DeadLetterQuery, isWanted: @escaping () -> Bool,
         then: @escaping (Result<LetterPage, StoreFault>) -> Void
     ) {
-        readers.append(Reader(query: query, isWanted: isWanted, then: then))
-        readNext()
-    }
-
-    private func readNext() {
-        guard !isReading, let next = readers.firstIndex(where: { $0.isWanted() }) else { return }
-        let reader = readers[next]
-        readers.removeFirst(next + 1)
-        isReading = true
-        // Letters that are still being written are included.
-        settlements.whenWritten { [self] _ in
-            events.store.readLetters(reader.query) { [self] result in
-                isReading = false
-                reader.then(result)
-                readNext()
-            }
+        tasks.run { [self] () async throws(Abandoned) in
+            if let page = try await page(query, isWanted: isWanted) { then(page) }
         }
     }
 
-    /// Adds the events of the selected letters to the queue again. The result is their number.
-    func requeue(_ query: DeadLetterQuery, then: @escaping (Result<Int, RequeueFault>) -> Void) {
-        var query = query
-        query.limit = DeadLetterOperations.pageSize
-        inTurn { [self] done in
-            requeuePage(Requeue(query: query)) { result in
-                done()
-                then(result)
-            }
-        }
-    }
-
-    /// Deletes the selected letters. The result is their number.
-    func purge(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
-        var query = query
-        query.limit = 1
-        inTurn { [self, query] done in
-            purgeThere(query) { result in
-                done()
-                then(result)
-            }
+    /// Returns a page of letters, after the pages that were requested before it; nil if it is not wanted any more.
+    func page(
+        _ query: DeadLetterQuery, isWanted: () -> Bool = { true }
+    ) async throws(Abandoned) -> Result<LetterPage, StoreFault>? {
+        try await reads.run { () async throws(Abandoned) -> Result<LetterPage, StoreFault>? in
+            guard isWanted() else { return nil }
+            // Letters that are still being written are included.
+            _ = try await tasks.answer(settlements.whenWritten)
+            return try await tasks.answer { events.store.readLetters(query, then: $0) }
         }
     }
 
@@ -87,59 +59,50 @@ final class DeadLetterOperations {
 
     /// Does work while no other operation changes dead letters. The work calls its parameter at its end.
     func inTurn(_ work: @escaping (@escaping () -> Void) -> Void) {
-        waiting.append(work)
-        startNext()
-    }
-
-    private func startNext() {
-        guard !isBusy, !waiting.isEmpty else { return }
-        isBusy = true
-        let work = waiting.removeFirst()
-        settlements.whenWritten { [self] _ in
-            work {
-                self.isBusy = false
-                self.startNext()
+        tasks.run { [self] () async throws(Abandoned) in
+            try await changes.run { () async throws(Abandoned) in
+                _ = try await tasks.answer(settlements.whenWritten)
+                try await tasks.answer { (done: @escaping (()) -> Void) in work { done(()) } }
             }
         }
     }
 
     // MARK: Requeuing
 
-    private struct Requeue {
-        var query: DeadLetterQuery
-        /// The number of events that are stored in the queue again.
-        var count = 0
-    }
-
-    private func requeuePage(_ requeue: Requeue, _ then: @escaping (Result<Int, RequeueFault>) -> Void) {
-        events.store.readLetters(requeue.query) { [self] result in
-            switch result {
-            case .success(let page): readmit(page, requeue, then)
-            case .failure(let fault): then(.failure(.store(fault, requeued: requeue.count)))
-            }
+    /// Adds the events of the selected letters to the queue again. The result is their number.
+    func requeue(_ query: DeadLetterQuery, then: @escaping (Result<Int, RequeueFault>) -> Void) {
+        tasks.run { [self] () async throws(Abandoned) in
+            then(try await changes.run { () async throws(Abandoned) in try await requeue(query) })
         }
     }
 
-    /// Adds the events of a page to one commit group, as far as there is room.
-    private func readmit(
-        _ page: LetterPage, _ requeue: Requeue, _ then: @escaping (Result<Int, RequeueFault>) -> Void
-    ) {
-        let (count, isFull) = readmit(page.letters)
-        events.whenCommitted { [self] fault in
-            var requeue = requeue
-            if let fault { return then(.failure(.store(fault, requeued: requeue.count))) }
-            requeue.count += count
+    private func requeue(_ selected: DeadLetterQuery) async throws(Abandoned) -> Result<Int, RequeueFault> {
+        var query = selected
+        query.limit = DeadLetterOperations.pageSize
+        var requeued = 0
+        _ = try await tasks.answer(settlements.whenWritten)
+        while true {
+            let page: LetterPage
+            switch try await tasks.answer({ events.store.readLetters(query, then: $0) }) {
+            case .success(let read): page = read
+            case .failure(let fault): return .failure(.store(fault, requeued: requeued))
+            }
+            let (count, isFull) = readmit(page.letters)
+            if let fault = try await tasks.answer(events.whenCommitted) {
+                return .failure(.store(fault, requeued: requeued))
+            }
+            requeued += count
             letters.changed()
             counts.count(.requeued, count)
-            if isFull { return then(.failure(.queueFull(requeued: requeue.count))) }
-            guard let next = page.next else { return then(.success(requeue.count)) }
-            requeue.query.after = next
+            if isFull { return .failure(.queueFull(requeued: requeued)) }
+            guard let next = page.next else { return .success(requeued) }
+            query.after = next
             // An event that becomes a dead letter again meanwhile is not requeued another time.
-            requeue.query.through = min(requeue.query.through, page.newest)
-            requeuePage(requeue, then)
+            query.through = min(query.through, page.newest)
         }
     }
 
+    /// Adds the events of some letters to the current commit group, as far as there is room.
     private func readmit(_ letters: [StoredLetter]) -> (count: Int, isFull: Bool) {
         var count = 0
         for letter in letters where dispatchers.isConfigured(letter.letter.dispatcher) {
@@ -154,30 +117,31 @@ final class DeadLetterOperations {
 
     // MARK: Purging
 
-    /// Deletes the letters that exist now. Letters that are added while pages are deleted are kept.
-    private func purgeThere(_ query: DeadLetterQuery, _ then: @escaping (Result<Int, StoreFault>) -> Void) {
-        events.store.readLetters(query) { [self] result in
-            switch result {
-            case .success(let page):
-                var query = query
-                query.limit = DeadLetterOperations.pageSize
-                query.through = min(query.through, page.newest)
-                purgePage(query, before: 0, then)
-            case .failure(let fault): then(.failure(fault))
-            }
+    /// Deletes the selected letters. The result is their number.
+    func purge(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+        tasks.run { [self] () async throws(Abandoned) in
+            then(try await changes.run { () async throws(Abandoned) in try await purge(query) })
         }
     }
 
-    private func purgePage(
-        _ query: DeadLetterQuery, before: Int, _ then: @escaping (Result<Int, StoreFault>) -> Void
-    ) {
-        events.store.purgeLetters(query) { [self] result in
+    /// Deletes the letters that exist now. Letters that are added while pages are deleted are kept.
+    private func purge(_ selected: DeadLetterQuery) async throws(Abandoned) -> Result<Int, StoreFault> {
+        var query = selected
+        query.limit = 1
+        _ = try await tasks.answer(settlements.whenWritten)
+        switch try await tasks.answer({ events.store.readLetters(query, then: $0) }) {
+        case .success(let page): query.through = min(query.through, page.newest)
+        case .failure(let fault): return .failure(fault)
+        }
+        query.limit = DeadLetterOperations.pageSize
+        var purged = 0
+        while true {
+            let result = try await tasks.answer { events.store.purgeLetters(query, then: $0) }
             letters.changed()
-            if case .success(let count) = result { counts.count(.purgedLetters, count) }
-            guard case .success(let count) = result, count == query.limit else {
-                return then(result.map { $0 + before })
-            }
-            purgePage(query, before: before + count, then)
+            guard case .success(let count) = result else { return result }
+            counts.count(.purgedLetters, count)
+            purged += count
+            if count < query.limit { return .success(purged) }
         }
     }
 }

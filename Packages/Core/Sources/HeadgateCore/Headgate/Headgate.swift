@@ -36,6 +36,8 @@ public final class Headgate {
     /// The records of recent events for traces.
     public let trace: EventTrace
     let traceQueries = TraceQueries()
+    /// Runs the operations that wait for the store several times.
+    let tasks: TaskRunner
     private let housekeeping: Housekeeping
     let rewinds: Rewinds
     let erasures: Erasures
@@ -58,6 +60,7 @@ public final class Headgate {
         self.scheduler = scheduler
         self.environment = environment
         turn = PendingEvaluations(scheduler: scheduler)
+        tasks = TaskRunner(scheduler)
         let (known, keptValues, isErasing) = (state.dispatchers, state.kept, state.isErasing)
         trace = EventTrace(lastEarlier: state.lastSequenceNumber, readObject: environment.readObject)
         events = EventQueue(
@@ -80,7 +83,8 @@ public final class Headgate {
         configured = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
         remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn, kept: kept)
         deadLetterWork = DeadLetterOperations(
-            events: events, settlements: settlements, counts: counts, dispatchers: dispatchers, letters: letters)
+            events: events, settlements: settlements, counts: counts, dispatchers: dispatchers, letters: letters,
+            tasks: tasks)
         settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
         settlements.add(.keep(StoreIdentity.name, events.identity.kept))
         if store.canRewind { settlements.add(events.retentionChange ?? .retain(nil)) }

@@ -123,6 +123,8 @@ final class OrderlyStop {
         self.outcome = outcome
         // A flush may have been started while the store was closing.
         gate.flushes.cancelAll()
+        // A store that was abandoned answers no operation.
+        gate.tasks.end()
         let told = waiting
         waiting = []
         for then in told { then(outcome) }

@@ -36,7 +36,7 @@ public protocol EventStore: AnyObject {
     /// contain other events, but it leaves out no matching event between its first and its last one.
     func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
     /// Continues a scan: processes the next part of the store that can be scanned without a noticeable delay.
-    func survey(_ survey: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void)
+    func scan(_ scan: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void)
     /// Makes all of the changes or none. They survive a crash of the process; a power failure may undo the latest
     /// changes.
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void)

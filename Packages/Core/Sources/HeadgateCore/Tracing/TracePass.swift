@@ -5,58 +5,73 @@
 final class TracePass {
     private let gate: Headgate
     private var queries: [TraceQuery]
-    private let done: () -> Void
 
     private static let lettersPerPage = 256
 
-    init(_ gate: Headgate, _ queries: [TraceQuery], done: @escaping () -> Void) {
-        (self.gate, self.queries, self.done) = (gate, queries, done)
+    /// The reason why a pass ends early.
+    private enum Interruption: Error {
+        /// No client waits for an answer any more.
+        case unwanted
+        /// The store failed.
+        case fault(StoreFault)
+        /// The store gives no answer any more.
+        case abandoned
     }
 
-    func begin() {
-        dropUnwanted()
-        for query in queries { query.takeRemembered() }
-        find(queries.compactMap { query in query.range.map { (query, $0) } })
+    init(_ gate: Headgate, _ queries: [TraceQuery]) {
+        (self.gate, self.queries) = (gate, queries)
+    }
+
+    /// Answers all queries, or has them fail.
+    func run() async throws(Abandoned) {
+        do throws(Interruption) {
+            try dropUnwanted()
+            for query in queries { query.takeRemembered() }
+            try await find()
+            try await readLetters()
+            try await count()
+            for query in queries { query.answer() }
+        } catch {
+            switch error {
+            case .unwanted: break
+            case .fault(let fault): for query in queries { query.fail(fault) }
+            case .abandoned: throw Abandoned()
+            }
+        }
     }
 
     // MARK: Finding
 
     /// Reads the known sequence numbers one by one, and scans the rest of the store once.
-    private func find(_ asked: [(query: TraceQuery, range: ClosedRange<SequenceNumber>)]) {
-        let places = asked.filter { $0.range.count == 1 }
-        let wide = asked.filter { $0.range.count > 1 }.map(\.range)
-        var scans = Set(places.map(\.range.lowerBound)).sorted().map { $0...$0 }
-        if let first = wide.map(\.lowerBound).min(), let last = wide.map(\.upperBound).max() {
-            scans.append(first...last)
-        }
+    private func find() async throws(Interruption) {
+        let asked = queries.compactMap { query in query.range.map { (query: query, range: $0) } }
         let ids = Set(asked.map(\.query.id)).map { Array($0.utf8) }
-        findNext(ids, scans[...])
-    }
-
-    private func findNext(_ ids: [[UInt8]], _ scans: ArraySlice<ClosedRange<SequenceNumber>>) {
-        guard let range = scans.first else { return readLetters(after: 0) }
-        run(EventScan(for: ids, after: range.lowerBound - 1, through: range.upperBound)) { [self] survey in
-            for record in survey.found {
+        for range in TracePass.scans(asked.map(\.range)) {
+            let scan = try await finish(EventScan(for: ids, after: range.lowerBound - 1, through: range.upperBound))
+            for record in scan.found {
                 for query in queries { query.take(record) }
             }
-            findNext(ids, scans.dropFirst())
         }
     }
 
-    private func readLetters(after: LetterNumber) {
-        guard !dropUnwanted() else { return done() }
+    /// Returns the ranges to scan for some queries: each known sequence number, and one range for all the others.
+    private static func scans(_ ranges: [ClosedRange<SequenceNumber>]) -> [ClosedRange<SequenceNumber>] {
+        let known = Set(ranges.filter { $0.count == 1 }.map(\.lowerBound)).sorted().map { $0...$0 }
+        let wide = ranges.filter { $0.count > 1 }
+        guard let first = wide.map(\.lowerBound).min(), let last = wide.map(\.upperBound).max() else { return known }
+        return known + [first...last]
+    }
+
+    private func readLetters() async throws(Interruption) {
         var query = DeadLetterQuery(limit: TracePass.lettersPerPage)
-        query.after = after
-        gate.deadLetterWork.read(query) { [self] result in
-            switch result {
-            case .success(let page):
-                for letter in page.letters {
-                    for query in queries { query.take(letter) }
-                }
-                guard let next = page.next else { return build() }
-                readLetters(after: next)
-            case .failure(let fault): fail(fault)
+        while true {
+            try dropUnwanted()
+            let page = try await page(query)
+            for letter in page.letters {
+                for query in queries { query.take(letter) }
             }
+            guard let next = page.next else { return }
+            query.after = next
         }
     }
 
@@ -64,56 +79,59 @@ final class TracePass {
 
     /// Counts the events that the queries need, one dispatcher at a time: one scan counts for all events of a
     /// dispatcher.
-    private func build() {
+    private func count() async throws(Interruption) {
         let counts = queries.flatMap { query in query.build().map { (query: query, count: $0) } }
-        countNext(Dictionary(grouping: counts) { $0.count.dispatcher }.sorted { $0.key < $1.key }.map(\.value)[...])
-    }
-
-    private func countNext(_ dispatchers: ArraySlice<[(query: TraceQuery, count: TraceQuery.Count)]>) {
-        guard let asked = dispatchers.first, let first = asked.first?.count else { return answer() }
-        guard !dropUnwanted() else { return done() }
-        let places = Set(asked.map(\.count.place)).sorted()
-        let survey = EventScan(
-            countingAfter: first.readThrough, before: places, settled: first.settled, sweep: gate.events.sweep)
-        run(survey) { [self] survey in
+        for (dispatcher, asked) in Dictionary(grouping: counts, by: \.count.dispatcher).sorted(by: { $0.key < $1.key })
+        {
+            let first = asked[0].count
+            let scan = try await finish(
+                EventScan(
+                    countingAfter: first.readThrough, before: Set(asked.map(\.count.place)).sorted(),
+                    settled: first.settled, sweep: gate.events.sweep))
             for (query, count) in asked {
-                let before = survey.count(before: count.place) { route in
-                    gate.events.routes.dispatchers(of: route).contains(count.dispatcher)
+                let before = scan.count(before: count.place) { route in
+                    gate.events.routes.dispatchers(of: route).contains(dispatcher)
                 }
                 query.counted(count, before)
             }
-            countNext(dispatchers.dropFirst())
         }
-    }
-
-    private func answer() {
-        for query in queries { query.answer() }
-        done()
     }
 
     // MARK: Steps
 
-    /// Drops the queries that no client waits for. Returns true if none is left.
-    @discardableResult
-    private func dropUnwanted() -> Bool {
+    /// Drops the queries that no client waits for. Throws if none is left.
+    private func dropUnwanted() throws(Interruption) {
         for query in queries where !query.isWanted() { query.drop() }
         queries.removeAll { !$0.isWanted() }
-        return queries.isEmpty
+        if queries.isEmpty { throw .unwanted }
     }
 
-    private func run(_ survey: EventScan, _ next: @escaping (EventScan) -> Void) {
-        guard !dropUnwanted() else { return done() }
-        guard !survey.isOver else { return next(survey) }
-        gate.events.store.survey(survey) { [self] result in
-            switch result {
-            case .success(let survey): run(survey, next)
-            case .failure(let fault): fail(fault)
-            }
+    /// Has the store continue a scan to its end, and returns it.
+    private func finish(_ scan: EventScan) async throws(Interruption) -> EventScan {
+        var scan = scan
+        try dropUnwanted()
+        while !scan.isOver {
+            let result: Result<EventScan, StoreFault>
+            do throws(Abandoned) {
+                result = try await gate.tasks.answer { gate.events.store.scan(scan, then: $0) }
+            } catch { throw .abandoned }
+            scan = try TracePass.value(of: result)
+            try dropUnwanted()
         }
+        return scan
     }
 
-    private func fail(_ fault: StoreFault) {
-        for query in queries { query.fail(fault) }
-        done()
+    private func page(_ query: DeadLetterQuery) async throws(Interruption) -> LetterPage {
+        let result: Result<LetterPage, StoreFault>?
+        do throws(Abandoned) { result = try await gate.deadLetterWork.page(query) } catch { throw .abandoned }
+        guard let result else { throw .abandoned }
+        return try TracePass.value(of: result)
+    }
+
+    private static func value<Value>(of result: Result<Value, StoreFault>) throws(Interruption) -> Value {
+        switch result {
+        case .success(let value): return value
+        case .failure(let fault): throw .fault(fault)
+        }
     }
 }

@@ -7,20 +7,16 @@ final class TraceQueries {
     /// Answers a query, together with all others that are waiting.
     func ask(_ query: TraceQuery, of gate: Headgate) {
         waiting.append(query)
-        startNext(gate)
-    }
-
-    private func startNext(_ gate: Headgate) {
-        guard !isBusy, !waiting.isEmpty else { return }
+        guard !isBusy else { return }
         isBusy = true
-        // Queries of the same turn are answered in the same round.
-        gate.scheduler.soon { [self] in
-            let queries = waiting
-            waiting = []
-            TracePass(gate, queries) { [self] in
-                isBusy = false
-                startNext(gate)
-            }.begin()
+        // A task begins later in the turn, so that queries of the same turn are answered in the same round.
+        gate.tasks.run { [self] () async throws(Abandoned) in
+            while !waiting.isEmpty {
+                let queries = waiting
+                waiting = []
+                try await TracePass(gate, queries).run()
+            }
+            isBusy = false
         }
     }
 }

@@ -253,13 +253,13 @@ extension DeadLetter {
 
 extension EventStore {
     /// The default for stores without a thread for scans: processes one chunk per call.
-    public func survey(_ survey: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void) {
-        read(after: survey.position) { result in
+    public func scan(_ scan: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void) {
+        read(after: scan.position) { result in
             then(
                 result.map { chunk in
-                    var survey = survey
-                    survey.take(chunk)
-                    return survey
+                    var scan = scan
+                    scan.take(chunk)
+                    return scan
                 })
         }
     }
