@@ -114,6 +114,28 @@ public actor HeadgateClient {
         }
     }
 
+    /// Makes a persistent call and waits until the daemon has granted it for the first time.
+    func begin(
+        _ start: (ClientConnection, ClientConnection.Call, @escaping (StandingReport) -> Void) -> Void
+    ) async throws {
+        let call = connection.reserve()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                var waiting: CheckedContinuation<Void, any Error>? = continuation
+                start(connection, call) { report in
+                    switch report {
+                    case .began: waiting?.resume()
+                    case .interrupted: return
+                    case .ended(let error): waiting?.resume(throwing: error)
+                    }
+                    waiting = nil
+                }
+            }
+        } onCancel: {
+            submitAbandon([call])
+        }
+    }
+
     /// Abandons calls, from any thread.
     nonisolated func submitAbandon(_ calls: [ClientConnection.Call]) {
         loop.submit { self.assumeIsolated { $0.abandon(calls) } }

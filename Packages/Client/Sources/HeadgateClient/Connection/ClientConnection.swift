@@ -15,9 +15,7 @@ public final class ClientConnection {
     public typealias Completion = (Result<JSONView, any Error>) -> Void
 
     /// A call that has not ended.
-    public struct Call: Hashable, Sendable {
-        let number: CallNumber
-    }
+    public typealias Call = ClientCall
 
     /// The path of the daemon's socket.
     public let socketPath: String
@@ -198,26 +196,12 @@ public final class ClientConnection {
     /// True if there is a connection, greeted or not.
     var isConnected: Bool { link != nil }
 
-    /// Notes that a request of the daemon has its answer, or gets none.
-    func answered(on link: Link) {
-        guard link === self.link else { return }
-        machine.requestAnswered(now: loop.monotonicNow)
-        settle()
-    }
-
     private func timePassed() {
         let now = loop.monotonicNow
         for late in roomLine.takeLate(at: now) { late.refuse(machine.lateness()) }
         machine.timePassed(now: now)
         settle()
     }
-
-    /// The limits of the daemon's `hello`.
-    var limits: DaemonLimits { machine.limits }
-
-    /// True if work from a link should be done: its connection is the present one, and the client is not being
-    /// closed.
-    func wantsWork(of link: Link) -> Bool { link === self.link && !isEnding }
 
     // MARK: Effects
 
@@ -450,4 +434,16 @@ extension ClientConnection: LinkObserver {
         case (nil, .result): machine.gotNonsense("an answer without a request", now: now)
         }
     }
+}
+
+extension ClientConnection: DaemonRequestOwner {
+    var limits: DaemonLimits { machine.limits }
+
+    func answered(on link: Link) {
+        guard link === self.link else { return }
+        machine.requestAnswered(now: loop.monotonicNow)
+        settle()
+    }
+
+    func wantsWork(of link: Link) -> Bool { link === self.link && !isEnding }
 }

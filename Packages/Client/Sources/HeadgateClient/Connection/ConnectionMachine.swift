@@ -135,9 +135,6 @@ struct ConnectionMachine<Answer> {
     }
 }
 
-/// The number of a call and the id of its request. Later calls have greater numbers.
-typealias CallNumber = Int64
-
 // MARK: Calls
 
 extension ConnectionMachine {

@@ -1,15 +1,26 @@
 import HeadgateData
 import HeadgateWire
 
+/// The connection that passes on requests of the daemon, as the requests see it.
+protocol DaemonRequestOwner: AnyObject {
+    /// The limits of the daemon's `hello`.
+    var limits: DaemonLimits { get }
+    /// Notes that a request has its answer, or gets none.
+    func answered(on link: Link)
+    /// Returns true if work from a link should be done: its connection is the present one, and the client is not being
+    /// closed.
+    func wantsWork(of link: Link) -> Bool
+}
+
 /// A request of the daemon (Protocol, Server to client). Answer it once, now or later. Further answers, and answers
 /// on a lost connection, are ignored.
 public final class DaemonRequest {
-    private weak var connection: ClientConnection?
+    private weak var connection: (any DaemonRequestOwner)?
     private weak var link: Link?
     private let id: [UInt8]
     private var isAnswered = false
 
-    init(id: [UInt8], on link: Link, of connection: ClientConnection) {
+    init(id: [UInt8], on link: Link, of connection: any DaemonRequestOwner) {
         self.id = id
         self.link = link
         self.connection = connection

@@ -1,0 +1,9 @@
+/// A board that this client serves.
+struct ServedBoard {
+    /// The persistent call of the board.
+    let call: ClientCall
+    /// The caller.
+    let tell: (BoardNews) -> Void
+    /// True once it was ended. Runs that still come are taken.
+    var isEnding = false
+}

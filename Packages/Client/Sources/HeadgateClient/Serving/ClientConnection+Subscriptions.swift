@@ -1,0 +1,72 @@
+import HeadgateData
+import HeadgateWire
+
+extension ClientConnection {
+    /// Works for a dispatcher of kind `worker` until ``unsubscribe(from:then:)``, also on later connections. Replaces
+    /// an earlier subscription to the same dispatcher.
+    /// - Parameters:
+    ///   - dispatcher: the dispatcher's id.
+    ///   - credit: the number of batches that it takes at once.
+    ///   - limit: the greatest number of events in a batch; nil is the dispatcher's own limit.
+    ///   - tell: called on the loop, in order; `ended` comes once and last.
+    public func subscribe(
+        to dispatcher: String, credit: Int = 1, limit: Int? = nil, _ tell: @escaping (SubscriptionNews) -> Void
+    ) {
+        if let former = subscriptions[dispatcher] { abandon(former.call) }
+        serve("dispatch") { [weak self] params, request in self?.takeBatch(params, request) }
+        var params: DataObject = ["id": .string(dispatcher), "credit": .number(DataNumber(credit))]
+        params["limit"] = limit.map { .number(DataNumber($0)) }
+        let call = reserve()
+        subscriptions[dispatcher] = ClientSubscription(call: call, tell: tell)
+        stand(call, "dispatcher.subscribe", params, as: "the subscription to \(dispatcher)") { [weak self] in
+            self?.subscription(dispatcher, call, $0, tell)
+        }
+    }
+
+    /// Ends a subscription. Batches that are here, or still come, need their answers.
+    /// - Parameters:
+    ///   - dispatcher: the dispatcher's id.
+    ///   - then: called when no more batches come and all are answered, or the connection is lost.
+    public func unsubscribe(from dispatcher: String, then: @escaping () -> Void = {}) {
+        guard let subscription = subscriptions[dispatcher] else { return then() }
+        guard isConnected else {
+            abandon(subscription.call)
+            return then()
+        }
+        subscriptions[dispatcher]?.isEnding = true
+        call("dispatcher.unsubscribe", ["id": .string(dispatcher)]) { [weak self] _ in
+            if self?.subscriptions[dispatcher]?.call == subscription.call { self?.subscriptions[dispatcher] = nil }
+            subscription.tell(.ended(CancellationError()))
+            then()
+        }
+        // The call above comes first: without any call the connection would be closed.
+        abandon(subscription.call)
+    }
+
+    private func subscription(
+        _ dispatcher: String, _ call: Call, _ news: StandingNews, _ tell: (SubscriptionNews) -> Void
+    ) {
+        switch news {
+        case .granted: tell(.began)
+        case .interrupted(let error): tell(.interrupted(error))
+        case .ended(let error):
+            if subscriptions[dispatcher]?.call == call {
+                // An ending subscription reports its end when the daemon has answered.
+                guard subscriptions[dispatcher]?.isEnding == false else { return }
+                subscriptions[dispatcher] = nil
+            }
+            tell(.ended(error))
+        }
+    }
+
+    private func takeBatch(_ params: JSONView?, _ request: DaemonRequest) {
+        guard let batch = params.flatMap(DeliveredBatch.init) else {
+            let path = params?.member("dispatcher")?.string == nil ? "dispatcher" : ""
+            return request.fail(.invalidParams(path: path, "must be a batch"))
+        }
+        guard let subscription = subscriptions[batch.dispatcher] else {
+            return request.fail(RPCError(.notFound, "no subscription to \(batch.dispatcher)"))
+        }
+        subscription.tell(.batch(batch, request))
+    }
+}
