@@ -126,7 +126,7 @@ final class Service {
             gate.barrierFailures.subscribe { [log] in
                 log.tell(.barrierFailed, ["barrier": .string($0.barrier.id), "cause": .string("\($0.error)")])
             },
-            gate.transformationFailures.subscribe { [log] in
+            gate.transformations.failures.subscribe { [log] in
                 log.tell(
                     .transformationFailed,
                     ["transformation": .string($0.transformation), "cause": .string("\($0.error)")])
@@ -176,7 +176,7 @@ final class Service {
     /// dispatcher (Behaviour Q3), and of scopes of registered barriers that name no dispatcher yet (Behaviour B4).
     var warnings: [String] {
         let findings = startWarnings + (network?.warnings ?? []) + (disk?.warning.map { [$0] } ?? []) + control.warnings
-        let orphans = gate.orphans.map {
+        let orphans = gate.dispatchers.orphanSummaries.map {
             "dispatcher \($0.id) is no longer configured: its \($0.events) pending events are kept until \($0.until.text)"
         }
         let idle = gate.remoteBarriers.idleScopes.map {

@@ -1,13 +1,15 @@
 import HeadgateData
 
 /// The barriers that settings configure, or that a program adds through factories, by id (Behaviour B5, B7).
-final class ConfiguredBarriers {
+public final class ConfiguredBarriers {
     /// The factories of barriers, by kind.
-    var factories: [String: any BarrierFactory] = [:]
+    public var factories: [String: any BarrierFactory] = [:]
     /// The record whose host gets each barrier whose code threw or that refused its configuration.
     private let turn: PendingEvaluations
     private let coordinator: BarrierCoordinator
     private var entries = NameTable<Entry>()
+    /// Returns the services that new barriers may use. The gate sets it.
+    var context: () -> BarrierContext = { preconditionFailure("barriers of no gate") }
 
     private struct Entry {
         var barrier: any Barrier
@@ -42,30 +44,49 @@ final class ConfiguredBarriers {
         entries.contains { $0.value.barrier === barrier }
     }
 
-    /// Creates a barrier, or applies a configuration to the existing one. An existing barrier of another kind is
-    /// replaced.
-    func configure(
-        _ id: String, kind: String, scopes: [BarrierScope]?, configuration: DataObject, stateOnError: BarrierState,
-        in context: BarrierContext
+    /// Creates a configured barrier for the dispatchers in its scopes. An existing barrier with this id gets the new
+    /// configuration, or is replaced if it is of another kind.
+    ///
+    /// If the factory throws an error that is not a configuration fault, the error is counted and reported, and the
+    /// barrier's state is `stateOnError` until it is configured again (Behaviour B9).
+    /// - Parameters:
+    ///   - id: the barrier's id.
+    ///   - kind: a key of ``factories``.
+    ///   - scopes: the scopes; nil for the kind's default (Behaviour B5).
+    ///   - configuration: the barrier's configuration.
+    ///   - stateOnError: the barrier's state if its code throws (`on_error`).
+    public func configure(
+        id: String, kind: String, scopes: [BarrierScope]?, configuration: DataObject,
+        stateOnError: BarrierState = .open
     ) throws {
         guard let factory = factories[kind] else {
             throw BarrierConfigurationFault(key: "kind", message: "is not a kind of barrier")
         }
         if let entry = entries[id], entry.kind == kind, entry.barrier is any ConfigurableBarrier {
-            return try update(
-                id, scopes: scopes, configuration: configuration, stateOnError: stateOnError, in: context)
+            return try update(id: id, scopes: scopes, configuration: configuration, stateOnError: stateOnError)
         }
         let identity = BarrierIdentity(id: id, kind: kind)
-        let barrier = try make(factory, identity, configuration, stateOnError, context)
+        let barrier = try make(factory, identity, configuration, stateOnError)
         if let old = entries[id] { coordinator.unregister(old.barrier) }
         entries[id] = Entry(barrier: barrier, kind: kind, scopes: scopes, stateOnError: stateOnError)
         place(id, configuration)
     }
 
-    /// Applies a new configuration. If the barrier refuses it, nothing changes.
-    func update(
-        _ id: String, scopes: [BarrierScope]?, configuration: DataObject, stateOnError: BarrierState? = nil,
-        in context: BarrierContext
+    /// Adds a kind of barrier, and one barrier of that kind with the kind's name as its id. Settings may configure it.
+    public func add(_ factory: some BarrierFactory) throws {
+        factories[factory.kind] = factory
+        try configure(id: factory.kind, kind: factory.kind, scopes: nil, configuration: [:])
+    }
+
+    /// Gives a configured barrier new settings (Behaviour B7). If the barrier refuses the configuration, nothing
+    /// changes; the error is reported and thrown.
+    /// - Parameters:
+    ///   - id: the barrier's id.
+    ///   - scopes: the scopes; nil for the kind's default.
+    ///   - configuration: the barrier's configuration.
+    ///   - stateOnError: the barrier's state if its code throws; nil to keep the present value.
+    public func update(
+        id: String, scopes: [BarrierScope]?, configuration: DataObject, stateOnError: BarrierState? = nil
     ) throws {
         guard let entry = entries[id] else {
             throw BarrierConfigurationFault(key: "id", message: "is not the id of a barrier")
@@ -73,8 +94,7 @@ final class ConfiguredBarriers {
         let stateOnError = stateOnError ?? entry.stateOnError
         guard let barrier = entry.barrier as? any ConfigurableBarrier else {
             return try configure(
-                id, kind: entry.kind, scopes: scopes, configuration: configuration, stateOnError: stateOnError,
-                in: context)
+                id: id, kind: entry.kind, scopes: scopes, configuration: configuration, stateOnError: stateOnError)
         }
         do {
             try barrier.updateConfiguration(configuration)
@@ -87,13 +107,14 @@ final class ConfiguredBarriers {
         place(id, configuration)
     }
 
-    /// Resets a barrier that settings no longer contain: it gets an empty configuration and its default scopes. If it
-    /// refuses the configuration, it still gets the scopes.
-    func reset(_ id: String, in context: BarrierContext) throws {
+    /// Resets a configured barrier that settings no longer contain: it gets an empty configuration and its default
+    /// scopes (Behaviour B7). Does nothing if there is no such barrier. If the barrier refuses the empty configuration,
+    /// it still gets its default scopes, and the error is reported and thrown.
+    public func reset(id: String) throws {
         guard entries[id] != nil else { return }
         entries[id]?.scopes = nil
         place(id, nil)
-        try update(id, scopes: nil, configuration: [:], stateOnError: .open, in: context)
+        try update(id: id, scopes: nil, configuration: [:], stateOnError: .open)
     }
 
     /// Updates the scopes of the barriers whose settings have none.
@@ -112,10 +133,10 @@ final class ConfiguredBarriers {
 
     private func make(
         _ factory: some BarrierFactory, _ identity: BarrierIdentity, _ configuration: DataObject,
-        _ stateOnError: BarrierState, _ context: BarrierContext
+        _ stateOnError: BarrierState
     ) throws -> any Barrier {
         do {
-            return try factory.create(context: context, configuration: configuration)
+            return try factory.create(context: context(), configuration: configuration)
         } catch let fault as BarrierConfigurationFault {
             throw fault
         } catch {

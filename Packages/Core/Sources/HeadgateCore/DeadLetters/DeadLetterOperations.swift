@@ -1,6 +1,9 @@
 /// Requeues, deletes and reads dead letters for operators (Behaviour D10). Operations run one after another, so that
 /// two requests to requeue a letter do not send its event twice. Only one page of letters is in memory at a time.
-final class DeadLetterOperations {
+///
+/// A removed dispatcher whose queue is kept still has its letters: they can be read and purged, and requeued when the
+/// dispatcher is back.
+public final class DeadLetterOperations {
     private let events: EventQueue
     private let settlements: Settlements
     private let dispatchers: Dispatchers
@@ -9,6 +12,8 @@ final class DeadLetterOperations {
     private let tasks: TaskRunner
     /// Returns the number of an event's namespace, or 0 if it is unknown. A requeued event keeps its namespace.
     var namespace: (StoredEvent) -> InternedTexts.Number = { _ in 0 }
+    /// The number and size of all dead letters, stored or still being written.
+    public var used: Tally { letters.used }
     private let changes: OneAtATime
     private let reads: OneAtATime
 
@@ -31,15 +36,31 @@ final class DeadLetterOperations {
 
     // MARK: Reading
 
-    /// Reads a page of letters, after the pages that were requested before it.
-    /// - Parameter isWanted: returns false once the caller has no use for the page. It is not read then, and `then` is
-    ///   not called.
-    func read(
-        _ query: DeadLetterQuery, isWanted: @escaping () -> Bool,
+    /// Reads a page of letters, the oldest first, after the pages that were requested before it.
+    /// - Parameters:
+    ///   - dispatcher: the dispatcher whose letters are read; nil for all.
+    ///   - after: the number after which letters are read.
+    ///   - limit: the most letters to read, at least one.
+    ///   - isWanted: returns false once the caller has no use for the page. It is not read then, and `then` is not
+    ///     called.
+    ///   - then: gets the letters.
+    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
+    public func read(
+        of dispatcher: String? = nil, after: LetterNumber = 0, limit: Int, isWanted: @escaping () -> Bool = { true },
         then: @escaping (Result<LetterPage, StoreFault>) -> Void
-    ) {
+    ) -> Bool {
+        guard var query = query(of: dispatcher, limit: limit) else { return false }
+        query.after = after
         tasks.run { [self] () async throws(Abandoned) in
             if let page = try await page(query, isWanted: isWanted) { then(page) }
+        }
+        return true
+    }
+
+    private func query(of dispatcher: String?, _ letters: Set<LetterNumber>? = nil, limit: Int) -> DeadLetterQuery? {
+        guard let dispatcher else { return DeadLetterQuery(letters: letters, limit: limit) }
+        return dispatchers.known[dispatcher].map {
+            DeadLetterQuery(dispatcher: $0.number, letters: letters, limit: limit)
         }
     }
 
@@ -69,17 +90,28 @@ final class DeadLetterOperations {
 
     // MARK: Requeuing
 
-    /// Adds the events of the selected letters to the queue again. The result is their number.
-    func requeue(_ query: DeadLetterQuery, then: @escaping (Result<Int, RequeueFault>) -> Void) {
+    /// Puts the events of dead letters into the queue again: with the same ids, at the end of the queue, and each for
+    /// its letter's dispatcher only. Their ages and times to live start again, and so do their attempts.
+    /// - Parameters:
+    ///   - dispatcher: the dispatcher whose letters are requeued; nil for all configured ones.
+    ///   - letters: the numbers of the letters; nil for all.
+    ///   - then: gets the number of requeued letters, once they are stored.
+    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
+    public func requeue(
+        of dispatcher: String? = nil, _ letters: Set<LetterNumber>? = nil,
+        then: @escaping (Result<Int, RequeueFault>) -> Void
+    ) -> Bool {
+        guard dispatcher.map(dispatchers.contains) ?? true,
+            let query = query(of: dispatcher, letters, limit: DeadLetterOperations.pageSize)
+        else { return false }
         tasks.run { [self] () async throws(Abandoned) in
             then(try await changes.run { () async throws(Abandoned) in try await requeue(query) })
         }
+        return true
     }
 
     private func requeue(_ selected: DeadLetterQuery) async throws(Abandoned) -> Result<Int, RequeueFault> {
-        var query = selected
-        query.limit = DeadLetterOperations.pageSize
-        var requeued = 0
+        var (query, requeued) = (selected, 0)
         _ = try await tasks.answer(settlements.whenWritten)
         while true {
             let page: LetterPage
@@ -117,17 +149,26 @@ final class DeadLetterOperations {
 
     // MARK: Purging
 
-    /// Deletes the selected letters. The result is their number.
-    func purge(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+    /// Deletes dead letters.
+    /// - Parameters:
+    ///   - dispatcher: the dispatcher whose letters are deleted; nil for all.
+    ///   - letters: the numbers of the letters; nil for all.
+    ///   - then: gets the number of deleted letters.
+    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
+    public func purge(
+        of dispatcher: String? = nil, _ letters: Set<LetterNumber>? = nil,
+        then: @escaping (Result<Int, StoreFault>) -> Void
+    ) -> Bool {
+        guard let query = query(of: dispatcher, letters, limit: 1) else { return false }
         tasks.run { [self] () async throws(Abandoned) in
             then(try await changes.run { () async throws(Abandoned) in try await purge(query) })
         }
+        return true
     }
 
     /// Deletes the letters that exist now. Letters that are added while pages are deleted are kept.
     private func purge(_ selected: DeadLetterQuery) async throws(Abandoned) -> Result<Int, StoreFault> {
         var query = selected
-        query.limit = 1
         _ = try await tasks.answer(settlements.whenWritten)
         switch try await tasks.answer({ events.store.readLetters(query, then: $0) }) {
         case .success(let page): query.through = min(query.through, page.newest)

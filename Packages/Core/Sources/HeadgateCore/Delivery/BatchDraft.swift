@@ -105,7 +105,7 @@ struct BatchDraft {
             return .stored
         }
         let result = chain.transform(document, dispatcher: dispatcherId)
-        transformations.report(result, counts)
+        transformations.report(result)
         if let fatal = result.fatal { return .dead(fatal) }
         guard let event = result.event else { return .nothing }
         if let cloudEvents { return .transformed(cloudEvents.json(of: event)) }

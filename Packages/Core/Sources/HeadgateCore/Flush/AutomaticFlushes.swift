@@ -10,7 +10,7 @@ final class AutomaticFlushes {
     /// Flushes everything that the dispatchers have queued now.
     func begin(_ dispatchers: [String], of gate: Headgate) {
         for id in dispatchers {
-            if let former = underWay[id] { _ = gate.cancelFlush(former) }
+            if let former = underWay[id] { _ = gate.flushes.cancel(former) }
             let start = gate.flush(dispatchers: [id], timeout: nil) { [weak self] _ in self?.underWay[id] = nil }
             if case .success(let flush) = start { underWay[id] = flush }
         }

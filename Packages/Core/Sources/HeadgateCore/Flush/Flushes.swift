@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// Starts and ends flushes, and notifies their waiters.
-final class Flushes {
+public final class Flushes {
     private let scheduler: any Scheduler
     private let coordinator: BarrierCoordinator
     /// Gets each dispatcher whose flushes start or end.
@@ -52,8 +52,15 @@ final class Flushes {
         table.target(for: dispatcher)
     }
 
-    /// Cancels a flush. Returns false if there is none with this id.
-    func cancel(_ id: String) -> Bool {
+    /// The running flushes, in the order of their starts.
+    public var running: [FlushSummary] {
+        table.flushes.map {
+            FlushSummary(id: $0.id, dispatchers: $0.parts.keys.sorted(), since: $0.since, timeout: $0.timeout)
+        }
+    }
+
+    /// Cancels a flush (Behaviour F4). Returns false if there is none with this id.
+    public func cancel(_ id: String) -> Bool {
         guard let flush = table.take(id) else { return false }
         end(flush, .cancelled)
         return true
@@ -117,4 +124,14 @@ public enum FlushRefusal: Error, Equatable, Sendable {
     case unknownDispatcher(String)
     /// A running flush has this name.
     case idInUse
+}
+
+/// A running flush, for people.
+public struct FlushSummary: Sendable, Equatable {
+    public var id: String
+    /// The flushed dispatchers in alphabetical order.
+    public var dispatchers: [String]
+    public var since: Timestamp
+    /// The time after which the flush ends in any case; nil for no timeout.
+    public var timeout: Duration?
 }

@@ -1,9 +1,9 @@
 import HeadgateData
 
 /// The dispatchers of a gate: those that are configured, and removed ones that have batches in flight.
-final class Dispatchers {
+public final class Dispatchers {
     /// The route of an event for all dispatchers.
-    @exclusivity(unchecked) private(set) var routeToAll = RouteTable.nobody
+    @exclusivity(unchecked) public private(set) var routeToAll = RouteTable.nobody
     /// All dispatchers that the store knows.
     let known: KnownDispatchers
     @exclusivity(unchecked) private var configured: [String: Dispatcher] = [:] {
@@ -39,10 +39,20 @@ final class Dispatchers {
     // MARK: Lists
 
     /// The ids of the configured dispatchers in alphabetical order.
-    var ids: [String] { present.map(\.id) }
+    public var ids: [String] { present.map(\.id) }
 
     /// The configured dispatchers and the removed ones that have batches in flight, in alphabetical order.
     var all: [Dispatcher] { (present + Array(leaving.values)).sorted { $0.id < $1.id } }
+
+    /// Returns true if a dispatcher is configured.
+    public func contains(_ id: String) -> Bool { configured[id] != nil }
+
+    /// Returns the id of a dispatcher that is configured or whose queue is kept.
+    public func id(of number: DispatcherNumber) -> String? { known.id(of: number) }
+
+    /// Reports that a destination has more capacity than before (``Sender/capacity``). The dispatcher is evaluated
+    /// again.
+    public func destinationHasRoom(_ id: String) { parts.turn.evaluate(id) }
 
     /// The configured dispatcher with an id.
     subscript(id: String) -> Dispatcher? { configured[id] }
@@ -147,7 +157,7 @@ final class Dispatchers {
 
     /// Returns the fault that prevents a dispatcher from taking over the queue of a removed one, or nil if there is
     /// none or no such queue exists (Behaviour Q3).
-    func fault(takingOver former: String, by id: String) -> String? {
+    public func fault(takingOver former: String, by id: String) -> String? {
         guard known[former] != nil else { return nil }
         if known[id] != nil { return "cannot take over the queue of `\(former)`: `\(id)` has one of its own" }
         guard there(former)?.batchesInFlight ?? 0 > 0 else { return nil }
@@ -264,8 +274,8 @@ final class Dispatchers {
         orphansWithEvents.first { ExactName($0.id) == ExactName(id) }.map(queue)
     }
 
-    /// The removed dispatchers with unsettled events, for reports (Behaviour Q3).
-    var orphanSummaries: [OrphanSummary] {
+    /// The queues of removed dispatchers, in alphabetical order of the dispatchers (Behaviour Q3).
+    public var orphanSummaries: [OrphanSummary] {
         let events = parts.records.events
         let (stamp, wall) = (events.presentStamp(), events.scheduler.wall)
         return orphansWithEvents.sorted { $0.id < $1.id }.map { orphan in

@@ -30,9 +30,6 @@ extension GateWarning: CustomStringConvertible {
 }
 
 extension Headgate {
-    /// The number of dead letters and the size of their events.
-    public var deadLetters: Tally { letters.used }
-
     /// The warnings that apply now.
     public var warnings: [GateWarning] {
         var warnings: [GateWarning] = []

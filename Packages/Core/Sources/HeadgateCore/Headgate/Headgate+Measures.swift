@@ -5,7 +5,7 @@ import HeadgateData
 extension Headgate {
     /// The histograms of all dispatchers, in alphabetical order of the dispatchers.
     public var dispatcherMeasures: [(dispatcher: String, measures: DispatcherMeasures)] {
-        dispatcherIds.compactMap { id in dispatchers[id].map { (id, $0.measures) } }
+        dispatchers.ids.compactMap { id in dispatchers[id].map { (id, $0.measures) } }
     }
 
     /// The age of the oldest retained event; nil if there is none (Behaviour R1).
@@ -16,7 +16,7 @@ extension Headgate {
     /// The time for which each barrier has blocked each dispatcher in its scope.
     public var closedTimes: [BlockedPair] {
         var all: [BlockedPair] = []
-        coordinator.closedTimes(of: dispatcherIds) { barrier, dispatcher, time in
+        coordinator.closedTimes(of: dispatchers.ids) { barrier, dispatcher, time in
             all.append(BlockedPair(barrier: barrier, dispatcher: dispatcher, time: time))
         }
         return all

@@ -48,7 +48,7 @@ extension Headgate {
     public func flush(
         id: String? = nil, dispatchers ids: [String]? = nil, timeout: Duration?, then: @escaping (FlushAnswer) -> Void
     ) -> Result<String, FlushRefusal> {
-        let ids = ids ?? dispatcherIds
+        let ids = ids ?? dispatchers.ids
         if let unknown = ids.first(where: { dispatchers[$0] == nil }) { return .failure(.unknownDispatcher(unknown)) }
         let name = id ?? flushes.unusedName()
         guard !flushes.isUnderWay(name) else { return .failure(.idInUse) }
@@ -57,19 +57,6 @@ extension Headgate {
             if fault != nil { self?.leaveOutUnstored(name, ids) }
         }
         return .success(name)
-    }
-
-    /// The running flushes, in the order of their starts.
-    public var runningFlushes: [FlushSummary] {
-        flushes.table.flushes.map {
-            FlushSummary(id: $0.id, dispatchers: $0.parts.keys.sorted(), since: $0.since, timeout: $0.timeout)
-        }
-    }
-
-    /// Cancels a flush (Behaviour F4).
-    /// - Returns: false if there is no flush with this name.
-    public func cancelFlush(_ id: String) -> Bool {
-        flushes.cancel(id)
     }
 
     private func flushParts(_ ids: [String]) -> [String: FlushTable.Part] {
@@ -142,16 +129,6 @@ extension Headgate {
         if isOther, events.store.canRewind { settlements.add(events.retentionChange ?? .retain(nil)) }
         dispatchers.evaluateAll()
     }
-
-    /// Saves a small value under a name, across restarts; nil deletes it. `then` is called once the change is written.
-    public func keep(_ bytes: [UInt8]?, as name: String, then: @escaping (StoreFault?) -> Void) {
-        kept.keep(bytes, as: name, then: then)
-    }
-
-    /// Returns the saved value of a name.
-    public func keptBytes(as name: String) -> [UInt8]? {
-        kept[name]
-    }
 }
 
 /// Operations on the pending events of a dispatcher.
@@ -211,83 +188,12 @@ public enum PurgeFault: Error, Equatable, Sendable {
     case store(StoreFault)
 }
 
-/// A running flush, for people.
-public struct FlushSummary: Sendable, Equatable {
-    public var id: String
-    /// The flushed dispatchers in alphabetical order.
-    public var dispatchers: [String]
-    public var since: Timestamp
-    /// The time after which the flush ends in any case; nil for no timeout.
-    public var timeout: Duration?
-}
-
-/// Operations on dead letters (Behaviour D10). A removed dispatcher whose queue is kept still has its letters: they can
-/// be read and purged, and requeued when the dispatcher is back.
-extension Headgate {
-    /// Reads dead letters, the oldest first.
-    /// - Parameters:
-    ///   - dispatcher: the dispatcher whose letters are read; nil for all.
-    ///   - after: the number after which letters are read.
-    ///   - limit: the most letters to read, at least one.
-    ///   - isWanted: returns false once the caller has no use for the page. It is not read then, and `then` is not called.
-    ///   - then: gets the letters.
-    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
-    public func readDeadLetters(
-        of dispatcher: String? = nil, after: LetterNumber = 0, limit: Int, isWanted: @escaping () -> Bool = { true },
-        then: @escaping (Result<LetterPage, StoreFault>) -> Void
-    ) -> Bool {
-        guard var query = query(of: dispatcher, limit: limit) else { return false }
-        query.after = after
-        deadLetterWork.read(query, isWanted: isWanted, then: then)
-        return true
-    }
-
-    /// Puts the events of dead letters into the queue again: with the same ids, at the end of the queue, and each for
-    /// its letter's dispatcher only. Their ages and times to live start again, and so do their attempts.
-    /// - Parameters:
-    ///   - dispatcher: the dispatcher whose letters are requeued; nil for all configured ones.
-    ///   - letters: the numbers of the letters; nil for all.
-    ///   - then: gets the number of requeued letters, once they are stored.
-    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
-    public func requeueDeadLetters(
-        of dispatcher: String? = nil, _ letters: Set<LetterNumber>? = nil,
-        then: @escaping (Result<Int, RequeueFault>) -> Void
-    ) -> Bool {
-        guard dispatcher.map(hasDispatcher) ?? true, let query = query(of: dispatcher, letters) else { return false }
-        deadLetterWork.requeue(query, then: then)
-        return true
-    }
-
-    /// Deletes dead letters.
-    /// - Parameters:
-    ///   - dispatcher: the dispatcher whose letters are deleted; nil for all.
-    ///   - letters: the numbers of the letters; nil for all.
-    ///   - then: gets the number of deleted letters.
-    /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
-    public func purgeDeadLetters(
-        of dispatcher: String? = nil, _ letters: Set<LetterNumber>? = nil,
-        then: @escaping (Result<Int, StoreFault>) -> Void
-    ) -> Bool {
-        guard let query = query(of: dispatcher, letters) else { return false }
-        deadLetterWork.purge(query, then: then)
-        return true
-    }
-
-    private func query(of dispatcher: String?, _ letters: Set<LetterNumber>? = nil, limit: Int = 1) -> DeadLetterQuery?
-    {
-        guard let dispatcher else { return DeadLetterQuery(letters: letters, limit: limit) }
-        return dispatchers.known[dispatcher].map {
-            DeadLetterQuery(dispatcher: $0.number, letters: letters, limit: limit)
-        }
-    }
-}
-
 // MARK: - Status
 
 extension Headgate {
     /// All dispatchers in alphabetical order.
     public var dispatcherSummaries: [DispatcherSummary] {
-        dispatcherIds.compactMap { dispatchers[$0] }.map(summary)
+        dispatchers.ids.compactMap { dispatchers[$0] }.map(summary)
     }
 
     /// All barriers in the order of their registration.
@@ -322,7 +228,7 @@ extension Headgate {
 
     /// The outcomes of all dispatchers' events since the start, in alphabetical order of the dispatchers.
     public var outcomes: [DispatcherOutcomes] {
-        dispatcherIds.compactMap { dispatchers[$0] }.map {
+        dispatchers.ids.compactMap { dispatchers[$0] }.map {
             DispatcherOutcomes(
                 dispatcher: $0.id, incarnation: $0.incarnation, counters: $0.counters, lastError: $0.lastError)
         }

@@ -22,14 +22,20 @@ public final class Headgate {
     let environment: GateEnvironment
     let turn: PendingEvaluations
     let coordinator: BarrierCoordinator
-    let configured: ConfiguredBarriers
-    let dispatchers: Dispatchers
-    let flushes: Flushes
+    /// The barriers of settings and factories.
+    public let barriers: ConfiguredBarriers
+    /// The dispatchers that are configured, and the queues of removed ones.
+    public let dispatchers: Dispatchers
+    /// The running flushes.
+    public let flushes: Flushes
     let settlements: Settlements
     let letters: DeadLetterTotals
-    let deadLetterWork: DeadLetterOperations
-    let loadRouter: LoadRouter
-    let transformations: Transformations
+    /// The operations on dead letters.
+    public let deadLetters: DeadLetterOperations
+    /// The load rules, by which events are routed.
+    public let loadRules: LoadRouter
+    /// The transformations of events.
+    public let transformations: Transformations
     let kept: StoredValues
     let clock: ClockRecorder
     let depths = QueueDepths()
@@ -70,8 +76,8 @@ public final class Headgate {
         letters = DeadLetterTotals(events: events, settlements: settlements, turn: turn)
         coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
         flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)
-        transformations = Transformations()
-        loadRouter = LoadRouter(environment.patternCompiler, transformations)
+        transformations = Transformations(counts)
+        loadRules = LoadRouter(environment.patternCompiler, transformations)
         kept = StoredValues(keptValues, settlements: settlements)
         let records = OutcomeRecords(
             events: events, settlements: settlements, letters: letters, counts: counts, trace: trace, flushes: flushes)
@@ -79,10 +85,10 @@ public final class Headgate {
             known, kept: keptValues,
             Dispatchers.Parts(
                 records: records, coordinator: coordinator, depths: depths, transformations: transformations,
-                loadRouter: loadRouter, turn: turn, chance: environment.chance))
-        configured = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
-        remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn, kept: kept)
-        deadLetterWork = DeadLetterOperations(
+                loadRouter: loadRules, turn: turn, chance: environment.chance))
+        barriers = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
+        remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: barriers, turn: turn, kept: kept)
+        deadLetters = DeadLetterOperations(
             events: events, settlements: settlements, counts: counts, dispatchers: dispatchers, letters: letters,
             tasks: tasks)
         settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
@@ -95,7 +101,8 @@ public final class Headgate {
         housekeeping = Housekeeping(
             dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts,
             trace: trace)
-        deadLetterWork.namespace = { [weak self] in self?.namespaceNumber(of: $0) ?? 0 }
+        deadLetters.namespace = { [weak self] in self?.namespaceNumber(of: $0) ?? 0 }
+        barriers.context = { [unowned self] in barrierContext }
         turn.host = self
         events.host = self
         settlements.host = self
@@ -126,9 +133,6 @@ public final class Headgate {
 
     /// Emits barriers whose code threw or that refused their configuration, for the log (Behaviour B7, B9).
     public var barrierFailures: Observable<BarrierFailure> { barrierFailureSubject.observable }
-
-    /// Emits failures of transformations, for the log (Behaviour P4).
-    public var transformationFailures: Observable<TransformationFailure> { transformations.failures.observable }
 
     /// Emits faults of writes to the store, for the log. The writes are repeated (Behaviour Q8).
     public var writeFaults: Observable<StoreFault> { settlements.faults.observable }
@@ -188,8 +192,8 @@ public final class Headgate {
 
     /// Updates everything that depends on the list of dispatchers and their settings.
     private func dispatchersChanged() {
-        configured.refreshDefaultScopes()
-        loadRouter.dispatchersChanged(
+        barriers.refreshDefaultScopes()
+        loadRules.dispatchersChanged(
             dispatchers.present.compactMap { dispatcher in
                 dispatcher.settings.loadRule.map { (dispatcher.number, $0) }
             })
@@ -203,50 +207,19 @@ public final class Headgate {
         for id in dispatchers.orphanIDs { kept.endPause(of: id) }
     }
 
-    /// The queues of removed dispatchers, in alphabetical order of the dispatchers (Behaviour Q3).
-    public var orphans: [OrphanSummary] { dispatchers.orphanSummaries }
-
-    /// Returns the fault that prevents a dispatcher from taking over the queue of a removed one, or nil if there is
-    /// none.
-    public func fault(takingOver former: String, by id: String) -> String? {
-        dispatchers.fault(takingOver: former, by: id)
-    }
-
-    /// The dispatchers' ids, in alphabetical order.
-    public var dispatcherIds: [String] { dispatchers.ids }
-
-    public func hasDispatcher(_ id: String) -> Bool { dispatchers[id] != nil }
-
-    /// Returns the id of a dispatcher that is configured or whose queue is kept.
-    public func dispatcherId(of number: DispatcherNumber) -> String? {
-        dispatchers.known.id(of: number)
-    }
-
-    /// Reports that a destination has more capacity than before (``Sender/capacity``). The dispatcher is evaluated
-    /// again.
-    public func destinationHasRoom(_ id: String) {
-        turn.evaluate(id)
-    }
-
     // MARK: Routes
-
-    /// The route of an event for all dispatchers.
-    public var routeToAll: RouteNumber { dispatchers.routeToAll }
 
     /// Returns the route of an event for all dispatchers or for the given ones, or nil if one of these is unknown.
     public func route(narrowedTo ids: [String]? = nil) throws(TooManyRoutes) -> RouteNumber? {
-        guard let ids else { return routeToAll }
+        guard let ids else { return dispatchers.routeToAll }
         let numbers = ids.map { dispatchers[$0]?.number }
         guard !numbers.contains(nil) else { return nil }
         return try routeNumber(of: Set(numbers.compactMap { $0 }))
     }
 
-    /// True if an event has to be passed to ``route(_:for:)``.
-    public var hasLoadRules: Bool { !loadRouter.isEmpty }
-
     /// Returns the route without the dispatchers whose load rules refuse an event (Behaviour P3).
     public func route(_ route: RouteNumber, for event: some EventFields) throws(TooManyRoutes) -> RouteNumber {
-        let refusing = loadRouter.refusing(event)
+        let refusing = loadRules.refusing(event)
         guard !refusing.isEmpty else { return route }
         return try routeNumber(of: events.routes.dispatchers(of: route).filter { !refusing.contains($0) })
     }
@@ -271,7 +244,7 @@ public final class Headgate {
         guard !coordinator.isTaken(id) else { return }
         // An empty configuration cannot have a fault, but a factory of the program's own may still throw.
         do {
-            try addBarrier(id: id, kind: id, scopes: nil, configuration: [:])
+            try barriers.configure(id: id, kind: id, scopes: nil, configuration: [:])
         } catch {
             barrierFailed(BarrierFailure(barrier: BarrierIdentity(id: id, kind: id), error: error))
         }
@@ -302,7 +275,7 @@ public final class Headgate {
     /// Starts a flush without a timeout, which lasts until everything it covers is settled (Behaviour F5).
     /// - Parameter dispatchers: the dispatchers' ids; nil for all.
     public func flushAutomatically(_ dispatchers: [String]? = nil) {
-        automaticFlushes.begin(dispatchers ?? dispatcherIds, of: self)
+        automaticFlushes.begin(dispatchers ?? self.dispatchers.ids, of: self)
     }
 
     // MARK: Stopping
@@ -364,7 +337,7 @@ extension Headgate: GateHost {
     }
 
     func forgetUnusedRoutes() -> [RouteNumber] {
-        dispatchers.isBeingRewound ? [] : events.forgetUnusedRoutes(except: routeToAll)
+        dispatchers.isBeingRewound ? [] : events.forgetUnusedRoutes(except: dispatchers.routeToAll)
     }
 
     /// The kind of the machine's network connection; nil if it is unknown (Behaviour D13).

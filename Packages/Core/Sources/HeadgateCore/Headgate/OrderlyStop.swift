@@ -88,7 +88,7 @@ final class OrderlyStop {
     }
 
     private func endFlush() {
-        if let flush { _ = gate.cancelFlush(flush) }
+        if let flush { _ = gate.flushes.cancel(flush) }
     }
 
     private func flushEnded() {

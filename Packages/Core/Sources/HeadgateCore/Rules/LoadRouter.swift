@@ -1,8 +1,9 @@
 import HeadgateData
 
 /// Holds the load rules (Behaviour S5), and determines which dispatchers refuse an event (Behaviour P3).
-final class LoadRouter {
-    private(set) var rules = LoadRules()
+public final class LoadRouter {
+    /// The rules by their ids.
+    public private(set) var rules = LoadRules()
     private var routing = LoadRouting()
     /// The dispatchers with a rule.
     private var ruled: [(number: DispatcherNumber, rule: Rule)] = []
@@ -16,8 +17,8 @@ final class LoadRouter {
         prepare()
     }
 
-    /// True if every event goes to all dispatchers.
-    var isEmpty: Bool { routing.isEmpty }
+    /// True if every event goes to all dispatchers. Otherwise ``Headgate/route(_:for:)`` evaluates the rules.
+    public var isEmpty: Bool { routing.isEmpty }
 
     /// Returns the dispatchers that refuse an event.
     func refusing(_ event: some EventFields) -> [DispatcherNumber] { routing.refusing(event) }
@@ -32,13 +33,18 @@ final class LoadRouter {
         routing.refuses(event, for: dispatcher)
     }
 
-    /// Returns the fault that prevents a rule from being evaluated, or nil if there is none.
-    func fault(in rule: Rule) -> RuleFault? {
+    /// Returns the fault that prevents a rule from being evaluated, or nil if there is none. A dispatcher whose own
+    /// rule (`DispatcherSettings.loadRule`) has a fault gets no events.
+    public func fault(in rule: Rule) -> RuleFault? {
         rules.fault(in: rule, patterns: PatternTable(patternCompiler))
     }
 
-    /// Sets a rule under an id. It may refer to rules that are set later.
-    func set(_ rule: Rule, _ id: String) throws(RuleFault) {
+    /// Sets a rule under an id, so that dispatchers (`DispatcherSettings.loadRule`), transformations and other rules
+    /// can refer to it. The rule applies from the next event on; stored events keep their routes (Behaviour P3). Rules
+    /// may be set in any order. A rule that refers to a missing rule does not match.
+    /// - Throws: ``RuleFault`` if the rule refers to itself, is too large, or has a regular expression that
+    ///   ``GateEnvironment/patternCompiler`` refuses. Nothing changes in that case.
+    public func set(_ rule: Rule, forId id: String) throws(RuleFault) {
         var changed = rules
         changed[id] = rule
         switch changed.fault(in: .reference(id), patterns: PatternTable(patternCompiler)) {
@@ -47,8 +53,13 @@ final class LoadRouter {
         }
     }
 
+    /// Removes a rule. References to it no longer match.
+    public func remove(forId id: String) {
+        replace(named: [id], by: [:])
+    }
+
     /// Removes rules and sets others in one step.
-    func replace(named old: some Sequence<String>, by new: NameTable<Rule>) {
+    public func replace(named old: some Sequence<String>, by new: NameTable<Rule>) {
         var changed = rules
         for id in old { changed[id] = nil }
         for (id, rule) in new { changed[id] = rule }

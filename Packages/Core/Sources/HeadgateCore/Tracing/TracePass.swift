@@ -123,7 +123,7 @@ final class TracePass {
 
     private func page(_ query: DeadLetterQuery) async throws(Interruption) -> LetterPage {
         let result: Result<LetterPage, StoreFault>?
-        do throws(Abandoned) { result = try await gate.deadLetterWork.page(query) } catch { throw .abandoned }
+        do throws(Abandoned) { result = try await gate.deadLetters.page(query) } catch { throw .abandoned }
         guard let result else { throw .abandoned }
         return try TracePass.value(of: result)
     }

@@ -1,13 +1,15 @@
 import HeadgateData
 
 /// The configured transformations and their transformers.
-final class Transformations {
+public final class Transformations {
     /// The limits that results must satisfy.
-    var limits = EventLimits() {
+    public var limits = EventLimits() {
         didSet { if limits != oldValue { startOver() } }
     }
-    /// Emits failures, for the log.
-    let failures = PulseSubject<TransformationFailure>()
+    /// Emits failures, for the log (Behaviour P4).
+    public var failures: Observable<TransformationFailure> { failureSubject.observable }
+    private let failureSubject = PulseSubject<TransformationFailure>()
+    private let counts: EventCounts
     /// Resolves the rules in `when`.
     private var resolver = RuleResolver()
     private var transformers = NameTable<any Transformer>()
@@ -17,24 +19,33 @@ final class Transformations {
     private var chains = NameTable<TransformationChain>()
     @exclusivity(unchecked) private var knownAfterCollectors: TransformationChain?
 
+    init(_ counts: EventCounts) {
+        self.counts = counts
+    }
+
     /// Applies other rules.
     func setResolver(_ new: RuleResolver) {
         resolver = new
         startOver()
     }
 
-    func register(_ transformer: any Transformer, id: String) {
+    /// Registers a transformer, so that transformations can use it.
+    public func register(_ transformer: any Transformer, id: String) {
         transformers[id] = transformer
         startOver()
     }
 
-    func unregister(_ id: String) {
+    /// Unregisters a transformer. Transformations that use it have no effect any more.
+    public func unregister(id: String) {
         transformers[id] = nil
         startOver()
     }
 
-    /// Adds a transformation. One with the same id is replaced and keeps its position.
-    func set(_ transformation: TransformationSettings) throws(TransformationFault) {
+    /// Adds a transformation (Behaviour P4). One with the same id is replaced and keeps its position. It applies to
+    /// events that are stored or sent from now on. Batches in flight are not changed.
+    /// - Throws: ``TransformationFault`` if its transformer is not registered, or if `when` has a fault. `when` may
+    ///   refer to rules that are set later.
+    public func set(_ transformation: TransformationSettings) throws(TransformationFault) {
         guard transformers[transformation.transformerId] != nil else {
             throw .unknownTransformer(transformation.transformerId)
         }
@@ -54,7 +65,8 @@ final class Transformations {
         throw .rule(fault)
     }
 
-    func remove(_ id: String) {
+    /// Removes a transformation. Does nothing if there is none with this id.
+    public func remove(id: String) {
         settings.removeAll { ExactName($0.id) == ExactName(id) }
         startOver()
     }
@@ -68,7 +80,7 @@ final class Transformations {
     }
 
     /// True if events are transformed before they are stored. It is read for each event.
-    var areAfterCollectors: Bool { !(knownAfterCollectors?.isEmpty ?? afterCollectors.isEmpty) }
+    public var areAfterCollectors: Bool { !(knownAfterCollectors?.isEmpty ?? afterCollectors.isEmpty) }
 
     /// Returns the transformations before an event is sent by a dispatcher.
     func chain(for dispatcher: String) -> TransformationChain {
@@ -78,11 +90,22 @@ final class Transformations {
         return chain
     }
 
+    /// Transforms an event before it is stored. Failures are counted and reported.
+    /// - Parameter json: the event in the form of its delivery, with the members that are known: `id`, `event`, `time`,
+    ///   `received_at`, `key`, `context`, `data`.
+    /// - Returns: the transformed event, or nil if the bytes are not an event.
+    public func transformAfterCollectors(_ json: [UInt8]) -> TransformedEvent? {
+        guard let document = EventDocument(json: json) else { return nil }
+        let result = afterCollectors.transform(document, dispatcher: nil)
+        report(result)
+        return result
+    }
+
     /// Counts and reports the failures of an event's transformations.
-    func report(_ result: TransformedEvent, _ counts: EventCounts) {
+    func report(_ result: TransformedEvent) {
         guard !result.failures.isEmpty else { return }
         counts.count(.transformationErrors, result.failures.count)
-        for failure in result.failures { failures.send(failure) }
+        for failure in result.failures { failureSubject.send(failure) }
     }
 
     private func startOver() {

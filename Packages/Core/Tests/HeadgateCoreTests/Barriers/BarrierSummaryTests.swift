@@ -51,7 +51,7 @@ struct BarrierSummaryTests {
 
     @Test("B10: built-in barriers have display names, and other barriers use their ids")
     func words() throws {
-        try bench.gate.addBarrier(id: "night", kind: "BatchingBarrier", scopes: nil, configuration: [:])
+        try bench.gate.barriers.configure(id: "night", kind: "BatchingBarrier", scopes: nil, configuration: [:])
         bench.gate.registerScopedBarrier(SwitchBarrier(.open), id: "door", scopes: [.all])
         let words = bench.gate.barrierSummaries.map { "\($0.identity.id) \($0.identity.word)" }
         #expect(
@@ -77,7 +77,7 @@ struct BarrierSummaryTests {
     @Test("B10: a configured barrier shows its configuration")
     func configuration() throws {
         let configuration: DataObject = ["batch_size": 10]
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "BatchingBarrier", kind: "BatchingBarrier", scopes: [.all], configuration: configuration)
         #expect(try #require(bench.barrier("BatchingBarrier")).configuration == configuration)
     }

@@ -10,7 +10,7 @@ struct BatchingBarrierTests {
         -> GateBench
     {
         let bench = GateBench(change)
-        try bench.gate.addBarrier(id: "batching", kind: "BatchingBarrier", scopes: nil, configuration: configuration)
+        try bench.gate.barriers.configure(id: "batching", kind: "BatchingBarrier", scopes: nil, configuration: configuration)
         bench.settle()
         return bench
     }
@@ -128,7 +128,7 @@ struct BatchingBarrierTests {
         bench.track(1)
         bench.advance(by: .milliseconds(4000))
         try bench.restart { bench in
-            try bench.gate.addBarrier(
+            try bench.gate.barriers.configure(
                 id: "batching", kind: "BatchingBarrier", scopes: nil,
                 configuration: ["batch_size": 10, "max_wait_ms": 5000])
         }
@@ -153,7 +153,7 @@ struct BatchingBarrierTests {
     @Test("B22: its default scope is collect")
     func defaultScope() throws {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
-        try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 5])
+        try bench.gate.barriers.configure(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 5])
         bench.track(1)
         #expect(bench["archive"].sent == [[1]])
         #expect(bench["collect"].sent.isEmpty)

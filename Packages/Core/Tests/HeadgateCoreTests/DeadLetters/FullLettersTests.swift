@@ -44,11 +44,11 @@ struct FullLettersTests {
         let bench = bench(4)
         bench.track(10)
         #expect(isHeld(bench))
-        #expect(bench.gate.purgeDeadLetters([1, 2]) { _ in })
+        #expect(bench.gate.deadLetters.purge([1, 2]) { _ in })
         bench.settle()
         #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [3, 4, 5, 6] && isHeld(bench))
         bench.sender.reply = { _ in .delivered }
-        #expect(bench.gate.requeueDeadLetters([3]) { _ in })
+        #expect(bench.gate.deadLetters.requeue([3]) { _ in })
         bench.settle()
         #expect(!isHeld(bench) && bench.gate.stored.events == 0 && bench.counters[.delivered] == 5)
 

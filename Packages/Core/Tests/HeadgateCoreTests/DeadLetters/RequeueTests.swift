@@ -23,14 +23,14 @@ struct RequeueTests {
 
     private func requeue(_ letters: Set<LetterNumber>? = nil) -> Result<Int, RequeueFault>? {
         var result: Result<Int, RequeueFault>?
-        #expect(bench.gate.requeueDeadLetters(letters) { result = $0 })
+        #expect(bench.gate.deadLetters.requeue(letters) { result = $0 })
         bench.settle()
         return result
     }
 
     private func letters(limit: Int = 100, after: LetterNumber = 0) -> LetterPage? {
         var page: LetterPage?
-        #expect(bench.gate.readDeadLetters(after: after, limit: limit) { page = try? $0.get() })
+        #expect(bench.gate.deadLetters.read(after: after, limit: limit) { page = try? $0.get() })
         bench.settle()
         return page
     }
@@ -78,7 +78,7 @@ struct RequeueTests {
         let event = try #require(letters(limit: 1)?.letters.first).letter
         bench.store.beforePurge = { [memory = bench.store.memory] in memory.write([.deadLetter(event)]) { _ in } }
         var purged: Int?
-        #expect(bench.gate.purgeDeadLetters { purged = try? $0.get() })
+        #expect(bench.gate.deadLetters.purge { purged = try? $0.get() })
         bench.settle()
         #expect(purged == 600)
         #expect(letters()?.letters.map(\.number) == [601, 602, 603])
@@ -95,7 +95,7 @@ struct RequeueTests {
         settings.loadRule = .or([])
         bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
         var count: Int?
-        #expect(bench.gate.requeueDeadLetters(of: "a") { count = try? $0.get() })
+        #expect(bench.gate.deadLetters.requeue(of: "a") { count = try? $0.get() })
         bench.settle()
         bench["a"].answer()
         bench.settle()
@@ -108,9 +108,9 @@ struct RequeueTests {
         bury(4)
         #expect(requeue([2, 4, 99]) == .success(2))
         #expect(letters()?.letters.map(\.number) == [1, 3])
-        #expect(!bench.gate.requeueDeadLetters(of: "nowhere") { _ in })
-        #expect(!bench.gate.readDeadLetters(of: "nowhere", limit: 1) { _ in })
-        #expect(!bench.gate.purgeDeadLetters(of: "nowhere") { _ in })
+        #expect(!bench.gate.deadLetters.requeue(of: "nowhere") { _ in })
+        #expect(!bench.gate.deadLetters.read(of: "nowhere", limit: 1) { _ in })
+        #expect(!bench.gate.deadLetters.purge(of: "nowhere") { _ in })
     }
 
     @Test("D10, X2: pages are read one after the other, and pages of cancelled requests are not read")
@@ -123,7 +123,7 @@ struct RequeueTests {
         let reads = bench.store.letterReadCount
         for number in 1...50 {
             let isWantedNow = { isWanted || number % 25 == 0 }
-            #expect(bench.gate.readDeadLetters(limit: 1, isWanted: isWantedNow) { _ in answers.append(number) })
+            #expect(bench.gate.deadLetters.read(limit: 1, isWanted: isWantedNow) { _ in answers.append(number) })
         }
         isWanted = false
         bench.settle()
@@ -134,7 +134,7 @@ struct RequeueTests {
     func twiceAtOnce() {
         bury(3)
         var counts: [Int] = []
-        for _ in 0..<2 { #expect(bench.gate.requeueDeadLetters { counts.append((try? $0.get()) ?? -1) }) }
+        for _ in 0..<2 { #expect(bench.gate.deadLetters.requeue { counts.append((try? $0.get()) ?? -1) }) }
         bench.settle()
         #expect(counts == [3, 0])
         #expect(bench.summary().pending + bench.summary().inFlight == 3)
@@ -204,7 +204,7 @@ struct RequeueTests {
         bury(1)
         bench.gate.removeDispatcher("collect")
         bench.settle()
-        #expect(!bench.gate.requeueDeadLetters(of: "collect") { _ in })
+        #expect(!bench.gate.deadLetters.requeue(of: "collect") { _ in })
         #expect(requeue() == .success(0))
         #expect(letters()?.letters.count == 1)
         bench.add(bench.dispatchers[0])
@@ -225,7 +225,7 @@ struct RequeueTests {
     func purge() {
         bury(5)
         var count: Int?
-        #expect(bench.gate.purgeDeadLetters([2, 3, 77]) { count = try? $0.get() })
+        #expect(bench.gate.deadLetters.purge([2, 3, 77]) { count = try? $0.get() })
         bench.settle()
         #expect(count == 2)
         #expect(letters()?.letters.map(\.number) == [1, 4, 5])

@@ -202,7 +202,7 @@ struct BatchTests {
         #expect(keys(bench, "collect") == before)
         bench.sender.answer(.status(400))
         bench.settle()
-        #expect(bench.gate.requeueDeadLetters { _ in })
+        #expect(bench.gate.deadLetters.requeue { _ in })
         bench.settle()
         let again = keys(bench, "collect").dropFirst(2)
         #expect(again.count == 2 && Set(again).isDisjoint(with: before))

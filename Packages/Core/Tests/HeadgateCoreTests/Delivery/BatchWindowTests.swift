@@ -89,7 +89,7 @@ import Testing
     @Test("B22: behind a batching barrier a whole batch is sent")
     func depth() throws {
         let bench = bench(limit: 1000)
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "BatchingBarrier", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 500])
         bench.track(1200)
         resume(bench)

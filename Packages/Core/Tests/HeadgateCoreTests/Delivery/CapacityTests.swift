@@ -17,14 +17,14 @@ import Testing
         #expect(bench.summary().pending == 5)
         #expect(bench.summary().inFlight == 0)
         bench.sender.capacity = SenderCapacity(batches: 2)
-        bench.gate.destinationHasRoom("collect")
+        bench.gate.dispatchers.destinationHasRoom("collect")
         bench.settle()
         #expect(bench.sender.sent == [[1], [2]])
         bench.sender.capacity = SenderCapacity()
-        bench.gate.destinationHasRoom("collect")
+        bench.gate.dispatchers.destinationHasRoom("collect")
         bench.settle()
         #expect(bench.sender.sent == [[1], [2], [3]])
-        bench.gate.destinationHasRoom("nobody")
+        bench.gate.dispatchers.destinationHasRoom("nobody")
         bench.settle()
     }
 
@@ -35,7 +35,7 @@ import Testing
         bench.track(6)
         for events in [2, 5] {
             bench.sender.capacity = SenderCapacity(batches: 1, events: events)
-            bench.gate.destinationHasRoom("collect")
+            bench.gate.dispatchers.destinationHasRoom("collect")
             bench.settle()
             bench.sender.answer()
         }

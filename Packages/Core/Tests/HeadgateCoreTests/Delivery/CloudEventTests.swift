@@ -99,8 +99,8 @@ struct CloudEventTests {
         let edits: [EventEdit] = [
             .rename([.init(from: "context.pid", to: "data.pid")]), .set("event", "sale"), .remove("key"),
         ]
-        bench.gate.registerTransformer(EditingTransformer(edits, digest: { _ in "" }), id: "t")
-        try bench.gate.setTransformation(
+        bench.gate.transformations.register(EditingTransformer(edits, digest: { _ in "" }), id: "t")
+        try bench.gate.transformations.set(
             TransformationSettings(id: "t", transformerId: "t", scopes: [.allDispatchers]))
         var draft = EventDraft("order", key: "k", data: #"{"a":1}"#)
         draft.context = #"{"pid":12}"#

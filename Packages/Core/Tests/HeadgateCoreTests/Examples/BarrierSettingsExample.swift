@@ -3,9 +3,9 @@ import HeadgateData
 
 enum BarrierSettingsExample {
     static func addBarriers(to gate: Headgate) throws {
-        try gate.addBarrier(Barriers.batching(defaultScopes: [.all]))
-        try gate.addBarrier(Barriers.connectivity(defaultScopes: [.dispatcher(id: "collect")]))
-        try gate.addBarrier(MaintenanceBarrier.Factory(site: "till-7", defaultScopes: [.dispatcher(id: "archive")]))
+        try gate.barriers.add(Barriers.batching(defaultScopes: [.all]))
+        try gate.barriers.add(Barriers.connectivity(defaultScopes: [.dispatcher(id: "collect")]))
+        try gate.barriers.add(MaintenanceBarrier.Factory(site: "till-7", defaultScopes: [.dispatcher(id: "archive")]))
     }
 
     static let entries: DataObject = [

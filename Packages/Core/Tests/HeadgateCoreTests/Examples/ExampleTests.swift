@@ -58,12 +58,12 @@ struct ExampleTests {
 
     @Test("B5, B7: the maintenance barrier is configured, and no flush passes it")
     func maintenance() throws {
-        try bench.gate.addBarrier(MaintenanceBarrier.Factory(site: "till-7", defaultScopes: [.all]))
+        try bench.gate.barriers.add(MaintenanceBarrier.Factory(site: "till-7", defaultScopes: [.all]))
         #expect(!isOpen(), "no site is cleared")
         let settings: DataObject = ["maintenance": false, "cleared_sites": ["till-6", "till-7", 8]]
-        try bench.gate.updateBarrier(id: MaintenanceBarrier.id, scopes: nil, configuration: settings)
+        try bench.gate.barriers.update(id: MaintenanceBarrier.id, scopes: nil, configuration: settings)
         #expect(isOpen())
-        try bench.gate.updateBarrier(id: MaintenanceBarrier.id, scopes: nil, configuration: ["maintenance": true])
+        try bench.gate.barriers.update(id: MaintenanceBarrier.id, scopes: nil, configuration: ["maintenance": true])
         bench.track(1)
         flush()
         #expect(bench["collect"].sent.isEmpty)

@@ -8,7 +8,7 @@ struct AutomaticFlushTests {
     let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
 
     init() throws {
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "b", kind: "BatchingBarrier", scopes: [.dispatcher(id: "collect")], configuration: ["batch_size": 10])
         bench["archive"].reply = { _ in .delivered }
         bench.settle()

@@ -285,14 +285,14 @@ struct FlushTests {
         _ = bench.gate.flush(id: "short", timeout: nil) { ended.append("short \($0.ended)") }
         bench.track(1)
         _ = bench.gate.flush(id: "long", timeout: nil) { ended.append("long \($0.ended)") }
-        #expect(bench.gate.cancelFlush("long"))
+        #expect(bench.gate.flushes.cancel("long"))
         #expect(ended == ["long cancelled"])
         bench.sender.reply = { _ in .delivered }
         bench.sender.answer()
         bench.settle()
         #expect(ended == ["long cancelled", "short settled"])
         #expect(bench.sender.sent == [[1]])
-        #expect(!bench.gate.cancelFlush("long"))
+        #expect(!bench.gate.flushes.cancel("long"))
     }
 
     @Test("F4: flushes that end together are answered in order of their start")

@@ -80,7 +80,7 @@ struct NetworkReturnTests {
 
     @Test("F5, B20: with wifi_only the return of a cellular network flushes nothing, that of Wi-Fi does")
     func wifiOnly() throws {
-        try bench.gate.updateBarrier(
+        try bench.gate.barriers.update(
             id: ConnectivityBarrier.id, scopes: [.dispatcher(id: "remote")], configuration: ["wifi_only": true])
         bench.track(1)
         go(.disconnected, .connected(.cellular))
@@ -91,7 +91,7 @@ struct NetworkReturnTests {
 
     @Test("F5, B20: with wifi_only Wi-Fi that comes after a cellular connection flushes what waited for it, once")
     func wifiAfterCellular() throws {
-        try bench.gate.updateBarrier(
+        try bench.gate.barriers.update(
             id: ConnectivityBarrier.id, scopes: [.dispatcher(id: "remote")], configuration: ["wifi_only": true])
         bench.track(1)
         go(.disconnected, .connected(.cellular), .connected(.wifi))
@@ -103,7 +103,7 @@ struct NetworkReturnTests {
 
     @Test("F5: only a dispatcher whose barriers are all open is flushed")
     func oneOfTwo() throws {
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "picky", kind: ConnectivityBarrier.id, scopes: [.dispatcher(id: "local")],
             configuration: ["wifi_only": true])
         bench.track(1)

@@ -14,7 +14,7 @@ struct ClockJumpTests {
         var limits = StoreLimits()
         limits.maxAge = .seconds(3600)
         let bench = GateBench(limits: limits) { _ in }
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9, "max_wait_ms": 60_000])
         bench.track(1, EventDraft(id: "one", timeToLive: .seconds(1800)))
         bench.track(1)

@@ -123,7 +123,7 @@ struct DispatcherChangeTests {
         let old = bench.sender
         bench.gate.removeDispatcher("collect")
         bench.settle()
-        #expect(bench.gate.dispatcherIds == [])
+        #expect(bench.gate.dispatchers.ids == [])
         #expect(!bench.gate.barrierSummaries.contains { $0.identity.id.hasSuffix(":collect") })
         old.answer()
         bench.settle()

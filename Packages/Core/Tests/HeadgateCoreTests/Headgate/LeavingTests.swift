@@ -119,11 +119,11 @@ struct LeavingTests {
         bench.settle()
         bench.gate.removeDispatcher("collect")
         bench.settle()
-        #expect(ends.isEmpty && bench.gate.runningFlushes.map(\.dispatchers) == [["collect", "other"]])
+        #expect(ends.isEmpty && bench.gate.flushes.running.map(\.dispatchers) == [["collect", "other"]])
         bench["other"].answer()
         bench.settle()
         #expect(ends.map(\.ended) == [.cancelled] && ends.first?.dispatchers["other"]?.sent == 3)
-        #expect(ends.first?.dispatchers["collect"]?.left == 3 && bench.gate.runningFlushes.isEmpty)
+        #expect(ends.first?.dispatchers["collect"]?.left == 3 && bench.gate.flushes.running.isEmpty)
     }
 
     @Test(

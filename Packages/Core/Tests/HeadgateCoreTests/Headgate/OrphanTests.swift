@@ -18,10 +18,10 @@ struct OrphanTests {
         bench.track(3)
         bench["a"].answer(.noAnswer(cause: "x"))
         bench.settle()
-        #expect(bench.gate.orphans == [])
+        #expect(bench.gate.dispatchers.orphanSummaries == [])
         bench.gate.removeDispatcher("a")
         bench.settle()
-        let orphan = try #require(bench.gate.orphans.first)
+        let orphan = try #require(bench.gate.dispatchers.orphanSummaries.first)
         #expect(orphan.id == "a" && orphan.events == 3 && orphan.oldest != nil)
         #expect(orphan.until.milliseconds - bench.scheduler.wall.milliseconds == 7 * 86_400_000)
         var page: QueuePage?
@@ -29,7 +29,7 @@ struct OrphanTests {
         bench.settle()
         #expect(isKnown && page?.events.count == 3)
         bench.advance(by: .seconds(60))
-        let later = try #require(bench.gate.orphans.first)
+        let later = try #require(bench.gate.dispatchers.orphanSummaries.first)
         #expect(later.oldest == orphan.oldest.map { $0 + .seconds(60) } && later.until == orphan.until)
     }
 
@@ -40,13 +40,13 @@ struct OrphanTests {
         bench.track(3)
         bench.gate.removeDispatcher("a")
         bench.settle()
-        #expect(bench.gate.fault(takingOver: "a", by: "b") != nil)
-        #expect(bench.gate.fault(takingOver: "a", by: "c") == nil)
-        #expect(bench.gate.fault(takingOver: "nobody", by: "b") == nil)
+        #expect(bench.gate.dispatchers.fault(takingOver: "a", by: "b") != nil)
+        #expect(bench.gate.dispatchers.fault(takingOver: "a", by: "c") == nil)
+        #expect(bench.gate.dispatchers.fault(takingOver: "nobody", by: "b") == nil)
         bench.add(settings("c", formerly: "a"))
         bench.settle()
         #expect(bench["c"].batches.flatMap(\.events).map(\.sequenceNumber) == [1, 2, 3])
-        #expect(bench.gate.orphans == [] && bench.summary(of: "c").pending + bench.summary(of: "c").inFlight == 3)
+        #expect(bench.gate.dispatchers.orphanSummaries == [] && bench.summary(of: "c").pending + bench.summary(of: "c").inFlight == 3)
         // A new dispatcher under the old name starts with an empty queue.
         bench.add(settings("a"))
         bench.settle()
@@ -57,9 +57,9 @@ struct OrphanTests {
     func inFlight() {
         let bench = GateBench([settings("a")])
         bench.track(1)
-        #expect(bench.gate.fault(takingOver: "a", by: "c")?.contains("in flight") == true)
+        #expect(bench.gate.dispatchers.fault(takingOver: "a", by: "c")?.contains("in flight") == true)
         bench["a"].answer()
         bench.settle()
-        #expect(bench.gate.fault(takingOver: "a", by: "c") == nil)
+        #expect(bench.gate.dispatchers.fault(takingOver: "a", by: "c") == nil)
     }
 }

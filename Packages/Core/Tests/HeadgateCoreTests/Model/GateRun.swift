@@ -175,7 +175,7 @@ final class GateRun {
 
     private func cancel() {
         guard let name = model.flushes.keys.sorted().randomElement(using: &random) else { return }
-        model.expect(bench.gate.cancelFlush(name), "\(name) is unknown")
+        model.expect(bench.gate.flushes.cancel(name), "\(name) is unknown")
         model.expect(model.flushes[name] == nil, "\(name) goes on though cancelled")
     }
 
@@ -286,7 +286,7 @@ extension GateRun {
         let size = Int.random(in: 1...5, using: &random)
         for id in ["a", "b"] { model.dispatchers[id]?.batchSize = size }
         do {
-            try bench.gate.updateBarrier(
+            try bench.gate.barriers.update(
                 id: "batching", scopes: [.all], configuration: ["batch_size": .number(DataNumber(size))])
         } catch {
             model.expect(false, "\(error)")
@@ -308,7 +308,7 @@ extension GateRun {
         guard let size = model.dispatchers["a"]?.batchSize else { return }
         let configuration: DataObject = ["batch_size": .number(DataNumber(size))]
         do {
-            try bench.gate.addBarrier(
+            try bench.gate.barriers.configure(
                 id: "batching", kind: "BatchingBarrier", scopes: [.all], configuration: configuration)
         } catch {
             model.expect(false, "\(error)")

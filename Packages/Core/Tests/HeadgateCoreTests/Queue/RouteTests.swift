@@ -55,7 +55,7 @@ struct RouteTests {
         #expect(bench.gate.events.routes.count == 100)
         #expect(throws: TooManyRoutes.self) { try bench.gate.route(narrowedTo: set(300)) }
         #expect(try bench.gate.route(narrowedTo: set(admitted[0])) != nil)
-        #expect(try bench.gate.route(narrowedTo: nil) == bench.gate.routeToAll)
+        #expect(try bench.gate.route(narrowedTo: nil) == bench.gate.dispatchers.routeToAll)
         barrier.set(.open)
         bench.settle()
         #expect(bench.gate.stored == .zero)
@@ -77,7 +77,7 @@ struct RouteTests {
             for place in Self.ids.indices { data["b\(place)"] = .string(bits & 1 << place != 0 ? "1" : "0") }
             let event = EventDocument(members: ["event": "x", "data": .object(data)])
             do throws(TooManyRoutes) {
-                let route = try bench.gate.route(bench.gate.routeToAll, for: event)
+                let route = try bench.gate.route(bench.gate.dispatchers.routeToAll, for: event)
                 #expect(bench.gate.events.routes.dispatchers(of: route).count == bits.nonzeroBitCount)
                 taken += 1
             } catch {

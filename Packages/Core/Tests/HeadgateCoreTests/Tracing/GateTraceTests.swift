@@ -79,7 +79,7 @@ import Testing
             way("2", of: bench)
                 == TracedWay(
                     dispatcher: "collect", state: .dead, at: dead?.at, attempts: 1, lastError: "HTTP 400", letter: 2))
-        _ = bench.gate.requeueDeadLetters(of: "collect", [2]) { _ in }
+        _ = bench.gate.deadLetters.requeue(of: "collect", [2]) { _ in }
         bench.settle()
         let events = trace("2", of: bench)
         #expect(events.map(\.sequenceNumber) == [3])
@@ -247,7 +247,7 @@ import Testing
         bench.settle()
         if isRestarted { try bench.restart() }
         _ = bench.gate.trace.number(ofNamespace: "test")
-        _ = bench.gate.requeueDeadLetters(of: "collect", [1]) { _ in }
+        _ = bench.gate.deadLetters.requeue(of: "collect", [1]) { _ in }
         bench.settle()
         #expect(trace("1", in: nil, of: bench).last?.namespace == "test")
         #expect(trace("1", of: bench).last?.sequenceNumber == 2)
@@ -269,7 +269,7 @@ import Testing
         bench.sender.answer(.status(400))
         bench.settle()
         pause(bench)
-        _ = bench.gate.requeueDeadLetters(of: "collect", [1]) { _ in }
+        _ = bench.gate.deadLetters.requeue(of: "collect", [1]) { _ in }
         bench.settle()
         try bench.restart()
         #expect(trace("a", in: nil, of: bench).map(\.namespace) == [namespace])

@@ -39,8 +39,8 @@ struct TransformationTests {
         _ transformer: any Transformer, _ id: String, to bench: GateBench, _ scopes: [TransformationScope],
         order: Double? = nil, when: Rule? = nil
     ) throws {
-        bench.gate.registerTransformer(transformer, id: id)
-        try bench.gate.setTransformation(
+        bench.gate.transformations.register(transformer, id: id)
+        try bench.gate.transformations.set(
             TransformationSettings(id: id, transformerId: id, scopes: scopes, order: order, when: when))
     }
 
@@ -62,7 +62,7 @@ struct TransformationTests {
         try add(adding("1"), "caf\u{E9}", to: bench, [.allDispatchers])
         try add(adding("2"), "cafe\u{301}", to: bench, [.allDispatchers])
         try add(adding("3"), "third", to: bench, [.dispatcher(id: "cafe\u{301}")])
-        if isRemoved { bench.gate.removeTransformation(id: "cafe\u{301}") }
+        if isRemoved { bench.gate.transformations.remove(id: "cafe\u{301}") }
         bench.track(1)
         #expect(try self.way(bench, "caf\u{E9}") == way)
     }
@@ -93,7 +93,7 @@ struct TransformationTests {
         bench.track(1)
         // Sorted by order: g -0.5, a 0, c 0.5, b 1, e 1, d 3, f 3, h 8, i 8.
         #expect(try way(bench, "a") == "gacbedfhi")
-        bench.gate.removeTransformation(id: "a")
+        bench.gate.transformations.remove(id: "a")
         bench["a"].answer()
         bench.track(1)
         // With one removed, the later ones have moved up: b 0, c 0.5, e 1, d 2, f 3, i 7, h 8.
@@ -104,11 +104,11 @@ struct TransformationTests {
     func afterCollectors() throws {
         let bench = bench("a")
         try add(adding("1"), "late", to: bench, [.allDispatchers])
-        #expect(!bench.gate.transformsAfterCollectors)
+        #expect(!bench.gate.transformations.areAfterCollectors)
         try add(adding("2"), "early", to: bench, [.afterCollectors])
-        #expect(bench.gate.transformsAfterCollectors)
+        #expect(bench.gate.transformations.areAfterCollectors)
         let result = try #require(
-            bench.gate.transformAfterCollectors(Array(#"{"event":"x","context":{},"data":{}}"#.utf8)))
+            bench.gate.transformations.transformAfterCollectors(Array(#"{"event":"x","context":{},"data":{}}"#.utf8)))
         #expect(result.event?.data == ["way": "2"] && result.isChanged && result.failures.isEmpty)
     }
 
@@ -165,7 +165,7 @@ struct TransformationTests {
     func when() throws {
         let bench = bench("a")
         let isX = Rule.just(.equals(ignoreCase: false, variable: "event", target: "x"))
-        try bench.gate.setLoadRule(isX, forId: "is_x")
+        try bench.gate.loadRules.set(isX, forId: "is_x")
         try add(adding("1"), "1", to: bench, [.allDispatchers], when: .reference("is_x"))
         try add(adding("2"), "2", to: bench, [.allDispatchers], when: .not(.reference("is_x")))
         try add(
@@ -215,7 +215,7 @@ struct TransformationTests {
         let letter = try #require(bench.store.memory.deadLetters.first?.event?.json(attempt: 1))
         let event = try #require(DocumentReader.read(letter))
         #expect(event.get(key: "data") == ["way": ""] as DataObject)
-        #expect(bench.gate.requeueDeadLetters { _ in })
+        #expect(bench.gate.deadLetters.requeue { _ in })
         bench.settle()
         #expect(
             bench["a"].batches.map { String(decoding: $0.body, as: UTF8.self).contains(#""way":"x""#) } == [true, true])
@@ -226,11 +226,11 @@ struct TransformationTests {
         let bench = bench("a") { $0.dispatchLimit = 2 }
         bench["a"].reply = { _ in .delivered }
         let edits = EditingTransformer([.set("user.seen", true), .remove("mail")]) { _ in "" }
-        bench.gate.registerTransformer(edits, id: "mark")
-        try bench.gate.setTransformation(
+        bench.gate.transformations.register(edits, id: "mark")
+        try bench.gate.transformations.set(
             TransformationSettings(id: "mark", transformerId: "mark", scopes: [.allDispatchers], dropsOnError: true))
         var told: [String] = []
-        let subscription = bench.gate.transformationFailures.subscribe {
+        let subscription = bench.gate.transformations.failures.subscribe {
             told.append("\($0.transformation): \($0.error)")
         }
         bench.track(1, EventDraft(data: #"{"user":"x","mail":"m"}"#))
@@ -252,14 +252,14 @@ struct TransformationTests {
         let bench = GateBench(
             [DispatcherSettings(id: "a")], limits: limits, environment: { $0.readObject = DocumentReader.read })
         bench["a"].reply = { _ in .delivered }
-        bench.gate.registerTransformer(EditingTransformer([.set("user.seen", true)]) { _ in "" }, id: "mark")
-        try bench.gate.setTransformation(
+        bench.gate.transformations.register(EditingTransformer([.set("user.seen", true)]) { _ in "" }, id: "mark")
+        try bench.gate.transformations.set(
             TransformationSettings(id: "mark", transformerId: "mark", scopes: [.allDispatchers], dropsOnError: true))
         bench.track(10, EventDraft(data: #"{"user":"x"}"#))
         bench.settle()
         #expect(bench.store.memory.deadLetters.count == 3 && bench.summary(of: "a").pending == 7)
         #expect(bench.summary(of: "a").blockedBy == ["DeadLettersBarrier:a"])
-        #expect(bench.gate.purgeDeadLetters([1, 2]) { _ in })
+        #expect(bench.gate.deadLetters.purge([1, 2]) { _ in })
         bench.settle()
         #expect(bench.store.memory.deadLetters.count == 3 && bench.summary(of: "a").pending == 5)
     }
@@ -279,11 +279,11 @@ struct TransformationTests {
     func dropsBeforeTheStore() throws {
         let bench = bench("a", "b")
         for id in ["a", "b"] { bench[id].reply = { _ in .delivered } }
-        bench.gate.registerTransformer(EditingTransformer([.set("x.y", 1)]) { _ in "" }, id: "early")
-        try bench.gate.setTransformation(
+        bench.gate.transformations.register(EditingTransformer([.set("x.y", 1)]) { _ in "" }, id: "early")
+        try bench.gate.transformations.set(
             TransformationSettings(id: "early", transformerId: "early", scopes: [.afterCollectors], dropsOnError: true))
         let json = #"{"event":"e","context":{"uid":1},"data":{"x":1}}"#
-        let result = try #require(bench.gate.transformAfterCollectors(Array(json.utf8)))
+        let result = try #require(bench.gate.transformations.transformAfterCollectors(Array(json.utf8)))
         #expect(result.fatal == "early")
         let context = String(decoding: result.marked?.json(of: .context) ?? [], as: UTF8.self)
         #expect(context == #"{"uid":1,"failed_transformation":"early"}"#)
@@ -324,12 +324,12 @@ struct TransformationTests {
         try add(adding("3"), "1", to: bench, [.allDispatchers])
         bench.track(1)
         #expect(try way(bench, "a") == "32")
-        bench.gate.removeTransformation(id: "1")
-        bench.gate.removeTransformation(id: "nobody")
+        bench.gate.transformations.remove(id: "1")
+        bench.gate.transformations.remove(id: "nobody")
         bench.track(1)
         #expect(try way(bench, "a") == "2")
         #expect(throws: TransformationFault.unknownTransformer("nobody")) {
-            try bench.gate.setTransformation(TransformationSettings(id: "x", transformerId: "nobody", scopes: []))
+            try bench.gate.transformations.set(TransformationSettings(id: "x", transformerId: "nobody", scopes: []))
         }
     }
 

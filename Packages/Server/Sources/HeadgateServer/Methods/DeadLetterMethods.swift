@@ -19,11 +19,11 @@ struct DeadLetterMethods: MethodFamily {
         ]), reasons: [.notFound, .storage]
     ) { parts, call, dispatcher, limit, after throws(RPCError) in
         let (reply, gate) = (call.reply, parts.gate)
-        let isKnown = gate.readDeadLetters(
+        let isKnown = gate.deadLetters.read(
             of: dispatcher, after: LetterNumber(after), limit: limit, isWanted: { reply.isWaiting }
         ) { [gate] result in
             switch result {
-            case .success(let page): reply.answer { $0.page(page, dispatcherId: gate.dispatcherId) }
+            case .success(let page): reply.answer { $0.page(page, dispatcherId: gate.dispatchers.id) }
             case .failure: reply.fail(RPCError(.storage, "the store could not read the dead letters"))
             }
         }
@@ -40,7 +40,7 @@ struct DeadLetterMethods: MethodFamily {
         "dead_letters.requeue", .control, "Requeues dead letters. The events keep their ids.", dispatcher, letters,
         result: count, reasons: [.notFound, .queueFull, .storage]
     ) { parts, call, dispatcher, letters throws(RPCError) in
-        let isKnown = parts.gate.requeueDeadLetters(of: dispatcher, letters) { [reply = call.reply] result in
+        let isKnown = parts.gate.deadLetters.requeue(of: dispatcher, letters) { [reply = call.reply] result in
             switch result {
             case .success(let count): reply.answer(["count": .number(DataNumber(count))])
             case .failure(let fault): reply.fail(RPCError(fault))
@@ -53,7 +53,7 @@ struct DeadLetterMethods: MethodFamily {
         "dead_letters.purge", .control, "Deletes dead letters.", dispatcher, letters, result: count,
         reasons: [.notFound, .storage]
     ) { parts, call, dispatcher, letters throws(RPCError) in
-        let isKnown = parts.gate.purgeDeadLetters(of: dispatcher, letters) {
+        let isKnown = parts.gate.deadLetters.purge(of: dispatcher, letters) {
             [reply = call.reply, log = parts.log] result in
             switch result {
             case .success(let count):

@@ -14,7 +14,7 @@ struct DispatcherMethods: MethodFamily {
         call.reply.answer { writer in
             writer.beginObject()
             writer.dispatchers(parts.gate.dispatcherSummaries)
-            writer.orphans(parts.gate.orphans)
+            writer.orphans(parts.gate.dispatchers.orphanSummaries)
             writer.endObject()
         }
     }

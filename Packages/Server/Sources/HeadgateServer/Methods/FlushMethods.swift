@@ -48,7 +48,7 @@ struct FlushMethods: MethodFamily {
         Field("flush", .string, "the flush's id"),
         reasons: [.notFound]
     ) { parts, call, name throws(RPCError) in
-        guard parts.gate.cancelFlush(name) else { throw RPCError(.notFound, "there is no flush \(name)") }
+        guard parts.gate.flushes.cancel(name) else { throw RPCError(.notFound, "there is no flush \(name)") }
         call.reply.answer()
     }
 
@@ -61,7 +61,7 @@ struct FlushMethods: MethodFamily {
             writer.beginObject()
             writer.member("flushes")
             writer.beginArray()
-            for flush in parts.gate.runningFlushes {
+            for flush in parts.gate.flushes.running {
                 writer.element()
                 writer.object(flush.object(askedBy: parts.clientFlushes.uid(of: flush.id)))
             }

@@ -63,7 +63,7 @@ struct StatusMethods: MethodFamily {
             writer.member("clients", parts.sessions.count)
             writer.member("network", item: .object(network(parts.gate.network.value)))
             writer.dispatchers(parts.gate.dispatcherSummaries)
-            writer.orphans(parts.gate.orphans)
+            writer.orphans(parts.gate.dispatchers.orphanSummaries)
             writer.barriers(parts.gate.barrierSummaries)
             writer.member("warnings", item: .array(shown(state.warnings).map { .string($0) }))
             writer.member("counters", item: .object(parts.counters))

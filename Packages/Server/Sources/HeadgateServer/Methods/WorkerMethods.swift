@@ -17,7 +17,7 @@ struct WorkerMethods: MethodFamily {
         reasons: [.notFound, .conflict, .unauthorized]
     ) { parts, call, id, credit, mostEvents throws(RPCError) in
         guard let workforce = parts.workforces.open(id) else {
-            guard parts.gate.hasDispatcher(id) else { throw .unknownDispatcher(id) }
+            guard parts.gate.dispatchers.contains(id) else { throw .unknownDispatcher(id) }
             throw RPCError(.conflict, "dispatcher \(id) is not of kind worker")
         }
         guard call.session.caller.mayWork(for: workforce.workers) else {

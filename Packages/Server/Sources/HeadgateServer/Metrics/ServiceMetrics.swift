@@ -9,12 +9,12 @@ extension MetricsReading {
         operations = service.operations
         dispatchers = gate.dispatcherSummaries
         measures = gate.dispatcherMeasures
-        orphans = gate.orphans
+        orphans = gate.dispatchers.orphanSummaries
         ways = gate.closedTimes
         let store = gate.events.store
         self.store = StoreReading(
             kind: store.kind, durability: service.control.atStart.durability.rawValue, live: gate.stored,
-            limits: service.settings.store, diskBytes: store.diskBytes, letters: gate.deadLetters,
+            limits: service.settings.store, diskBytes: store.diskBytes, letters: gate.deadLetters.used,
             rememberedIDs: gate.events.remembered.ids, oldest: gate.oldestAge,
             retained: store.retained.tally, oldestRetained: gate.retainedAge)
         acknowledging = gate.events.acknowledging

@@ -61,7 +61,7 @@ struct SettingsInstaller {
     func putInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) -> [StartFault] {
         gate.setLimits(new.store)
         gate.trace.remembered = new.tracedEvents
-        gate.eventLimits = new.limits.trackedEvents
+        gate.transformations.limits = new.limits.trackedEvents
         gate.flushesOnReturn = new.flushOn.connected
         boards.gateways = new.gateways
         putRulesInForce(new, insteadOf: old, made)
@@ -85,10 +85,10 @@ struct SettingsInstaller {
 
     /// Adds the program's kinds of barriers and its load rules, which settings may name.
     private func addProgramsOwn() throws(StartFault) {
-        for factory in configuration.factories { gate.factories[factory.kind] = factory }
+        for factory in configuration.factories { gate.barriers.factories[factory.kind] = factory }
         for (id, rule) in configuration.vocabulary.loadRules.sorted(by: { $0.key < $1.key }) {
             do throws(RuleFault) {
-                try gate.setLoadRule(rule, forId: id)
+                try gate.loadRules.set(rule, forId: id)
             } catch {
                 throw StartFault("load rule \(id): \(error)")
             }
@@ -100,7 +100,7 @@ struct SettingsInstaller {
         for factory in configuration.factories
         where !settings.barriers.contains(where: { ExactName($0.id) == ExactName(factory.kind) }) {
             do {
-                try gate.addBarrier(id: factory.kind, kind: factory.kind, scopes: nil, configuration: [:])
+                try gate.barriers.configure(id: factory.kind, kind: factory.kind, scopes: nil, configuration: [:])
             } catch {
                 throw StartFault("barrier \(factory.kind): \(error)")
             }
@@ -132,7 +132,7 @@ struct SettingsInstaller {
         }
         for dispatcher in new.dispatchers where old.dispatcher(dispatcher.id) != dispatcher {
             let (common, kind) = (dispatcher.common, dispatcher.kind)
-            if gate.hasDispatcher(dispatcher.id) {
+            if gate.dispatchers.contains(dispatcher.id) {
                 gate.changeDispatcher(
                     common, kind: kind.kind, sender: made.senders[dispatcher.id], reachesNetwork: kind.reachesNetwork)
             } else if let sender = made.senders[dispatcher.id] {
@@ -145,7 +145,7 @@ struct SettingsInstaller {
     private func refuseTakeovers(_ new: Settings) throws(StartFault) {
         for dispatcher in new.dispatchers {
             guard let former = dispatcher.common.formerly,
-                let fault = gate.fault(takingOver: former, by: dispatcher.id)
+                let fault = gate.dispatchers.fault(takingOver: former, by: dispatcher.id)
             else { continue }
             throw StartFault("\(fault)", at: "dispatchers.\(dispatcher.id).formerly")
         }
@@ -165,12 +165,12 @@ struct SettingsInstaller {
     private func putBarriersInForce(_ new: Settings, insteadOf old: Settings) -> [StartFault] {
         for barrier in old.barriers where !new.barriers.contains(where: { ExactName($0.id) == ExactName(barrier.id) }) {
             // The barrier logs its own failure. Its settings are gone, so there is no other place for a report.
-            try? gate.resetBarrier(id: barrier.id)
+            try? gate.barriers.reset(id: barrier.id)
         }
         var refusals: [StartFault] = []
         for barrier in new.barriers where !old.barriers.contains(barrier) {
             do {
-                try gate.addBarrier(
+                try gate.barriers.configure(
                     id: barrier.id, kind: barrier.kind, scopes: barrier.scopes, configuration: barrier.configuration,
                     stateOnError: barrier.stateOnError)
             } catch {
@@ -199,12 +199,12 @@ struct SettingsInstaller {
     private func putRulesInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) {
         if new.loadRules != old.loadRules {
             let program = configuration.vocabulary.loadRules
-            gate.replaceLoadRules(named: old.loadRules.keys, by: program.merging(new.loadRules))
+            gate.loadRules.replace(named: old.loadRules.keys, by: program.merging(new.loadRules))
         }
         guard new.transformations != old.transformations else { return }
         for transformation in old.transformations {
-            gate.removeTransformation(id: transformation.id)
-            if new.transformation(transformation.id) == nil { gate.unregisterTransformer(id: transformation.id) }
+            gate.transformations.remove(id: transformation.id)
+            if new.transformation(transformation.id) == nil { gate.transformations.unregister(id: transformation.id) }
         }
         for transformation in new.transformations { place(transformation, made.transformers[transformation.id]) }
     }
@@ -212,9 +212,9 @@ struct SettingsInstaller {
     /// Adds or changes a transformation.
     /// - Parameter transformer: the new transformer, or nil to keep the present one.
     private func place(_ transformation: ConfiguredTransformation, _ transformer: (any Transformer)?) {
-        if let transformer { gate.registerTransformer(transformer, id: transformation.settings.transformerId) }
+        if let transformer { gate.transformations.register(transformer, id: transformation.settings.transformerId) }
         do throws(TransformationFault) {
-            try gate.setTransformation(transformation.settings)
+            try gate.transformations.set(transformation.settings)
         } catch {
             // This does not happen: the check of the settings included the rule, and the transformer is registered.
             log.tell(

@@ -17,15 +17,15 @@ final class EventPreparation {
     }
 
     /// A Boolean value that says whether any transformation or load rule applies before the store.
-    var isNeeded: Bool { gate.transformsAfterCollectors || gate.hasLoadRules }
+    var isNeeded: Bool { gate.transformations.areAfterCollectors || !gate.loadRules.isEmpty }
 
     /// Applies the transformations and the load rules to an event.
     /// - Returns: the event with the dispatchers that still want it, valid until the arena is cleared, or nil if a
     ///   transformation dropped it.
     /// - Throws: `limit` if the event would need a new route and there are too many routes.
     func prepare(_ event: TrackedEvent) throws(RPCError) -> TrackedEvent? {
-        guard var prepared = gate.transformsAfterCollectors ? transform(event) : event else { return nil }
-        guard gate.hasLoadRules else { return prepared }
+        guard var prepared = gate.transformations.areAfterCollectors ? transform(event) : event else { return nil }
+        guard !gate.loadRules.isEmpty else { return prepared }
         fields.event = prepared
         defer { fields.event = nil }
         do throws(TooManyRoutes) {
@@ -37,7 +37,7 @@ final class EventPreparation {
     }
 
     private func transform(_ event: TrackedEvent) -> TrackedEvent? {
-        guard let result = gate.transformAfterCollectors(json(of: event)) else { return event }
+        guard let result = gate.transformations.transformAfterCollectors(json(of: event)) else { return event }
         guard let document = result.marked else { return nil }
         return document.isChanged ? rewrite(event, as: document) : event
     }

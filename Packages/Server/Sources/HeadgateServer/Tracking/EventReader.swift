@@ -125,7 +125,7 @@ final class EventReader {
     private func route(
         _ view: JSONView?, _ fault: (String, String) -> RPCError
     ) throws(RPCError) -> RouteNumber {
-        guard let view else { return gate.routeToAll }
+        guard let view else { return gate.dispatchers.routeToAll }
         guard let elements = view.elements else { throw fault("dispatchers", "must be an array of dispatchers' ids") }
         var ids: [String] = []
         for (index, element) in elements.enumerated() {
@@ -134,11 +134,11 @@ final class EventReader {
             guard element.raw.count <= 6 * DispatcherID.longest + 2, let id = element.string else {
                 throw fault("dispatchers[\(index)]", "there is no dispatcher of so long a name")
             }
-            guard gate.hasDispatcher(id) else { throw fault("dispatchers[\(index)]", "there is no dispatcher \(id)") }
+            guard gate.dispatchers.contains(id) else { throw fault("dispatchers[\(index)]", "there is no dispatcher \(id)") }
             ids.append(id)
         }
         do throws(TooManyRoutes) {
-            return try gate.route(narrowedTo: ids) ?? gate.routeToAll
+            return try gate.route(narrowedTo: ids) ?? gate.dispatchers.routeToAll
         } catch {
             throw RPCError(error)
         }

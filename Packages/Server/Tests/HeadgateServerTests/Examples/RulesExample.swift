@@ -11,8 +11,8 @@ enum RulesExample {
     }
 
     static func addTransformation(to gate: Headgate) throws {
-        gate.registerTransformer(Pseudonyms(), id: "pseudonyms")
-        try gate.setTransformation(
+        gate.transformations.register(Pseudonyms(), id: "pseudonyms")
+        try gate.transformations.set(
             TransformationSettings(
                 id: "till_names", transformerId: "pseudonyms", scopes: [.dispatcher(id: "collect")],
                 when: .just(.startsWith(ignoreCase: false, variable: "event", target: "sale"))))

@@ -142,11 +142,11 @@ struct RE2CompilerTests {
             "dispatchers": ["collect": ["load_rule": "wanted"]], "load_rules": ["wanted": ["or": []]],
         ]) { stage in
             try await stage.look { service in
-                try service.gate.setLoadRule(
+                try service.gate.loadRules.set(
                     .just(.regularExpression(ignoreCase: true, variable: "event", target: "^ORDER_[0-9]+$")),
                     forId: "wanted")
                 #expect(throws: RuleFault.pattern(PatternFault("missing ): ("))) {
-                    try service.gate.setLoadRule(
+                    try service.gate.loadRules.set(
                         .just(.regularExpression(ignoreCase: false, variable: "event", target: "(")), forId: "wanted")
                 }
             }

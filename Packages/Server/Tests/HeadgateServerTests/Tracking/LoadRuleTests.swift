@@ -79,7 +79,7 @@ struct LoadRuleTests {
             let client = try await stage.client()
             try await client.call("track", ["event": "b", "dispatchers": ["collect"]])
             try await stage.look { service in
-                try service.gate.setLoadRule(
+                try service.gate.loadRules.set(
                     .just(.equals(ignoreCase: false, variable: "event", target: "b")), forId: "wanted")
             }
             try await client.call("track", ["event": "b", "dispatchers": ["collect"]])

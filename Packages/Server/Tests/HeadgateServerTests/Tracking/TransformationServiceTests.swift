@@ -88,8 +88,8 @@ struct TransformationServiceTests {
                 for (id, scope) in [("early", .afterCollectors), ("late", .dispatcher(id: "collect"))]
                     as [(String, TransformationScope)]
                 {
-                    service.gate.registerTransformer(Gatekeeper(word: id), id: id)
-                    try service.gate.setTransformation(
+                    service.gate.transformations.register(Gatekeeper(word: id), id: id)
+                    try service.gate.transformations.set(
                         TransformationSettings(id: id, transformerId: id, scopes: [scope]))
                 }
             }

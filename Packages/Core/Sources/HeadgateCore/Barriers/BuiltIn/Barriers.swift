@@ -1,6 +1,6 @@
 /// Factories of the built-in barriers, for programs that want other default scopes.
 ///
-///     try gate.addBarrier(Barriers.batching(defaultScopes: [.all]))
+///     try gate.barriers.add(Barriers.batching(defaultScopes: [.all]))
 ///
 /// Scopes in the settings take precedence over these (Behaviour B5).
 public enum Barriers {

@@ -8,7 +8,7 @@ struct ApplicationStatusBarrierTests {
     let bench = GateBench()
 
     private func add(_ configuration: DataObject = ["block_in_background": true]) throws {
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "status", kind: "ApplicationStatusBarrier", scopes: nil, configuration: configuration)
     }
 
@@ -53,7 +53,7 @@ struct ApplicationStatusBarrierTests {
         #expect(bench.summary().blockedBy == ["status"])
         #expect(bench.barrier("status")?.reason == "every client is in the background")
         #expect(bench.barrier("status")?.identity.word == "application_status")
-        try bench.gate.updateBarrier(id: "status", scopes: nil, configuration: ["block_in_background": false])
+        try bench.gate.barriers.update(id: "status", scopes: nil, configuration: ["block_in_background": false])
         #expect(bench.summary().isOpen)
         #expect(throws: BarrierConfigurationFault.self) { try add(["block_in_background": 1]) }
     }

@@ -109,11 +109,11 @@ struct ConnectivityInTheGateTests {
     func settings() throws {
         let bench = bench()
         bench.gate.network.value = .connected(.cellular)
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "ConnectivityBarrier", kind: "ConnectivityBarrier", scopes: [.all], configuration: ["wifi_only": true])
         #expect(bench.summary(of: "archive").blockedBy == ["ConnectivityBarrier"])
         #expect(bench.gate.barrierSummaries.count { $0.identity.kind == "ConnectivityBarrier" } == 1)
-        try bench.gate.updateBarrier(id: "ConnectivityBarrier", scopes: [], configuration: ["wifi_only": true])
+        try bench.gate.barriers.update(id: "ConnectivityBarrier", scopes: [], configuration: ["wifi_only": true])
         #expect(bench.summary(of: "collect").isOpen)
         #expect(bench.summary(of: "archive").isOpen)
     }
@@ -122,9 +122,9 @@ struct ConnectivityInTheGateTests {
     func reset() throws {
         let bench = bench()
         bench.gate.network.value = .connected(.cellular)
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "ConnectivityBarrier", kind: "ConnectivityBarrier", scopes: [.all], configuration: ["wifi_only": true])
-        try bench.gate.resetBarrier(id: "ConnectivityBarrier")
+        try bench.gate.barriers.reset(id: "ConnectivityBarrier")
         let barrier = try #require(bench.barrier("ConnectivityBarrier"))
         #expect(barrier.scopes == [.dispatcher(id: "collect")])
         #expect(barrier.configuration == [:])

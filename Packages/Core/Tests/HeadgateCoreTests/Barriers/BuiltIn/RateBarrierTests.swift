@@ -167,7 +167,7 @@ struct RateBarrierTests {
     @Test("B27: a dispatcher behind the barrier sends whole batches as its tokens allow")
     func inTheGate() throws {
         let bench = GateBench { $0.dispatchLimit = 2 }
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "slow", kind: "RateBarrier", scopes: nil, configuration: ["per_second": 2, "burst": 3])
         bench.sender.reply = { _ in .delivered }
         bench.track(9)

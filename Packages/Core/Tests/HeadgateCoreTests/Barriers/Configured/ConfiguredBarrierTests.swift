@@ -9,12 +9,12 @@ struct ConfiguredBarrierTests {
     let factory = RecordingBarrier.Factory()
 
     init() {
-        bench.gate.factories[RecordingBarrier.id] = factory
+        bench.gate.barriers.factories[RecordingBarrier.id] = factory
     }
 
     private func add(_ id: String = "told", scopes: [BarrierScope]? = nil, told configuration: DataObject = [:]) throws
     {
-        try bench.gate.addBarrier(id: id, kind: "ToldBarrier", scopes: scopes, configuration: configuration)
+        try bench.gate.barriers.configure(id: id, kind: "ToldBarrier", scopes: scopes, configuration: configuration)
     }
 
     @Test("B5: scopes come from the settings, or from the factory's default, or are all")
@@ -25,7 +25,7 @@ struct ConfiguredBarrierTests {
         try add("default")
         let scopes = ["named", "all", "default"].map { bench.barrier($0)?.scopes }
         #expect(scopes == [[.dispatcher(id: "collect")], [.all], [.dispatcher(id: "archive")]])
-        try bench.gate.addBarrier(Unscoped())
+        try bench.gate.barriers.add(Unscoped())
         #expect(bench.barrier("UnscopedBarrier")?.scopes == [.all])
     }
 
@@ -41,7 +41,7 @@ struct ConfiguredBarrierTests {
     @Test("B7: a change updates the existing barrier and its scopes")
     func updates() throws {
         try add()
-        try bench.gate.updateBarrier(
+        try bench.gate.barriers.update(
             id: "told", scopes: [.dispatcher(id: "archive")], configuration: ["state": "closed"])
         #expect(bench.summary(of: "archive").blockedBy == ["told"])
         #expect(bench.summary(of: "collect").isOpen)
@@ -54,19 +54,19 @@ struct ConfiguredBarrierTests {
     @Test("B7: without its settings a barrier gets an empty configuration and its default scopes")
     func reset() throws {
         try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
-        try bench.gate.resetBarrier(id: "told")
+        try bench.gate.barriers.reset(id: "told")
         #expect(factory.made.first?.told.last == [:])
         #expect(bench.barrier("told")?.scopes == [.all])
         #expect(bench.barrier("told")?.configuration == [:])
         #expect(bench.summary(of: "archive").isOpen)
-        try bench.gate.resetBarrier(id: "unknown")
+        try bench.gate.barriers.reset(id: "unknown")
     }
 
     @Test("B7: without its settings a barrier gets its default scopes even if it rejects the empty configuration")
     func resetRefused() throws {
         try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
         try #require(factory.made.first).refusesAll = true
-        #expect(throws: BarrierConfigurationFault.self) { try bench.gate.resetBarrier(id: "told") }
+        #expect(throws: BarrierConfigurationFault.self) { try bench.gate.barriers.reset(id: "told") }
         #expect(bench.barrier("told")?.scopes == [.all])
         #expect(bench.summary(of: "collect").blockedBy == ["told"])
     }
@@ -78,7 +78,7 @@ struct ConfiguredBarrierTests {
         defer { failures.dispose() }
         try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
         #expect(throws: BarrierConfigurationFault(key: "refuse", message: "is refused")) {
-            try bench.gate.updateBarrier(id: "told", scopes: [.all], configuration: ["refuse": true])
+            try bench.gate.barriers.update(id: "told", scopes: [.all], configuration: ["refuse": true])
         }
         #expect(bench.summary(of: "archive").blockedBy == ["told"])
         #expect(bench.summary(of: "collect").isOpen)
@@ -91,7 +91,7 @@ struct ConfiguredBarrierTests {
     func refusedScopes() throws {
         try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
         #expect(throws: BarrierConfigurationFault.self) {
-            try bench.gate.updateBarrier(id: "told", scopes: nil, configuration: ["refuse": true])
+            try bench.gate.barriers.update(id: "told", scopes: nil, configuration: ["refuse": true])
         }
         bench.add(DispatcherSettings(id: "later"))
         #expect(bench.barrier("told")?.scopes == [.dispatcher(id: "archive")])
@@ -104,10 +104,10 @@ struct ConfiguredBarrierTests {
         }
         #expect(bench.barrier("told") == nil)
         #expect(throws: BarrierConfigurationFault.self) {
-            try bench.gate.addBarrier(id: "x", kind: "NoBarrier", scopes: nil, configuration: [:])
+            try bench.gate.barriers.configure(id: "x", kind: "NoBarrier", scopes: nil, configuration: [:])
         }
         #expect(throws: BarrierConfigurationFault.self) {
-            try bench.gate.updateBarrier(id: "x", scopes: nil, configuration: [:])
+            try bench.gate.barriers.update(id: "x", scopes: nil, configuration: [:])
         }
     }
 
@@ -115,12 +115,12 @@ struct ConfiguredBarrierTests {
         "B9: a barrier whose creation fails for another reason has the state on_error until it succeeds",
         arguments: [BarrierState.open, .closed])
     func brokenFactory(state: BarrierState) throws {
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "told", kind: "ToldBarrier", scopes: nil, configuration: ["fail": true], stateOnError: state)
         #expect(bench.barrier("told")?.states.map(\.state) == [state, state])
         #expect(bench.barrier("told")?.reason == "could not be created: failed")
         #expect(bench.counters[.barrierErrors] == 1)
-        try bench.gate.updateBarrier(id: "told", scopes: nil, configuration: ["state": "closed"])
+        try bench.gate.barriers.update(id: "told", scopes: nil, configuration: ["state": "closed"])
         #expect(bench.barrier("told")?.states.map(\.state) == [.closed, .closed])
         #expect(bench.barrier("told")?.reason == nil)
         #expect(bench.gate.barrierSummaries.count { $0.identity.id == "told" } == 1)
@@ -130,7 +130,7 @@ struct ConfiguredBarrierTests {
     func failingUpdate() throws {
         try add(told: ["state": "closed"])
         #expect(throws: RecordingBarrier.Failure.self) {
-            try bench.gate.updateBarrier(id: "told", scopes: nil, configuration: ["fail": true])
+            try bench.gate.barriers.update(id: "told", scopes: nil, configuration: ["fail": true])
         }
         #expect(bench.summary().blockedBy == ["told"])
         #expect(bench.counters[.barrierErrors] == 1)
@@ -139,7 +139,7 @@ struct ConfiguredBarrierTests {
     @Test("A name with another kind gets another barrier")
     func replaced() throws {
         try add(told: ["state": "closed"])
-        try bench.gate.addBarrier(id: "told", kind: "BatchingBarrier", scopes: [.all], configuration: ["batch_size": 1])
+        try bench.gate.barriers.configure(id: "told", kind: "BatchingBarrier", scopes: [.all], configuration: ["batch_size": 1])
         let kinds = bench.gate.barrierSummaries.filter { $0.identity.id == "told" }.map(\.identity.kind)
         #expect(kinds == ["BatchingBarrier"])
         #expect(bench.summary(of: "archive").blockedBy == ["told"], "an empty batch waits")
@@ -166,9 +166,9 @@ struct ConfiguredBarrierTests {
     @Test("A factory added by a program creates a barrier with its default scopes, which settings can configure")
     func addedFactory() throws {
         factory.scopes = [.dispatcher(id: "archive")]
-        try bench.gate.addBarrier(factory)
+        try bench.gate.barriers.add(factory)
         #expect(bench.barrier("ToldBarrier")?.scopes == [.dispatcher(id: "archive")])
-        try bench.gate.addBarrier(
+        try bench.gate.barriers.configure(
             id: "ToldBarrier", kind: "ToldBarrier", scopes: nil, configuration: ["state": "closed"])
         #expect(factory.made.count == 1)
         #expect(bench.summary(of: "archive").blockedBy == ["ToldBarrier"])
@@ -180,7 +180,7 @@ struct ConfiguredBarrierTests {
             "ScheduleBarrier", "IntervalBarrier", "ApplicationStatusBarrier", "RateBarrier", "ConnectivityBarrier",
         ]
         for kind in kinds {
-            try bench.gate.addBarrier(id: kind, kind: kind, scopes: nil, configuration: [:])
+            try bench.gate.barriers.configure(id: kind, kind: kind, scopes: nil, configuration: [:])
         }
         let words = bench.gate.barrierSummaries.suffix(5).map(\.identity.word)
         #expect(words == ["schedule", "interval", "application_status", "rate", "connectivity"])

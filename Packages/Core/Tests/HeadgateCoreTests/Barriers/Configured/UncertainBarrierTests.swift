@@ -34,8 +34,8 @@ struct UncertainBarrierTests {
     private let barrier = FindingBarrier()
 
     private func add(stateOnError: BarrierState) throws {
-        bench.gate.factories[FindingBarrier.id] = Factory(barrier: barrier)
-        try bench.gate.addBarrier(
+        bench.gate.barriers.factories[FindingBarrier.id] = Factory(barrier: barrier)
+        try bench.gate.barriers.configure(
             id: "find", kind: "FindingBarrier", scopes: [.dispatcher(id: "collect")], configuration: [:],
             stateOnError: stateOnError)
     }
@@ -77,25 +77,25 @@ struct UncertainBarrierTests {
     @Test("B8, B9: a new registration changes on_error, even for a barrier that is failing")
     func otherStateOnError() throws {
         try add(stateOnError: .open)
-        try bench.gate.updateBarrier(
+        try bench.gate.barriers.update(
             id: "find", scopes: [.dispatcher(id: "collect")], configuration: [:], stateOnError: .closed)
         barrier.finding.value = .failed(Failure())
         #expect(state == .closed)
         try add(stateOnError: .open)
         #expect(state == .open)
-        try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
+        try bench.gate.barriers.update(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
         #expect(bench.barrier("find")?.states.map(\.state) == [.closed, .closed])
         // An update without `stateOnError` keeps the earlier setting.
-        try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:])
+        try bench.gate.barriers.update(id: "find", scopes: [.all], configuration: [:])
         barrier.finding.value = .failed(Failure())
         #expect(state == .closed && bench.barrier("find")?.reason == "no answer")
-        try bench.gate.resetBarrier(id: "find")
+        try bench.gate.barriers.reset(id: "find")
         #expect(bench.barrier("find")?.states.map(\.state) == [.open, .open])
         barrier.finding.value = .state(.closed)
-        try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
+        try bench.gate.barriers.update(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
         barrier.finding.value = .state(.open)
-        try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:], stateOnError: .open)
-        try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
+        try bench.gate.barriers.update(id: "find", scopes: [.all], configuration: [:], stateOnError: .open)
+        try bench.gate.barriers.update(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
         #expect(state == .open, "it does not fail any more")
     }
 

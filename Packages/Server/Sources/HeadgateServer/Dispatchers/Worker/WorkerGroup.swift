@@ -96,7 +96,7 @@ final class WorkerGroup {
     /// Carries out the orders of the last fact, after which there may be room for more batches.
     private func proceed() {
         carryOut()
-        gate.destinationHasRoom(dispatcher)
+        gate.dispatchers.destinationHasRoom(dispatcher)
     }
 
     private func carryOut() {
