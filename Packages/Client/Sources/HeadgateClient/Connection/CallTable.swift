@@ -66,8 +66,7 @@ struct CallTable {
     mutating func markWritten(_ number: CallNumber) {
         guard let call = calls[number] else { return }
         waiting.remove(number)
-        calls[number]?.isWritten = true
-        calls[number]?.wasWritten = true
+        calls[number]?.written()
         unanswered.count += 1
         unanswered.bytes += call.line.count
     }
@@ -75,7 +74,7 @@ struct CallTable {
     /// Marks a call as not written, or as one whose answer has come.
     mutating func unmarkWritten(_ number: CallNumber) {
         guard let call = calls[number], call.isWritten else { return }
-        calls[number]?.isWritten = false
+        calls[number]?.unwritten()
         unanswered.count -= 1
         unanswered.bytes -= call.line.count
     }
@@ -115,21 +114,17 @@ struct CallTable {
 extension CallTable {
     /// The daemon has granted a persistent call. Its deadline, which was for the first grant, is over.
     mutating func noteGranted(_ number: CallNumber) {
-        calls[number]?.isGranted = true
-        calls[number]?.wasGranted = true
-        calls[number]?.isRefused = false
-        guard let deadline = calls[number]?.deadline else { return }
-        deadlines.remove(Deadline(moment: deadline, call: number))
-        calls[number]?.deadline = nil
+        if let deadline = calls[number]?.deadline { deadlines.remove(Deadline(moment: deadline, call: number)) }
+        calls[number]?.granted()
     }
 
     /// The daemon has refused a persistent call, which is asked for again.
     mutating func noteRefused(_ number: CallNumber, isConflict: Bool) {
-        if isConflict { calls[number]?.conflicts += 1 } else { calls[number]?.isRefused = true }
+        calls[number]?.refused(isConflict: isConflict)
     }
 
     /// A grant counts no more: its connection is gone, or the daemon may have something else in its place.
     mutating func noteInterrupted(_ number: CallNumber) {
-        calls[number]?.isGranted = false
+        calls[number]?.lostGrant()
     }
 }

@@ -16,18 +16,10 @@ struct OutgoingCall {
     let isStanding: Bool
     /// The moment at which the caller stops waiting, in nanoseconds of the monotonic clock; nil for never.
     var deadline: Int64?
-    /// True while it is written on the present connection and not answered.
-    var isWritten = false
-    /// True once it was written on any connection.
-    var wasWritten = false
-    /// True while the daemon grants it on the present connection. Only for persistent calls.
-    var isGranted = false
-    /// True once the daemon granted it on any connection.
-    var wasGranted = false
-    /// True from a refusal with a warning until the next grant.
-    var isRefused = false
+    private(set) var stage = Stage.waiting
+    private var record = Record.new
     /// The number of refusals with `conflict`.
-    var conflicts = 0
+    private var conflicts = 0
     /// The number of conflicts that are repeated before the first grant.
     private let mostConflicts: Int
 
@@ -42,6 +34,69 @@ struct OutgoingCall {
         self.mostConflicts = mostConflicts
         longestLine = line.count - 1
         depth = NestingDepth(of: line).deepest
+    }
+
+    /// The stage of the call on the present connection. The end of the connection leads back to `waiting`.
+    enum Stage {
+        /// It is to be written, for the first time or again. Next: `written`.
+        case waiting
+        /// It is written and not answered. An answer ends it, unless it is persistent. Next: `granted`; `waiting` after
+        /// a refusal that the call outlasts.
+        case written
+        /// The daemon grants the persistent call. Next: `waiting`, to be made again on the same connection.
+        case granted
+    }
+
+    /// The last news of the call from any connection, in the order in which they come.
+    private enum Record: Comparable {
+        case new
+        /// It was written.
+        case written
+        /// The daemon granted the persistent call.
+        case granted
+        /// The daemon granted it once, and has refused it since. The caller is warned of that once. Next: `granted`.
+        case refused
+    }
+
+    /// True while it is written on the present connection and not answered.
+    var isWritten: Bool { stage == .written }
+    /// True while the daemon grants it on the present connection.
+    var isGranted: Bool { stage == .granted }
+    /// True once it was written on any connection.
+    var wasWritten: Bool { record >= .written }
+    /// True once the daemon granted it on any connection.
+    var wasGranted: Bool { record >= .granted }
+    /// True from a refusal with a warning until the next grant.
+    var isRefused: Bool { record == .refused }
+
+    // MARK: Facts
+
+    /// The call is written on the present connection.
+    mutating func written() {
+        stage = .written
+        record = max(record, .written)
+    }
+
+    /// The answer has come, or cannot come any more. Ignored if the call is not written.
+    mutating func unwritten() {
+        if stage == .written { stage = .waiting }
+    }
+
+    /// The daemon grants the persistent call. The deadline, which was for the first grant, is over.
+    mutating func granted() {
+        stage = .granted
+        record = .granted
+        deadline = nil
+    }
+
+    /// The daemon has refused a persistent call, which is made again. A conflict counts, and is no other news.
+    mutating func refused(isConflict: Bool) {
+        if isConflict { conflicts += 1 } else { record = .refused }
+    }
+
+    /// The grant counts no more. Ignored if the call is not granted.
+    mutating func lostGrant() {
+        if stage == .granted { stage = .waiting }
     }
 
     /// Returns true if the client makes the call again after this refusal. It asks for what was granted before until

@@ -9,10 +9,8 @@ struct Activation {
     /// (Behaviour A8). The chain may be shorter by now.
     var depth: Int
     var stage = Stage.unserved
-    /// The barriers that are still to complete, the next one first.
-    var barriers: ArraySlice<ActivationBarrier> = []
-    /// True until the board's process has chosen the activation's barrier (Behaviour A2).
-    var needsChoice = false
+    /// The steps before the board runs, the next one first.
+    var ahead: ArraySlice<Step> = []
     /// The barrier cycles that have completed for this activation.
     var completed: Set<CycleIdentity> = []
 
@@ -24,15 +22,29 @@ struct Activation {
         case cycle
     }
 
-    /// The present stage: what the activation waits for.
+    /// A step before the board runs.
+    enum Step {
+        /// This barrier has to complete.
+        case barrier(ActivationBarrier)
+        /// The board's process has to choose a barrier, which takes the place of this step (Behaviour A2).
+        case choice
+    }
+
+    /// The present stage: what the activation waits for. In every stage the activation may end: its requester cancels
+    /// it, its time is over, or no process serves the board any more.
+    ///
+    /// A fact about another cycle or run than that of the stage is late, and is ignored: each cycle and each run has a
+    /// number of its own (Behaviour A5).
     enum Stage: Equatable {
-        /// A process that serves the board.
+        /// A process that serves the board. Next, once there is one: `held`, `choosing` or `running`.
         case unserved
-        /// This cycle of a barrier.
+        /// This cycle of a barrier. Next, once it has completed: `held` by another barrier, `choosing` or `running`.
         case held(cycle: Int)
-        /// This process's choice of a barrier (Behaviour A2).
+        /// This process's choice of a barrier (Behaviour A2). Next: `held` or `running`. If the process disconnects and
+        /// the activation runs a barrier, another process chooses (Behaviour A6).
         case choosing(run: Int, provider: Int)
-        /// The answer of this process.
+        /// The answer of this process, which ends the activation. If the process disconnects and the activation runs a
+        /// barrier, another process runs it (Behaviour A6).
         case running(run: Int, provider: Int)
     }
 }

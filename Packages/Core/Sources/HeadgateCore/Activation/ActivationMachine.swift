@@ -231,8 +231,8 @@ extension ActivationMachine {
         guard let request = activations[id]?.request else { return }
         guard let serving = boards.serving(request.board) else { return awaitProvider(id, request) }
         let barriers = barriers(before: request.board, serving)
-        activations[id]?.barriers = barriers[...]
-        activations[id]?.needsChoice = serving.barrier == .chosen
+        let choice = serving.barrier == .chosen ? [Activation.Step.choice] : []
+        activations[id]?.ahead = (barriers.map { .barrier($0) } + choice)[...]
         proceed(id)
     }
 
@@ -243,11 +243,16 @@ extension ActivationMachine {
     }
 
     private mutating func proceed(_ id: Int) {
-        while let barrier = activations[id]?.barriers.popFirst(), let activation = activations[id] {
-            let identity = CycleIdentity(barrier, before: activation)
-            if !hasCompleted(identity, barrier, for: activation) { return hold(id, by: barrier, identity) }
+        while let activation = activations[id] {
+            switch activation.ahead.first {
+            case nil: return run(id)
+            case .choice: return choose(id)
+            case .barrier(let barrier):
+                activations[id]?.ahead.removeFirst()
+                let identity = CycleIdentity(barrier, before: activation)
+                if !hasCompleted(identity, barrier, for: activation) { return hold(id, by: barrier, identity) }
+            }
         }
-        if activations[id]?.needsChoice == true { choose(id) } else { run(id) }
     }
 
     private mutating func end(_ id: Int, _ outcome: ActivationOutcome) {
@@ -390,9 +395,8 @@ extension ActivationMachine {
     private mutating func chose(_ id: Int, _ barrier: ActivationBarrier?) {
         guard let request = activations[id]?.request else { return }
         if request.timeout != nil { deadlines.remove(id) }
-        activations[id]?.needsChoice = false
         let held = [barrier].compactMap(\.self).filter { ExactName($0.board) != ExactName(request.board) }
-        activations[id]?.barriers = held[...]
+        activations[id]?.ahead = held.map { .barrier($0) }[...]
         steps.append(.proceed(id))
     }
 

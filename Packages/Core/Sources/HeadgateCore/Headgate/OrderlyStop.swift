@@ -5,12 +5,19 @@ final class OrderlyStop {
     private var firstOrders: [StopMachine.Order]
     private let end: Instant
     private var waiting: [(StopOutcome) -> Void] = []
-    private var outcome: StopOutcome?
-    /// The running flush, with a name that no client's flush has.
-    private var flush: String?
-    /// True if all events that were accepted before the stop are stored or refused.
-    private var isAllStored = false
+    private var flush = FlushState.none
     private var alarm: (any Disposable)?
+
+    /// The state of the stop's flush. It has a name that no client's flush has.
+    private enum FlushState {
+        /// It has not begun, or it has ended. Next: `storing`.
+        case none
+        /// It runs. Some events that were accepted before the stop may not be stored yet. Next: `sending`, or `none`
+        /// at its end.
+        case storing(String)
+        /// It runs. All events that were accepted before the stop are stored or refused. Next: `none`.
+        case sending(String)
+    }
 
     init(gate: Headgate, within timeout: Duration, flushing: Bool) {
         self.gate = gate
@@ -19,7 +26,7 @@ final class OrderlyStop {
     }
 
     func whenEnded(_ then: @escaping (StopOutcome) -> Void) {
-        if let outcome { then(outcome) } else { waiting.append(then) }
+        if let outcome = machine.outcome { then(outcome) } else { waiting.append(then) }
     }
 
     func begin() {
@@ -38,12 +45,12 @@ final class OrderlyStop {
 
     /// True if the flush can only wait: barriers that a flush does not ignore hold all remaining events.
     private var isStuck: Bool {
-        isAllStored && flush != nil
-            && gate.dispatchers.present.allSatisfy { dispatcher in
-                dispatcher.batchesInFlight == 0
-                    && (dispatcher.unsettled.events == 0
-                        || !gate.coordinator.way(to: dispatcher.id).isOpen(flushing: true))
-            }
+        guard case .sending = flush else { return false }
+        return gate.dispatchers.present.allSatisfy { dispatcher in
+            dispatcher.batchesInFlight == 0
+                && (dispatcher.unsettled.events == 0
+                    || !gate.coordinator.way(to: dispatcher.id).isOpen(flushing: true))
+        }
     }
 
     /// The number of batches in flight, with those of removed dispatchers.
@@ -80,19 +87,22 @@ final class OrderlyStop {
     private func beginFlush() {
         let start = gate.flush(timeout: end - gate.scheduler.now) { [weak self] _ in self?.flushEnded() }
         guard case .success(let name) = start else { return flushEnded() }
-        flush = name
+        flush = .storing(name)
         gate.events.whenCommitted { [weak self] _ in
-            self?.isAllStored = true
+            if case .storing(let name)? = self?.flush { self?.flush = .sending(name) }
             self?.look()
         }
     }
 
     private func endFlush() {
-        if let flush { _ = gate.flushes.cancel(flush) }
+        switch flush {
+        case .none: break
+        case .storing(let name), .sending(let name): _ = gate.flushes.cancel(name)
+        }
     }
 
     private func flushEnded() {
-        flush = nil
+        flush = .none
         perform(machine.flushEnded())
     }
 
@@ -120,7 +130,6 @@ final class OrderlyStop {
     }
 
     private func tell(_ outcome: StopOutcome) {
-        self.outcome = outcome
         // A flush may have been started while the store was closing.
         gate.flushes.cancelAll()
         // A store that was abandoned answers no operation.

@@ -23,23 +23,27 @@ struct StopMachine {
         case end(StopOutcome)
     }
 
+    /// The present step. A fact that belongs to another step is late, and is ignored.
     private enum Step {
-        /// Pending events are sent as far as barriers allow.
+        /// Pending events are sent as far as barriers allow. Next: `finishing`, at the end of the flush or at its
+        /// deadline; `interrupted`, if the time limit is over by then.
         case flushing
-        /// No more batches are sent. Those in flight are finished.
+        /// No more batches are sent. Those in flight are finished. Next: `closing`, once none is in flight;
+        /// `interrupted` at the time limit.
         case finishing
-        /// The batches in flight have been interrupted, and their ends are awaited.
+        /// The batches in flight have been interrupted, and their ends are awaited. Next: `closing`, once none is in
+        /// flight or after the grace.
         case interrupted
-        /// The store writes the pending changes.
-        case closing
-        case ended
+        /// The store writes the pending changes. Next: `ended`, once the store is closed or after the grace.
+        case closing(batchesLeft: Int)
+        /// The last step.
+        case ended(StopOutcome)
     }
 
     private let deadline: Instant
     /// The time at which the flush ends.
     private let flushDeadline: Instant
     private var step = Step.flushing
-    private var outcome = StopOutcome()
 
     private init(at now: Instant, within timeout: Duration) {
         deadline = now + timeout
@@ -59,9 +63,15 @@ struct StopMachine {
     }
 
     /// True if nothing is sent any more, and the store is being closed or is closed.
-    var isClosing: Bool { step == .closing || step == .ended }
+    var isClosing: Bool {
+        switch step {
+        case .flushing, .finishing, .interrupted: false
+        case .closing, .ended: true
+        }
+    }
 
-    var hasEnded: Bool { step == .ended }
+    /// The result of the stop; nil until it has ended.
+    var outcome: StopOutcome? { if case .ended(let outcome) = step { outcome } else { nil } }
 
     /// The time at which ``timePassed(to:inFlight:)`` is due.
     var nextDeadline: Instant? {
@@ -83,22 +93,21 @@ struct StopMachine {
     mutating func looked(isStuck: Bool, inFlight: Int) -> [Order] {
         switch step {
         case .flushing: isStuck ? [.endFlush] : []
-        case .finishing, .interrupted: inFlight == 0 ? close() : []
+        case .finishing, .interrupted: inFlight == 0 ? close(batchesLeft: 0) : []
         case .closing, .ended: []
         }
     }
 
     /// Records that the flush has ended, for any reason, or was not started.
     mutating func flushEnded() -> [Order] {
-        guard step == .flushing else { return [] }
+        guard case .flushing = step else { return [] }
         step = .finishing
         return [.takeNoMore]
     }
 
     mutating func storeClosed() -> [Order] {
-        guard step == .closing else { return [] }
-        outcome.isStoreClosed = true
-        return end()
+        guard case .closing(let left) = step else { return [] }
+        return end(StopOutcome(batchesLeft: left, isStoreClosed: true))
     }
 
     /// - Parameter inFlight: the number of batches in flight.
@@ -113,20 +122,19 @@ struct StopMachine {
             step = .interrupted
             return [.interrupt]
         case .interrupted:
-            outcome.batchesLeft = inFlight
-            return close()
-        case .closing: return end()
+            return close(batchesLeft: inFlight)
+        case .closing(let left): return end(StopOutcome(batchesLeft: left, isStoreClosed: false))
         case .ended: return []
         }
     }
 
-    private mutating func close() -> [Order] {
-        step = .closing
+    private mutating func close(batchesLeft: Int) -> [Order] {
+        step = .closing(batchesLeft: batchesLeft)
         return [.closeStore]
     }
 
-    private mutating func end() -> [Order] {
-        step = .ended
+    private mutating func end(_ outcome: StopOutcome) -> [Order] {
+        step = .ended(outcome)
         return [.end(outcome)]
     }
 }

@@ -63,9 +63,9 @@ struct StopMachineTests {
             try #require(!names.contains(3) || names.contains(1))
             try #require(!names.contains(4) || names.contains(3))
             try #require(names.contains(0) == isFlushing)
-            try #require(machine.hasEnded == names.contains(4))
+            try #require((machine.outcome != nil) == names.contains(4))
             if let due = machine.nextDeadline { try #require(due <= start + timeout + .seconds(5)) }
-            try #require(machine.nextDeadline != nil || machine.hasEnded)
+            try #require(machine.nextDeadline != nil || machine.outcome != nil)
             if now < start + timeout { try #require(!names.contains(2)) }
         }
     }
@@ -74,11 +74,11 @@ struct StopMachineTests {
     func model() throws {
         for seed: UInt64 in 1...500 {
             var run = Run(seed: seed)
-            for _ in 0..<200 where !run.machine.hasEnded {
+            for _ in 0..<200 where run.machine.outcome == nil {
                 try run.step()
                 try run.check()
             }
-            try #require(run.machine.hasEnded, "seed \(seed)")
+            try #require(run.machine.outcome != nil, "seed \(seed)")
             try #require(run.now <= run.start + run.timeout + .seconds(5), "seed \(seed)")
             try #require(run.machine.timePassed(to: .init(nanoseconds: .max), inFlight: 0).isEmpty)
             try #require(run.machine.storeClosed().isEmpty && run.machine.flushEnded().isEmpty)

@@ -18,18 +18,22 @@ final class ActivationGate: DescribedBarrier {
     private let backOff: (inout RetryPolicy) -> Duration
     private var retries = RetryPolicy()
     private var phase = Phase.idle
-    private var isOver = false
     @StateSubject(.closed) private var state: ObservableState<BarrierState>
 
+    /// The phase of the gate. A fact that belongs to another phase is late, and is ignored. ``end()`` ends every phase.
     private enum Phase {
-        /// Closed. The board has not been requested.
+        /// Closed. The board has not been requested. Next: `asking`, when a dispatch is pending.
         case idle
-        /// Closed. The board has been requested and has not completed.
+        /// Closed. The board has been requested and has not completed. Next: `open` or `resting`, by its outcome.
         case asking(any Disposable)
-        /// Closed. The board refused, and is requested again after a wait.
+        /// Closed. The board refused, and is requested again after a wait. Next: `idle`, after the wait or when an
+        /// operator ends it.
         case resting(cause: String, any Disposable)
-        /// Open. The board has completed; the timer ends its `sticky_ms`.
+        /// Open. The board has completed; the timer ends its `sticky_ms`. Next: `idle`, after that time or when the
+        /// destination answered 401.
         case open((any Disposable)?)
+        /// Closed for good: the dispatcher is removed or has another gate. The last phase.
+        case ended
     }
 
     /// - Parameter backOff: returns the wait after a refusal.
@@ -79,20 +83,20 @@ final class ActivationGate: DescribedBarrier {
 
     /// Ends the gate, because its dispatcher is removed or gets another gate.
     func end() {
-        isOver = true
-        close()
+        release()
+        phase = .ended
     }
 
     /// Enters a phase. The dispatcher is evaluated, since the board may have to be requested, and the gate's reason has
     /// changed.
     private func enter(_ new: Phase) {
         phase = new
-        guard !isOver else { return }
         turn.evaluate(dispatcherId)
         turn.barriersChanged()
     }
 
     private func ended(_ outcome: ActivationOutcome) {
+        if case .ended = phase { return }
         do throws(ActivationRefusal) {
             open(try accepted(outcome))
         } catch {
@@ -113,14 +117,20 @@ final class ActivationGate: DescribedBarrier {
     }
 
     private func close() {
+        if case .ended = phase { return }
+        release()
+        enter(.idle)
+    }
+
+    /// Disposes of the phase's timer or request, and closes the barrier.
+    private func release() {
         switch phase {
-        case .idle: break
+        case .idle, .ended: break
         case .open(let end): end?.dispose()
         case .asking(let task), .resting(_, let task): task.dispose()
         }
         output = [:]
         _state.value = .closed
-        enter(.idle)
     }
 
     // MARK: The board's answer
@@ -151,7 +161,7 @@ final class ActivationGate: DescribedBarrier {
     func reason(for dispatcherId: String) -> String? {
         let board = settings.board
         switch phase {
-        case .idle: return "board \(board) runs once an event is pending"
+        case .idle, .ended: return "board \(board) runs once an event is pending"
         case .asking:
             let isServed = turn.host?.boardActivator?.isServed(board) ?? false
             return isServed ? "board \(board) is running" : "no client serves board \(board)"
