@@ -119,8 +119,8 @@ import Testing
         let list = self.list([open, absent, Fixed.barrier(Fixed.manual), off])
         #expect(list.hasPrefix("BARRIER                STATE   BLOCKS\nManualBarrier:collect  closed  collect"))
         #expect(list.hasSuffix("\n\nopen: open\nwithout a dispatcher: absent (nowhere)\ndisabled: off\n"))
-        #expect(list([open]) == "No dispatcher is blocked.\n\nopen: open\n")
-        #expect(list([]) == "There are no barriers.\n")
+        #expect(self.list([open]) == "No dispatcher is blocked.\n\nopen: open\n")
+        #expect(self.list([]) == "There are no barriers.\n")
     }
 
     @Test("The barriers of a dispatcher are listed one by one, also one that is not in the list")
