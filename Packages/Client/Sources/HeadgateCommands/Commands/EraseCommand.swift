@@ -1,6 +1,7 @@
 import Glibc
 import HeadgateClient
 import HeadgateData
+import HeadgateText
 
 extension Command {
     private static let when = Option("--when", value: "RULE", "the condition for the events (required)")

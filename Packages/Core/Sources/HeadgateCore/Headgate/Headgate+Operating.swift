@@ -103,7 +103,7 @@ extension Headgate {
         let refuse = { [scheduler] (refusal: ErasureRefusal) in scheduler.soon { then(.failure(refusal)) } }
         guard events.store.canErase else { return refuse(.unsupported(store: events.store.kind)) }
         do throws(RuleFault) {
-            erasures.erase(try loadRouter.resolve(rule), isDryRun: isDryRun, then: then)
+            erasures.erase(try loadRules.resolve(rule), isDryRun: isDryRun, then: then)
         } catch { refuse(.rule("\(error)")) }
     }
 

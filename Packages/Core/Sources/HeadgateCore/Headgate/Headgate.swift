@@ -96,7 +96,7 @@ public final class Headgate {
         if store.canRewind { settlements.add(events.retentionChange ?? .retain(nil)) }
         rewinds = Rewinds(events: events, dispatchers: dispatchers, settlements: settlements)
         erasures = Erasures(
-            events: events, dispatchers: dispatchers, records: records, deadLetters: deadLetterWork, rewinds: rewinds)
+            events: events, dispatchers: dispatchers, records: records, deadLetters: deadLetters, rewinds: rewinds)
         clock = ClockRecorder(events: events, settlements: settlements)
         housekeeping = Housekeeping(
             dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts,

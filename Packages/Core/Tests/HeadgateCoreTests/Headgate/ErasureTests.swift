@@ -115,7 +115,7 @@ import Testing
         bench.sender.answer()
         bench.settle()
         #expect(bench.summary().pending == 0 && bench.summary().inFlight == 0)
-        #expect(bench.gate.orphans.map(\.events) == [100])
+        #expect(bench.gate.dispatchers.orphanSummaries.map(\.events) == [100])
         #expect(bench.counters[.quarantined] == 0)
         #expect(bench.sender.delivered.suffix(80).allSatisfy { $0 % 2 == 0 })
     }

@@ -41,7 +41,7 @@ struct EraseMethods: MethodFamily {
                 reply.answer([
                     "events": .number(DataNumber(answer.events)),
                     "dead_letters": .number(DataNumber(answer.deadLetters)),
-                    "not_reached": .array(parts.gate.dispatcherIds.map { .string($0) }),
+                    "not_reached": .array(parts.gate.dispatchers.ids.map { .string($0) }),
                 ])
             case .failure(let refusal): reply.fail(RPCError(refusal))
             }
