@@ -1,6 +1,5 @@
 import HeadgateText
 
-
 /// The page of the present problems.
 struct ProblemsPage {
     let state: DaemonState

@@ -124,9 +124,7 @@ final class Erasures {
     }
 
     private func readLetters(after: LetterNumber, _ erasure: Erasure) {
-        var query = DeadLetterQuery(limit: Erasures.lettersPerPage)
-        query.after = after
-        deadLetters.read(query) { [weak self] result in
+        _ = deadLetters.read(after: after, limit: Erasures.lettersPerPage) { [weak self] result in
             guard let self else { return }
             guard case .success(let page) = result else { return end(erasure, .failure(.store)) }
             erasure.letters += page.letters.filter { $0.letter.event.map(erasure.rule.means) ?? false }

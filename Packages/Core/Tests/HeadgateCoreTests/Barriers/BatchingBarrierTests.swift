@@ -10,7 +10,8 @@ struct BatchingBarrierTests {
         -> GateBench
     {
         let bench = GateBench(change)
-        try bench.gate.barriers.configure(id: "batching", kind: "BatchingBarrier", scopes: nil, configuration: configuration)
+        try bench.gate.barriers.configure(
+            id: "batching", kind: "BatchingBarrier", scopes: nil, configuration: configuration)
         bench.settle()
         return bench
     }
@@ -153,7 +154,8 @@ struct BatchingBarrierTests {
     @Test("B22: its default scope is collect")
     func defaultScope() throws {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
-        try bench.gate.barriers.configure(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 5])
+        try bench.gate.barriers.configure(
+            id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 5])
         bench.track(1)
         #expect(bench["archive"].sent == [[1]])
         #expect(bench["collect"].sent.isEmpty)

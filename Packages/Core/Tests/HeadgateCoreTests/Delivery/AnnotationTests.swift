@@ -121,7 +121,8 @@ struct AnnotationTests {
 
     @Test("D13: events that waited for a full batch are annotated, but not the event that completed it")
     func batching() throws {
-        try bench.gate.barriers.configure(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 2])
+        try bench.gate.barriers.configure(
+            id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 2])
         bench.track(1)
         bench.track(1)
         #expect(lastData == [#"{"was_queued":"true","queue_reason":"batching"}"#, "{}"])
@@ -129,7 +130,8 @@ struct AnnotationTests {
 
     @Test("D13: an event sent at once through a batching barrier is not annotated")
     func notHeldByBatching() throws {
-        try bench.gate.barriers.configure(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 1])
+        try bench.gate.barriers.configure(
+            id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 1])
         bench.track(1)
         #expect(lastData == ["{}"])
     }
@@ -145,7 +147,8 @@ struct AnnotationTests {
     @Test("D13: events sent by a flush are annotated, and so are events after the flush")
     func releasedByFlush() throws {
         _ = bench.gate.pause("collect", reason: nil, isFlushable: true) { _ in }
-        try bench.gate.barriers.configure(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
+        try bench.gate.barriers.configure(
+            id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
         bench.track(1)
         _ = bench.gate.flush(timeout: nil) { _ in }
         bench.settle()

@@ -52,7 +52,8 @@ struct HalvingTests {
     @Test("D6, B22: a half does not wait for a full batch")
     func batchingDoesNotHold() throws {
         let bench = GateBench { $0.dispatchLimit = 11 }
-        try bench.gate.barriers.configure(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 11])
+        try bench.gate.barriers.configure(
+            id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 11])
         bench.settle()
         bench.sender.reply = most(6)
         bench.track(11)
@@ -110,7 +111,8 @@ struct HalvingTests {
             $0.dispatchLimit = 4
             $0.inFlight = 2
         }
-        try bench.gate.barriers.configure(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 4])
+        try bench.gate.barriers.configure(
+            id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 4])
         bench.settle()
         bench.track(8)
         bench.sender.answer(.status(413), to: 2)

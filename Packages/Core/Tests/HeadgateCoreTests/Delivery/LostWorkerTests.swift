@@ -117,7 +117,8 @@ struct LostWorkerTests {
     @Test("K3, B22: a half does not wait for a full batch")
     func batchingDoesNotHold() throws {
         let bench = GateBench { $0.dispatchLimit = 4 }
-        try bench.gate.barriers.configure(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 4])
+        try bench.gate.barriers.configure(
+            id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 4])
         bench.settle()
         bench.track(4)
         for _ in 1...3 {

@@ -46,7 +46,9 @@ struct OrphanTests {
         bench.add(settings("c", formerly: "a"))
         bench.settle()
         #expect(bench["c"].batches.flatMap(\.events).map(\.sequenceNumber) == [1, 2, 3])
-        #expect(bench.gate.dispatchers.orphanSummaries == [] && bench.summary(of: "c").pending + bench.summary(of: "c").inFlight == 3)
+        #expect(
+            bench.gate.dispatchers.orphanSummaries == []
+                && bench.summary(of: "c").pending + bench.summary(of: "c").inFlight == 3)
         // A new dispatcher under the old name starts with an empty queue.
         bench.add(settings("a"))
         bench.settle()

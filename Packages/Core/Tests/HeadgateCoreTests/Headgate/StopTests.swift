@@ -64,7 +64,8 @@ struct StopTests {
 
     @Test("F5: a stop begins with a flush, which passes a flushable barrier")
     func flushes() throws {
-        try bench.gate.barriers.configure(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
+        try bench.gate.barriers.configure(
+            id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
         bench.sender.reply = { _ in .delivered }
         bench.track(2)
         bench.track(EventDraft())
@@ -187,7 +188,8 @@ struct StopTests {
         "D11, F5: the stop flushes whatever names clients' flushes have",
         arguments: ["headgate:shutdown", "flush-1", "flush-2"])
     func namedLikeTheStop(name: String) throws {
-        try bench.gate.barriers.configure(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
+        try bench.gate.barriers.configure(
+            id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
         bench.sender.reply = { _ in .delivered }
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
         bench.track(2)

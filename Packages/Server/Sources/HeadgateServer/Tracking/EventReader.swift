@@ -134,7 +134,9 @@ final class EventReader {
             guard element.raw.count <= 6 * DispatcherID.longest + 2, let id = element.string else {
                 throw fault("dispatchers[\(index)]", "there is no dispatcher of so long a name")
             }
-            guard gate.dispatchers.contains(id) else { throw fault("dispatchers[\(index)]", "there is no dispatcher \(id)") }
+            guard gate.dispatchers.contains(id) else {
+                throw fault("dispatchers[\(index)]", "there is no dispatcher \(id)")
+            }
             ids.append(id)
         }
         do throws(TooManyRoutes) {

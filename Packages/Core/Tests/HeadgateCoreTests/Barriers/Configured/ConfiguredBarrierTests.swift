@@ -139,7 +139,8 @@ struct ConfiguredBarrierTests {
     @Test("A name with another kind gets another barrier")
     func replaced() throws {
         try add(told: ["state": "closed"])
-        try bench.gate.barriers.configure(id: "told", kind: "BatchingBarrier", scopes: [.all], configuration: ["batch_size": 1])
+        try bench.gate.barriers.configure(
+            id: "told", kind: "BatchingBarrier", scopes: [.all], configuration: ["batch_size": 1])
         let kinds = bench.gate.barrierSummaries.filter { $0.identity.id == "told" }.map(\.identity.kind)
         #expect(kinds == ["BatchingBarrier"])
         #expect(bench.summary(of: "archive").blockedBy == ["told"], "an empty batch waits")
