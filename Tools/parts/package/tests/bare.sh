@@ -62,6 +62,7 @@ test_bare() {
     succeeds "it is purged" inside dpkg --purge headgate
     prints "nothing is left of it" "" diff <(echo "$before") <(everything)
     refused "nor its user" '' inside getent passwd headgate
+    refused "nor the console's user" '' inside getent passwd headgate-console
     test_terminals
 }
 

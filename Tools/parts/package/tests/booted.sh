@@ -158,10 +158,13 @@ test_console() {
     succeeds "it is switched on" in_booted systemctl enable --now headgate-console
     becomes "it says that the daemon is ready" "200 ok" ask_console http://127.0.0.1:9477/healthz
     shows "it shows nothing without its token" '^401 ' ask_console http://127.0.0.1:9477/
-    prints "the token is its user's alone" "headgate:headgate 600" \
+    prints "the token is its user's alone" "headgate-console:headgate-console 600" \
         in_booted stat -c '%U:%G %a' /var/lib/headgate-console/token
     shows "and opens the pages" '^200 <!DOCTYPE html>' ask_console -H \
         "Authorization: Bearer $(in_booted cat /var/lib/headgate-console/token)" http://127.0.0.1:9477/
+    prints "its user reads neither the store nor the configuration" "no no" in_booted setpriv --reuid headgate-console \
+        --regid headgate-console --init-groups sh -c \
+        'for place in /var/lib/headgate /etc/headgate/headgate.json; do [ -r $place ] && echo yes || echo no; done | xargs'
     in_booted systemctl disable --now headgate-console >/dev/null 2>&1
 }
 
