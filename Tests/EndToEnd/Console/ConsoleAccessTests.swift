@@ -38,6 +38,96 @@ import Testing
             let pair = try #require(cookie.components(separatedBy: ";").first)
             let page = try await console.ask("GET", "/", ["Cookie": pair])
             #expect(page.status == 200 && !page.body.contains(console.token))
+            // The cookie is a session, and the token is no cookie.
+            #expect(!cookie.contains(console.token))
+            let forged = "\(pair.prefix { $0 != "=" })=\(console.token)"
+            #expect(try await console.ask("GET", "/", ["Cookie": forged]).status == 401)
+        }
+    }
+
+    /// Signs in, and returns the cookie.
+    private func signIn(_ console: ConsoleProcess) async throws -> String {
+        let answer = try await console.ask("GET", "/?token=\(console.token)")
+        return try #require(answer.header("Set-Cookie")?.components(separatedBy: ";").first)
+    }
+
+    @Test("O3: signing out ends the browser's session, and no other session")
+    func signOut() async throws {
+        try await withConsole { console in
+            let (first, second) = (try await signIn(console), try await signIn(console))
+            #expect(first != second)
+            let page = try await console.ask("GET", "/", ["Cookie": first])
+            #expect(page.body.contains("<form method=\"post\" action=\"/sign-out\">"))
+            let form = ["Cookie": first, "Origin": "http://\(console.authority)"]
+            let answer = try await console.ask("POST", "/sign-out", form)
+            #expect(answer.status == 303 && answer.header("Set-Cookie")?.contains("Max-Age=0") == true)
+            #expect(try await console.ask("GET", "/", ["Cookie": first]).status == 401)
+            #expect(try await console.ask("GET", "/", ["Cookie": second]).status == 200)
+        }
+    }
+
+    @Test("O3: through a proxy's name /metrics needs the token, and by the console's own address none")
+    func metricsByProxy() async throws {
+        try await withConsole("--host", "console.example") { console in
+            let proxied = ["Host": "console.example"]
+            let (without, with) = (
+                try await console.ask("GET", "/metrics", proxied), try await console.get("/metrics", proxied)
+            )
+            let direct = try await console.ask("GET", "/metrics")
+            // The daemon does not run.
+            #expect(without.status == 401 && with.status == 503 && direct.status == 503)
+        }
+    }
+
+    @Test("O3: --metrics-listen serves /metrics and /healthz alone, and with a token file only with the token")
+    func metricsListen() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            let console = scene.console(showing: daemon)
+            let path = console.folder + "/metrics-token"
+            try await console.start("--metrics-listen", "0.0.0.0:0", "--metrics-token-file", path)
+            let line = /headgate-console serves http:\/\/0\.0\.0\.0:([0-9]+)\/metrics\n/
+            let port = try await eventually("the address of the metrics") {
+                console.log.firstMatch(of: line).flatMap { UInt16($0.output.1) }
+            }
+            func ask(_ target: String, _ headers: [String: String] = [:]) async throws -> ConsoleAnswer {
+                let connection = try await ConsoleConnection(port: port)
+                defer { connection.close() }
+                try await connection.send("GET", target, ["Host": "any.example"].merging(headers) { $1 })
+                return try ConsoleAnswer(await connection.everything())
+            }
+            let token = try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(
+                in: .whitespacesAndNewlines)
+            #expect(token != console.token)
+            #expect(try await ask("/metrics").status == 401)
+            let metrics = try await ask("/metrics", ["Authorization": "Bearer \(token)"])
+            #expect(metrics.status == 200 && metrics.body.contains("headgate_ready 1"))
+            try await eventually("health") { try await ask("/healthz").status == 200 }
+            for target in ["/", "/?token=\(console.token)", "/clients"] {
+                #expect(try await ask(target, ["Authorization": "Bearer \(console.token)"]).status == 404)
+            }
+            for refused in [["--metrics-listen", "0.0.0.0:0"], ["--metrics-token-file", path]] {
+                #expect(try await console.launch(refused).exitCode() == 2)
+            }
+        }
+    }
+
+    @Test("X3: clients that send half a request and close keep no descriptor")
+    func abandoned() async throws {
+        try await withConsole { console in
+            let process = try #require(console.process)
+            func descriptors() throws -> Int {
+                try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd").count
+            }
+            let before = try descriptors()
+            for text in ["GET / HT", "GET / HTTP/1.1\r\nHost: a", "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nx"] {
+                for _ in 1...20 {
+                    let connection = try await ConsoleConnection(port: console.port)
+                    try await connection.send(text: text)
+                    connection.close()
+                }
+            }
+            try await eventually("closed connections") { try descriptors() <= before + 1 }
         }
     }
 

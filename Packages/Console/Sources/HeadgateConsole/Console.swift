@@ -6,8 +6,10 @@ import HeadgateTransport
 /// thread.
 final class Console {
     private var access: AccessRule
+    private var sessions = BrowserSessions()
     private let tokenFile: TokenFile?
     private let socket: ConsoleSocket
+    private let metrics: MetricsServer?
     private let loop: EventLoop
     private let daemon: DaemonLink
     private let live: LivePages
@@ -20,6 +22,7 @@ final class Console {
         tokenFile = options.tokenFile.map(TokenFile.init)
         let token = try tokenFile?.token() ?? .fresh()
         socket = try ConsoleSocket(options.listen)
+        metrics = try MetricsServer(options)
         access = AccessRule(
             socket.address, token: token, names: options.hosts, allowsControl: options.allowsControl)
         let board = Board()
@@ -33,6 +36,7 @@ final class Console {
         server = try HTTPServer(listening: socket.descriptor, on: loop) { [weak self] request, exchange in
             self?.answer(request, exchange)
         }
+        try metrics?.serve(on: loop) { [weak self] verdict, exchange in self?.answer(verdict, exchange) }
     }
 
     /// Holds the live pages for the daemon's link, which reports to them but is made before them.
@@ -45,34 +49,62 @@ final class Console {
         socket.address.url("/?token=\(URLText.encoded(access.token.text))")
     }
 
+    /// The address of `--metrics-listen`, or nil.
+    var metricsURL: String? { metrics?.url }
+
     /// Closes all parts of the console.
     func close() {
         live.endAll()
         server?.close()
         server = nil
+        metrics?.close()
         daemon.close()
     }
 
-    /// Reads the token's file again. A new token makes links and cookies with the old one invalid, and open pages must
-    /// sign in again.
-    /// - Returns: true if the token has changed.
+    /// Reads the tokens' files again. A new token makes links with the old one invalid and ends all sessions, and open
+    /// pages must sign in again.
+    /// - Returns: true if the token of the pages has changed.
     func readTokenAgain() throws(TokenFile.Fault) -> Bool {
+        try metrics?.readTokenAgain()
         guard let token = try tokenFile?.token(), token != access.token else { return false }
         access.token = token
+        sessions.endAll()
         live.endAll()
         return true
     }
 
     private func answer(_ request: HTTPRequest, _ exchange: HTTPExchange) {
-        switch access.judge(request) {
+        let cookies = request.cookies(access.cookie)
+        let verdict = access.judge(request, hasSession: sessions.use(cookies, at: now))
+        switch verdict {
+        case .signedIn(let location):
+            let session = Token.fresh().text
+            sessions.begin(at: now, id: session)
+            exchange.signedIn()
+            let cookie = access.setCookie(session: session)
+            exchange.answer(.response(.seeOther(location).with("Set-Cookie", cookie)))
+        case .signedOut:
+            sessions.end(cookies)
+            live.endAll()
+            exchange.answer(.response(.seeOther("/").with("Set-Cookie", access.removedCookie)))
+        case .granted(let route):
+            exchange.signedIn()
+            serve(route, request, exchange)
+        default: answer(verdict, exchange)
+        }
+    }
+
+    private var now: Duration { .nanoseconds(loop.monotonicNow) }
+
+    /// Answers requests that open no page.
+    private func answer(_ verdict: AccessRule.Verdict, _ exchange: HTTPExchange) {
+        switch verdict {
         case .refused(let status, let words): exchange.answer(.response(RefusalPage.response(status, words)))
         case .wrongMethod(let allowed):
             exchange.answer(.response(.words(405, "Only \(allowed).").with("Allow", allowed)))
         case .health: tellHealth(exchange)
         case .metrics(let isOpenMetrics): tellMetrics(isOpenMetrics, exchange)
-        case .signedIn(let cookie, let location):
-            exchange.answer(.response(.seeOther(location).with("Set-Cookie", cookie)))
-        case .granted(let route): serve(route, request, exchange)
+        case .signedIn, .signedOut, .granted: exchange.answer(.response(.words(404, "There is no such page.")))
         }
     }
 
@@ -80,6 +112,7 @@ final class Console {
         switch route {
         case .asset(let asset): exchange.answer(.response(asset.response))
         case .page(let page): pages.serve(page, request) { exchange.answer(.response($0)) }
+        case .signOut: exchange.answer(.response(.seeOther("/")))
         case .change(let change): pages.perform(change, request) { exchange.answer(.response($0)) }
         case .live(let page):
             guard let reader = live.reader(of: page, wake: { [weak exchange] in exchange?.resume() }) else {

@@ -6,8 +6,8 @@ struct AccessRule: Equatable, Sendable {
     let hosts: HostRule
     /// A Boolean value that says whether changes are allowed.
     let allowsControl: Bool
-    /// The name of the cookie that holds the token. It contains the port, because browsers share cookies between the
-    /// ports of one host.
+    /// The name of the cookie that holds the ID of a session. It contains the port, because browsers share cookies
+    /// between the ports of one host.
     let cookie: String
 
     init(_ address: ListenAddress, token: Token, names: [String], allowsControl: Bool) {
@@ -27,74 +27,89 @@ struct AccessRule: Equatable, Sendable {
         case health
         /// The request asks for metrics, in the format of OpenMetrics or of Prometheus.
         case metrics(isOpenMetrics: Bool)
-        /// The address contained the token. The browser stores the token as this cookie and goes to this location.
-        case signedIn(cookie: String, location: String)
+        /// The address contained the token. A session begins, and the browser goes to this location.
+        case signedIn(location: String)
+        /// The user ends the session.
+        case signedOut
         /// The request is allowed.
         case granted(Route)
     }
 
     /// Decides about a request.
-    func judge(_ request: HTTPRequest) -> Verdict {
-        guard let host = request.value("host"), hosts.allows(host) else {
-            return .refused(421, "This host name is not allowed. Start the console with --host NAME to allow it.")
-        }
+    /// - Parameter hasSession: true if the request has the cookie of an open session.
+    func judge(_ request: HTTPRequest, hasSession: Bool = false) -> Verdict {
+        guard let host = request.value("host"), hosts.allows(host) else { return Self.foreignHost }
+        let isKnown = hasSession || request.bears(token)
         guard request.path.first == "/", let query = request.query else {
             return .refused(400, "This is not the address of a page.")
         }
         switch request.path {
-        case "/healthz": return isReading(request) ? .health : .wrongMethod(allowed: "GET, HEAD")
-        case "/metrics" where isReading(request):
+        case "/healthz": return request.isReading ? .health : .wrongMethod(allowed: "GET, HEAD")
+        case "/metrics":
+            // By another name the request comes through a proxy, perhaps from the network.
+            guard isKnown || hosts.isOwn(host) else { return Self.unknown }
+            guard request.isReading else { return .wrongMethod(allowed: "GET, HEAD") }
             return .metrics(isOpenMetrics: MetricsFormat.wantsOpenMetrics(request.values("accept")))
-        case "/metrics": return .wrongMethod(allowed: "GET, HEAD")
-        default: return judgePrivate(request, query, host: host)
+        default: return judgePrivate(request, query, host: host, isKnown: isKnown)
         }
     }
 
-    private func judgePrivate(_ request: HTTPRequest, _ query: FormFields, host: String) -> Verdict {
-        if let offer = query["token"], isReading(request) {
+    private func judgePrivate(
+        _ request: HTTPRequest, _ query: FormFields, host: String, isKnown: Bool
+    ) -> Verdict {
+        if let offer = query["token"], request.isReading {
             guard token.matches(offer) else { return Self.unknown }
             return signIn(request, query)
         }
-        guard isKnown(request) else { return Self.unknown }
+        guard isKnown else { return Self.unknown }
         guard let route = Route(path: request.path, query: query) else {
             return .refused(404, "There is no such page.")
         }
-        guard case .change(let change) = route else {
-            return isReading(request) ? .granted(route) : .wrongMethod(allowed: "GET, HEAD")
+        switch route {
+        case .change, .signOut: return judgeForm(route, request, host: host)
+        case .page, .live, .asset: return request.isReading ? .granted(route) : .wrongMethod(allowed: "GET, HEAD")
         }
-        return judge(change, request, host: host)
     }
 
-    private func judge(_ change: Route.Change, _ request: HTTPRequest, host: String) -> Verdict {
+    private func judgeForm(_ route: Route, _ request: HTTPRequest, host: String) -> Verdict {
         guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
-        guard allowsControl else {
+        guard allowsControl || route == .signOut else {
             return .refused(403, "This console is read-only: it was started without --allow-control.")
         }
         guard let origin = request.value("origin")?.lowercased(),
             ["http://", "https://"].contains(where: { origin == $0 + host.lowercased() })
         else { return .refused(403, "The request did not come from a page of the console.") }
-        return .granted(.change(change))
-    }
-
-    private func isReading(_ request: HTTPRequest) -> Bool {
-        request.method == "GET" || request.method == "HEAD"
-    }
-
-    private func isKnown(_ request: HTTPRequest) -> Bool {
-        if request.cookies(cookie).contains(where: token.matches) { return true }
-        guard let words = request.value("authorization")?.split(separator: " "), words.count == 2 else { return false }
-        return words[0].lowercased() == "bearer" && token.matches(String(words[1]))
+        return route == .signOut ? .signedOut : .granted(route)
     }
 
     private func signIn(_ request: HTTPRequest, _ query: FormFields) -> Verdict {
         // A path that begins with two slashes, or with a slash and a backslash, leads to another host.
         let path = request.path.dropFirst().first.map { "/\\".contains($0) } ?? false ? "/" : request.path
         let rest = query.without("token").text
-        return .signedIn(
-            cookie: "\(cookie)=\(token.text); Path=/; HttpOnly; SameSite=Strict",
-            location: path + (rest.isEmpty ? "" : "?\(rest)"))
+        return .signedIn(location: path + (rest.isEmpty ? "" : "?\(rest)"))
     }
+
+    /// Returns the value of `Set-Cookie` for a session.
+    func setCookie(session: String) -> String { "\(cookie)=\(session); \(Self.cookieAttributes)" }
+
+    /// The value of `Set-Cookie` that removes the cookie.
+    var removedCookie: String { "\(cookie)=; Max-Age=0; \(Self.cookieAttributes)" }
+
+    private static let cookieAttributes = "Path=/; HttpOnly; SameSite=Strict"
+
+    static let foreignHost = Verdict.refused(
+        421, "This host name is not allowed. Start the console with --host NAME to allow it.")
 
     private static let unknown = Verdict.refused(
         401, "The console's token is required: open the URL that headgate-console printed at its start.")
+}
+
+extension HTTPRequest {
+    var isReading: Bool { method == "GET" || method == "HEAD" }
+
+    /// Returns true if the request has a token as `Authorization: Bearer`.
+    func bears(_ token: Token) -> Bool {
+        guard let words = value("authorization")?.split(separator: " "), words.count == 2 else { return false }
+        return words[0].lowercased() == "bearer" && token.matches(String(words[1]))
+    }
 }

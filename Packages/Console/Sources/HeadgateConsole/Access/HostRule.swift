@@ -15,9 +15,15 @@ struct HostRule: Equatable, Sendable {
     /// Returns true if a `Host` header is allowed. `localhost` is allowed at any port, because it is the near end of a
     /// tunnel.
     func allows(_ host: String) -> Bool {
+        let lower = host.lowercased()
+        return isOwn(lower) || names.contains(Self.withoutPort(lower)) || names.contains(lower)
+    }
+
+    /// Returns true if a `Host` header is the console's own address or `localhost`, and not the name of a proxy.
+    func isOwn(_ host: String) -> Bool {
         let host = host.lowercased()
         let name = Self.withoutPort(host)
-        if name == "localhost" || names.contains(name) || names.contains(host) { return true }
+        if name == "localhost" { return true }
         guard let own = address.host, let port = address.port, name == own else { return false }
         return host == own || host == "\(own):\(port)"
     }

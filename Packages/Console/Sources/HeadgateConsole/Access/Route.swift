@@ -8,6 +8,8 @@ enum Route: Equatable, Sendable {
     case asset(Asset)
     /// A change of the daemon.
     case change(Change)
+    /// The end of the browser's session.
+    case signOut
 
     /// A page.
     enum Page: Hashable, Sendable {
@@ -56,6 +58,8 @@ enum Route: Equatable, Sendable {
                 return nil
             }
             self = .live(page)
+        } else if parts == [Route.signOutPath] {
+            self = .signOut
         } else if let page = Page(parts, query) {
             self = .page(page)
         } else if let change = Change(parts) {
@@ -64,6 +68,9 @@ enum Route: Equatable, Sendable {
             return nil
         }
     }
+
+    /// The path of ``signOut``, without the slash.
+    static let signOutPath = "sign-out"
 
     /// Returns the route of a path with its query.
     private init?(target: String) {

@@ -2,8 +2,8 @@ import Glibc
 
 /// The secret that opens the console's pages.
 struct Token: Equatable, Sendable {
-    /// The token's text. It appears in URLs, cookies and headers, so it is printable ASCII without spaces and without
-    /// characters that end a cookie.
+    /// The token's text. It appears in URLs and headers, so it is printable ASCII without spaces and without
+    /// characters that end a header's value.
     let text: String
 
     /// Makes a token of a text. Returns nil if the text is empty or has characters that a cookie cannot have.

@@ -10,6 +10,10 @@ struct ConsoleOptions: Equatable, Sendable {
     var allowsControl = false
     /// Host names, besides the address and `localhost`, by which browsers may reach the console.
     var hosts: [String] = []
+    /// A further address, for `/metrics` and `/healthz` only, or nil.
+    var metricsListen: ListenAddress?
+    /// The file of the token for that address, or nil for none.
+    var metricsTokenFile: String?
 
     /// The request of a command line.
     enum Request: Equatable, Sendable {
@@ -32,7 +36,21 @@ struct ConsoleOptions: Equatable, Sendable {
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             try options.take(parts[0], parts.count == 2 ? parts[1] : nil, &rest)
         }
+        try options.check()
         return .run(options)
+    }
+
+    private func check() throws(UsageFault) {
+        guard let metricsListen else {
+            guard metricsTokenFile == nil else {
+                throw UsageFault(message: "--metrics-token-file needs --metrics-listen")
+            }
+            return
+        }
+        guard metricsListen.isLocal || metricsTokenFile != nil else {
+            throw UsageFault(
+                message: "--metrics-listen: the network can reach this address; add --metrics-token-file FILE")
+        }
     }
 
     private mutating func take(
@@ -43,7 +61,7 @@ struct ConsoleOptions: Equatable, Sendable {
             allowsControl = true
             return
         }
-        guard ["--listen", "--socket", "--token-file", "--host"].contains(name) else {
+        guard Self.withValue.contains(name) else {
             throw UsageFault(
                 message: name.hasPrefix("-") ? "there is no option \(name)" : "unexpected argument \(name)")
         }
@@ -53,14 +71,23 @@ struct ConsoleOptions: Equatable, Sendable {
         try set(name, value)
     }
 
+    private static let withValue = [
+        "--listen", "--socket", "--token-file", "--host", "--metrics-listen", "--metrics-token-file",
+    ]
+
     private mutating func set(_ name: String, _ value: String) throws(UsageFault) {
         switch name {
-        case "--listen":
+        case "--listen", "--metrics-listen":
             do throws(ListenAddress.Fault) {
-                listen = try ListenAddress(value)
+                if name == "--listen" {
+                    listen = try ListenAddress(value)
+                } else {
+                    metricsListen = try ListenAddress(anywhere: value)
+                }
             } catch {
-                throw UsageFault(message: "--listen: \(error.message)")
+                throw UsageFault(message: "\(name): \(error.message)")
             }
+        case "--metrics-token-file": metricsTokenFile = value
         case "--socket": socketPath = value
         case "--token-file": tokenFile = value
         default: hosts.append(value)
@@ -70,6 +97,7 @@ struct ConsoleOptions: Equatable, Sendable {
     /// The text that `--help` prints.
     static let usage = """
         usage: headgate-console [--listen ADDRESS] [--socket PATH] [--token-file FILE] [--allow-control] [--host NAME …]
+                                [--metrics-listen ADDRESS [--metrics-token-file FILE]]
 
         Serves a web console for the daemon, /metrics for Prometheus and /healthz, on the loopback interface only.
 
@@ -80,6 +108,11 @@ struct ConsoleOptions: Equatable, Sendable {
                              (default: each start creates a new token)
           --allow-control    allow changes: pause, resume, retry, flush, requeue and purge
           --host NAME        an additional host name for browsers, for example behind a proxy; repeatable
+          --metrics-listen ADDRESS
+                             serve /metrics and /healthz at a further address, too; any address of this machine
+          --metrics-token-file FILE
+                             the file of a token for /metrics at that address, created if missing; required if the
+                             network can reach the address
           --help, --version  print this help, or the version
 
         The line `headgate-console ready URL` on standard error means that the console is ready; the URL contains the

@@ -67,6 +67,7 @@ public enum ConsoleProgram {
 
     private static func reportReady(_ console: Console) {
         log("headgate-console ready \(console.url)")
+        if let metrics = console.metricsURL { log("headgate-console serves \(metrics)") }
     }
 
     /// Writes a line to standard error, without waiting for a reader.

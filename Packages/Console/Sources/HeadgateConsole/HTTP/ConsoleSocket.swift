@@ -31,11 +31,11 @@ final class ConsoleSocket {
             file = nil
             descriptor = try Self.listen(AF_INET, &name, address)
             self.address = address.at(port: Self.port(of: descriptor) ?? port)
-        case .ipv6(let port):
+        case .ipv6(let numbers, let port):
             var name = sockaddr_in6()
             name.sin6_family = sa_family_t(AF_INET6)
             name.sin6_port = port.bigEndian
-            name.sin6_addr = in6addr_loopback
+            withUnsafeMutableBytes(of: &name.sin6_addr) { $0.copyBytes(from: numbers) }
             file = nil
             descriptor = try Self.listen(AF_INET6, &name, address)
             self.address = address.at(port: Self.port(of: descriptor) ?? port)

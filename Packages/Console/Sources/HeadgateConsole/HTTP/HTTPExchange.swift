@@ -47,12 +47,15 @@ final class HTTPExchange {
             request.method = method
             readHeaders()
             stage = .body
+            server?.reached(.body, connection)
             let length = request.value("content-length").flatMap(Int.init) ?? 0
             return length <= Self.longestBody || queue(.words(413, "That is too much."))
         case .body where isTooLarge:
+            server?.reached(.answering, connection)
             return queue(.words(413, "That is too much."))
         case .body:
             stage = .asked
+            server?.reached(.answering, connection)
             handler(request, self)
             if case .answered(let answer) = stage { return queue(answer) }
             suspend()
@@ -68,6 +71,21 @@ final class HTTPExchange {
         isSuspended = false
         MHD_resume_connection(connection)
         server?.turnSoon()
+    }
+
+    /// Notes that the request's client has a session or the token.
+    func signedIn() { server?.signedIn(connection) }
+
+    func isOn(_ other: OpaquePointer) -> Bool { connection == other }
+
+    /// Returns true if the request's answer is a stream on this connection.
+    func isStream(on other: OpaquePointer) -> Bool { connection == other && stream != nil }
+
+    /// Ends the answer, because the connection is about to be closed.
+    func abandon() {
+        stream?.readerLeft()
+        stream = nil
+        resume()
     }
 
     /// Ends the request, because it is answered or its connection is gone.

@@ -1,5 +1,6 @@
 import CMicrohttpd
 import Glibc
+import HeadgateData
 import HeadgateTransport
 
 /// A source of bytes that is read piece by piece until its end or until the reader leaves.
@@ -33,10 +34,20 @@ final class HTTPServer {
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.turn() }
     private var isTurnDue = false
     private var exchanges: [ObjectIdentifier: HTTPExchange] = [:]
+    private var connections: OpenConnections<OpaquePointer>
+    /// Looks for connections that must be closed, while there are any.
+    private lazy var patrol = LoopTimer(on: loop) { [weak self] in self?.closeLate() }
 
-    /// The limits of one connection. Longer heads are refused, and an idle connection is closed.
+    /// The limits of the library. Longer heads are refused, and a connection without traffic is closed. The library
+    /// accepts some more connections than the server, so that the server chooses the one to close.
     private static let limits = cmicrohttpd_limits(
-        connections: 1_200, bytes_per_connection: 16_384, idle_seconds: 20)
+        connections: 1_264, bytes_per_connection: 16_384, idle_seconds: 20)
+    /// The most connections.
+    private static let mostConnections = 1_200
+    /// The time for a request's head, and for its body.
+    static let patience = Duration.seconds(10)
+    /// The time between two looks at the connections.
+    private static let patrolInterval = Duration.seconds(1)
 
     /// The reason why there is no server, as a text for people.
     struct Fault: Error, CustomStringConvertible {
@@ -44,11 +55,16 @@ final class HTTPServer {
     }
 
     /// Serves connections to a listening socket, whose descriptor the server closes at its end.
-    init(listening descriptor: Int32, on loop: EventLoop, _ handler: @escaping Handler) throws {
+    /// - Parameter patience: the time for a request's head, and for its body.
+    init(
+        listening descriptor: Int32, on loop: EventLoop, patience: Duration = HTTPServer.patience,
+        mostConnections: Int = HTTPServer.mostConnections, _ handler: @escaping Handler
+    ) throws {
         self.loop = loop
         self.handler = handler
+        connections = OpenConnections(most: mostConnections, patience: patience)
         let context = Unmanaged.passUnretained(self).toOpaque()
-        library = cmicrohttpd_start(descriptor, Self.limits, Self.begin, Self.handle, Self.end, context)
+        library = cmicrohttpd_start(descriptor, Self.limits, Self.begin, Self.handle, Self.end, Self.changed, context)
         guard let library else { throw Fault() }
         watch = try DescriptorWatch(readable: cmicrohttpd_descriptor(library), on: loop) { [weak self] in self?.turn() }
     }
@@ -58,6 +74,7 @@ final class HTTPServer {
         guard let library else { return }
         watch = nil
         timer.cancel()
+        patrol.cancel()
         // The library does not close suspended connections.
         for exchange in exchanges.values { exchange.resume() }
         self.library = nil
@@ -85,7 +102,71 @@ final class HTTPServer {
         }
     }
 
+    // MARK: Connections
+
+    private var now: Duration { .nanoseconds(loop.monotonicNow) }
+
+    /// Notes that a connection has reached a part of a request.
+    func reached(_ phase: OpenConnections<OpaquePointer>.Phase, _ connection: OpaquePointer) {
+        connections.reached(phase, connection, at: now)
+    }
+
+    /// Notes that the client of a connection has a session or the token.
+    func signedIn(_ connection: OpaquePointer) { connections.signedIn(connection) }
+
+    private func opened(_ connection: OpaquePointer) {
+        if connections.count == 0 { patrol.arm(after: Self.patrolInterval) }
+        if let surplus = connections.opened(connection, at: now) { drop(surplus) }
+    }
+
+    /// Closes connections whose request takes too long, or whose client has left.
+    private func closeLate() {
+        guard library != nil else { return }
+        for connection in connections.overdue(at: now) + abandoned { drop(connection) }
+        if connections.count > 0 { patrol.arm(after: Self.patrolInterval) }
+    }
+
+    /// The connections whose client sends nothing more although the request is incomplete, or reads nothing more.
+    private var abandoned: [OpaquePointer] {
+        let all = Array(connections.all)
+        var states = all.map { pollfd(fd: cmicrohttpd_socket($0), events: Int16(Self.ended), revents: 0) }
+        guard poll(&states, nfds_t(states.count), 0) > 0 else { return [] }
+        return zip(all, states).filter { connection, state in
+            let lost = Int32(state.revents) & (POLLHUP | POLLERR) != 0
+            // A client may close its sending side after a whole request and still read the answer, but not a page's
+            // stream.
+            let isWaiting = connections.phase(of: connection) == .answering && !isStreaming(connection)
+            return lost || !isWaiting && Int32(state.revents) & Self.ended != 0
+        }
+        .map(\.0)
+    }
+
+    private func isStreaming(_ connection: OpaquePointer) -> Bool {
+        exchanges.values.contains { $0.isStream(on: connection) }
+    }
+
+    /// Closes a connection. The library notices it in its next turn.
+    private func drop(_ connection: OpaquePointer) {
+        shutdown(cmicrohttpd_socket(connection), Int32(SHUT_RDWR))
+        for exchange in exchanges.values where exchange.isOn(connection) { exchange.abandon() }
+        turnSoon()
+    }
+
+    /// The end of the client's sending side (Linux, `POLLRDHUP`).
+    private static let ended: Int32 = 0x2000
+
     // MARK: Callbacks of the library
+
+    /// A connection was opened or closed.
+    private static let changed: MHD_NotifyConnectionCallback = { context, connection, _, change in
+        guard let context, let connection else { return }
+        let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
+        if change == cmicrohttpd_opened {
+            server.opened(connection)
+        } else {
+            server.connections.closed(connection)
+        }
+    }
 
     /// A request begins. Only its target is known.
     private static let begin:
@@ -110,12 +191,13 @@ final class HTTPServer {
         return exchange.proceed(method: String(cString: method), server.handler) ? cmicrohttpd_yes : cmicrohttpd_no
     }
 
-    private static let end: MHD_RequestCompletedCallback = { context, _, place, _ in
+    private static let end: MHD_RequestCompletedCallback = { context, connection, place, _ in
         guard let context, let raw = place?.pointee else { return }
         let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
         let exchange = Unmanaged<HTTPExchange>.fromOpaque(raw).takeUnretainedValue()
         place?.pointee = nil
         server.exchanges[ObjectIdentifier(exchange)] = nil
         exchange.end()
+        if let connection { server.reached(.head, connection) }
     }
 }

@@ -8,9 +8,9 @@ struct PageFrame {
     let state: DaemonState
     let clock: WallClock
     let socketPath: String
-    let allowsControl: Bool
 
-    /// Returns a page.
+    /// Returns a page. Its referrer policy lets browsers send the origin of a form to the console; other sites get no
+    /// address.
     /// - Parameters:
     ///   - page: the page, whose changes its stream brings.
     ///   - title: the heading.
@@ -25,7 +25,8 @@ struct PageFrame {
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="color-scheme" content="light dark">\(referrer)
+            <meta name="color-scheme" content="light dark">
+            <meta name="referrer" content="same-origin">
             <title>\(title) · Headgate on \(Self.machine)</title>
             <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
             <link rel="stylesheet" href="/assets/console.css">
@@ -44,7 +45,8 @@ struct PageFrame {
             <h1>\(title)</h1>
             \(note)\(body)</main>
             <footer><p>Times are in the time zone of \(Self.machine). Daemon socket: <code>\(socketPath)</code>.\
-             <noscript>This page shows the state at \(clock.text(clock.now)): reload it to update.</noscript></p></footer>
+             <noscript>This page shows the state at \(clock.text(clock.now)): reload it to update.</noscript></p>
+            <form method="post" action="/\(Route.signOutPath)"><button>Sign out</button></form></footer>
             </body>
             </html>
 
@@ -54,12 +56,6 @@ struct PageFrame {
     /// The regions that every page has.
     var regions: [Region] {
         [Region(id: "presence", html: presence), Region(id: "summary", html: summary)]
-    }
-
-    /// The referrer policy. Browsers send a form's origin only if the page may tell its address to its own site. Other
-    /// sites get no address.
-    private var referrer: HTML {
-        allowsControl ? "\n<meta name=\"referrer\" content=\"same-origin\">" : ""
     }
 
     private static func links(_ page: Route.Page) -> [HTML] {

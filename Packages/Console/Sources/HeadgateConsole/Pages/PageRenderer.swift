@@ -59,7 +59,7 @@ final class PageRenderer {
     }
 
     private var shell: PageFrame {
-        PageFrame(state: daemon.state, clock: .local, socketPath: daemon.socketPath, allowsControl: allowsControl)
+        PageFrame(state: daemon.state, clock: .local, socketPath: daemon.socketPath)
     }
 
     private var overview: OverviewPage {

@@ -62,43 +62,36 @@ struct AccessRuleTests {
         #expect(status(rule().judge(request("/", ["authorization": value]))) == 401)
     }
 
-    @Test("The token in a header or in the cookie opens the pages")
+    @Test("The token in a header, or an open session, opens the pages; the token in a cookie opens nothing")
     func granted() {
         #expect(rule().judge(known("/")) == .granted(.page(.overview)))
         #expect(rule().judge(known("HEAD", "/")) == .granted(.page(.overview)))
-        let cookies = "other=1; headgate_console_9477=secret; more=2"
-        #expect(rule().judge(request("/", ["cookie": cookies])) == .granted(.page(.overview)))
+        #expect(rule().judge(request("/"), hasSession: true) == .granted(.page(.overview)))
+        #expect(status(rule().judge(request("/", ["cookie": "headgate_console_9477=secret"]))) == 401)
     }
 
-    @Test("A browser that also holds an old cookie of the same name is let in, whichever it sends first")
-    func oldCookie() {
-        let cookies = ["headgate_console_9477=old", "headgate_console_9477=secret"]
-        for order in [cookies, cookies.reversed()] {
-            let request = request("/", ["cookie": order.joined(separator: "; ")])
-            #expect(rule().judge(request) == .granted(.page(.overview)))
-        }
-        #expect(status(rule().judge(request("/", ["cookie": "headgate_console_9477=old"]))) == 401)
-    }
-
-    @Test("Another console's cookie opens nothing, even with the same token")
-    func foreignCookie() {
-        #expect(status(rule().judge(request("/", ["cookie": "headgate_console_9478=secret"]))) == 401)
-    }
-
-    @Test("The token in the address becomes a cookie, and the browser is redirected without it")
+    @Test("The token in the address begins a session, and the browser is redirected without it")
     func signIn() {
-        let cookie = "headgate_console_9477=secret; Path=/; HttpOnly; SameSite=Strict"
-        #expect(rule().judge(request("/?token=secret")) == .signedIn(cookie: cookie, location: "/"))
+        #expect(rule().judge(request("/?token=secret")) == .signedIn(location: "/"))
+        #expect(rule().judge(request("/event?id=a%26b&token=secret")) == .signedIn(location: "/event?id=a%26b"))
         #expect(
-            rule().judge(request("/event?id=a%26b&token=secret"))
-                == .signedIn(cookie: cookie, location: "/event?id=a%26b"))
+            rule().setCookie(session: "abc") == "headgate_console_9477=abc; Path=/; HttpOnly; SameSite=Strict")
+    }
+
+    @Test("Signing out is a POST of the console's own page, and needs no --allow-control")
+    func signOut() {
+        #expect(rule().judge(known("POST", "/sign-out", own)) == .signedOut)
+        #expect(status(rule().judge(known("POST", "/sign-out"))) == 403)
+        #expect(status(rule().judge(known("/sign-out"))) == 405)
+        #expect(status(rule().judge(request("POST", "/sign-out", own))) == 401)
+        #expect(rule().removedCookie.hasPrefix("headgate_console_9477=; Max-Age=0; "))
     }
 
     @Test(
         "The redirect never leads to another machine",
         arguments: ["//evil.example/?token=secret", "/\\evil?token=secret"])
     func openRedirect(target: String) {
-        guard case .signedIn(_, let location) = rule().judge(request(target)) else {
+        guard case .signedIn(let location) = rule().judge(request(target)) else {
             Issue.record("not signed in")
             return
         }
@@ -121,6 +114,20 @@ struct AccessRuleTests {
     }
 
     // MARK: For machines
+
+    @Test("/metrics needs the token by the name of a proxy, and none by the console's own address")
+    func metricsByProxy() {
+        let rule = rule(names: ["con.example"])
+        let byName = request("/metrics", host: "con.example")
+        #expect(status(rule.judge(byName)) == 401)
+        #expect(rule.judge(byName, hasSession: true) == .metrics(isOpenMetrics: false))
+        let withToken = request("/metrics", ["authorization": "Bearer secret"], host: "con.example")
+        #expect(rule.judge(withToken) == .metrics(isOpenMetrics: false))
+        for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:9477"] {
+            #expect(rule.judge(request("/metrics", host: host)) == .metrics(isOpenMetrics: false))
+        }
+        #expect(rule.judge(request("/healthz", host: "con.example")) == .health)
+    }
 
     @Test("/healthz and /metrics need no token, and are read only")
     func machines() {

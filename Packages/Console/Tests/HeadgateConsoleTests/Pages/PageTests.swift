@@ -39,7 +39,7 @@ struct PageTests {
     }
 
     private func pages() throws -> [HTML] {
-        let shell = PageFrame(state: state, clock: clock, socketPath: Self.hostile, allowsControl: true)
+        let shell = PageFrame(state: state, clock: clock, socketPath: Self.hostile)
         let dispatcher = try #require(state.dispatchers.first)
         let event: DataObject = [
             "id": .string(Self.hostile), "event": .string(Self.hostile), "data": .string(Self.hostile),
@@ -87,7 +87,7 @@ struct PageTests {
         let barriers = BarriersPage(state: state, clock: clock)
         let clients = ClientsPage(state: state)
         let problems = ProblemsPage(state: state, clock: clock)
-        let shell = PageFrame(state: state, clock: clock, socketPath: "/s", allowsControl: false)
+        let shell = PageFrame(state: state, clock: clock, socketPath: "/s")
         let pages: [([Region], HTML)] = [
             (overview.regions, overview.html), (barriers.regions, barriers.html), (clients.regions, clients.html),
             (problems.regions, problems.html), (own.regions, own.html(.init(), controls: "")),
