@@ -16,6 +16,7 @@ extension ListedClient.Stop {
         case "unanswered_bytes": "limit of unanswered bytes reached (limits.max_unanswered_bytes)"
         case "unread_answers": "the client does not read its answers (limits.max_output_bytes)"
         case "storing": "the store's write buffer is full"
+        case "rate": "its user is above the limit of events per second (limits.rate)"
         default: reason
         }
     }

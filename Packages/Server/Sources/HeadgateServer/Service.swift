@@ -162,7 +162,7 @@ final class Service {
             MetricsMethods { [unowned self] in MetricsReading(self) },
             TraceMethods(
                 gate: gate, control: control, quota: UserQuota(most: Limits.mostTracesPerUser, of: "traces")),
-            ClientMethods(sessions: sessions, scheduler: scheduler),
+            ClientMethods(sessions: sessions, events: gate.events, scheduler: scheduler),
             BackupMethods(gate: gate, backups: clientBackups, log: log),
             EraseMethods(
                 gate: gate, control: control, log: log,

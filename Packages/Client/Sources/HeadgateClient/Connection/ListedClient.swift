@@ -37,7 +37,7 @@ public struct ListedClient: Sendable, Equatable {
 
     /// A pause in which the daemon does not read from a client until there is room (Behaviour X2).
     public struct Stop: Sendable, Equatable {
-        /// `unanswered`, `unanswered_bytes`, `unread_answers` or `storing`. Later daemons may have other words.
+        /// `unanswered`, `unanswered_bytes`, `unread_answers`, `storing` or `rate`. Later daemons may have other words.
         public let reason: String
         /// The time since the pause began.
         public let duration: Duration

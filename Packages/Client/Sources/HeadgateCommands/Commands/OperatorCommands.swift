@@ -46,12 +46,14 @@ extension Command {
     /// The command `headgate clients`.
     static let clients = Command(
         name: "clients",
-        summary: "List connected clients, their counters, and why reading is paused.",
+        summary: "List connected clients, their counters, why reading is paused, and who fills the store.",
         options: [.json]
     ) { invocation in
         let answer = try invocation.ask([Question(method: "client.list")])[0]
         let words = ClientText(style: invocation.terminal.style)
-        try invocation.show(answer, else: words.list(ListedClient.list(in: answer) ?? []))
+        try invocation.show(
+            answer, else: words.list(ListedClient.list(in: answer) ?? []) + words.senders(ListedSender.list(in: answer))
+        )
         return .success
     }
 

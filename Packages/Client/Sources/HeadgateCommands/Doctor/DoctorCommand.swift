@@ -59,6 +59,7 @@ private struct Doctor {
         let (answers, fault) = daemon()
         findings += fault.map { [$0] } ?? []
         findings += answers.map { DaemonCheck.findings($0.status) } ?? []
+        findings += answers.flatMap(store).map { [$0] } ?? []
         if let rights = try? invocation.ask([Question(method: "rights")])[0] {
             findings.append(RightsText.finding(rights))
         }
@@ -67,6 +68,11 @@ private struct Doctor {
         findings += destinations(settings)
         let daemon = RunningDaemon(listeningAt: invocation.socketPath)
         return findings + MachineFacts.ofMachine(daemon, settings).findings
+    }
+
+    private func store(_ answers: (status: DataObject, settings: DataObject)) -> Finding? {
+        let clients = try? invocation.ask([Question(method: "client.list")])[0]
+        return StoreCheck(answers.status, settings: answers.settings, clients: clients ?? [:]).finding
     }
 
     /// Returns the daemon's status and settings, or the finding that it does not answer.

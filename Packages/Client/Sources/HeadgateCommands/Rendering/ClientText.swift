@@ -20,6 +20,21 @@ struct ClientText {
         return table.text(style) + (remarks.isEmpty ? "" : "\n") + remarks.joined()
     }
 
+    /// Returns the senders of pending events and of the last minute's events as a table, or an empty text without
+    /// senders.
+    func senders(_ senders: [ListedSender]) -> String {
+        guard !senders.isEmpty else { return "" }
+        var table = Table([
+            .init("SENDER"), .init("STORED IN 1 MIN", isNumeric: true), .init("PENDING", isNumeric: true),
+        ])
+        for sender in senders {
+            table.add([
+                .init(PlainText.line(sender.name), .strong), .init(sender.minuteEvents), .init(sender.pendingEvents),
+            ])
+        }
+        return "\n" + table.text(style)
+    }
+
     private func row(_ client: ListedClient) -> [Table.Cell] {
         let traffic = client.traffic
         return [

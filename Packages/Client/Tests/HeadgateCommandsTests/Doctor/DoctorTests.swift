@@ -59,6 +59,30 @@ import Testing
         #expect(findings.last?.words == "last error 3 min ago: HTTP 503; 0 events pending")
     }
 
+    @Test("Q4: a store that is nearly full is to be looked at, and the finding names who fills it")
+    func store() {
+        func finding(_ events: Int, of limit: Int, sent pending: Int) -> Finding? {
+            StoreCheck(
+                ["store": ["events": .number(DataNumber(events)), "bytes": 5]],
+                settings: ["store": ["max_events": .number(DataNumber(limit)), "max_bytes": 1_000]],
+                clients: [
+                    "senders": [
+                        [
+                            "uid": 1_000, "namespace": "uid:1000/shop",
+                            "pending_events": .number(DataNumber(pending)),
+                        ]
+                    ]
+                ]
+            ).finding
+        }
+        #expect(finding(0, of: 10, sent: 0) == nil)
+        #expect(
+            finding(100, of: 1_000, sent: 0) == .fine("store", "10 % full, 100 events"))
+        let full = finding(950, of: 1_000, sent: 931)
+        #expect(full?.verdict == .doubtful)
+        #expect(full?.words == "95 % full, 950 events; shop of uid 1000 sent 98 % of what is pending")
+    }
+
     private func disk(_ change: (inout MachineFacts.Disk) -> Void = { _ in }) -> Finding.Verdict? {
         var disk = MachineFacts.Disk(
             directory: "/d", freeBytes: 1 << 34, totalBytes: 1 << 36, freeFiles: 1_000, kind: 0xEF53, isReadOnly: false)

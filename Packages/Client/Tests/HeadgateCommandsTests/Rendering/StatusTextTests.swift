@@ -72,6 +72,32 @@ import Testing
         #expect(words.list([]) == "No clients are connected.\n")
     }
 
+    @Test("Q4: the senders of pending events are shown in a table below the clients")
+    func senders() {
+        func sender(_ uid: DataItem, _ namespace: DataItem, _ pending: DataItem) -> DataItem {
+            ["uid": uid, "namespace": namespace, "minute_events": 70, "pending_events": pending]
+        }
+        let list = ListedSender.list(in: [
+            "senders": [
+                sender(1_000, "uid:1000/shop", 9_800), sender(1_001, "uid:1001", 150), sender(33, "web", 50),
+                sender(7, .null, 0), sender(.null, .null, 0),
+            ]
+        ])
+        #expect(
+            list.map(\.name) == [
+                "shop of uid 1000", "uid 1001", "web of uid 33", "other namespaces of uid 7", "other users",
+            ])
+        #expect(
+            ClientText(style: Fixed.style).senders(Array(list.prefix(2))) == """
+
+                SENDER            STORED IN 1 MIN  PENDING
+                shop of uid 1000               70     9800
+                uid 1001                       70      150
+
+                """)
+        #expect(ClientText(style: Fixed.style).senders([]).isEmpty)
+    }
+
     @Test("status shows the daemon first, then its warnings, then the dispatchers")
     func status() {
         let status: DataObject = [

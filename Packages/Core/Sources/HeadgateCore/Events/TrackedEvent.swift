@@ -26,6 +26,8 @@ public struct TrackedEvent: BitwiseCopyable {
     public var route: RouteNumber
     /// The number of the sender's namespace in ``EventTrace/number(ofNamespace:)``; 0 if unknown.
     public var namespace: UInt32 = 0
+    /// The account of the sender in the shares of the store (Behaviour Q4); 0 for none.
+    public var sender: StoreShares.Number = 0
 
     /// A client's own id and the namespace in which it is unique.
     public struct Identity: BitwiseCopyable {

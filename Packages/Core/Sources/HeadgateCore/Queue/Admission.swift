@@ -7,7 +7,8 @@ public enum Admission: Equatable, Sendable {
     case duplicate(SequenceNumber)
     /// No dispatcher gets the event, so it is not stored (Behaviour P3).
     case unrouted
-    /// The store is full, and its overflow setting is `reject` (Behaviour Q4).
+    /// The store is full, or the sender has used its share of the last tenth. The overflow setting is `reject` (Behaviour
+    /// Q4).
     case queueFull
     /// The event alone is larger than `max_bytes` of the store.
     case tooLarge
@@ -15,7 +16,8 @@ public enum Admission: Equatable, Sendable {
 
 /// The reason for refusing a list of events that is accepted as a whole or not at all.
 public enum AdmissionRefusal: Error, Equatable, Sendable {
-    /// The store has no room for the new events of the list, and its overflow setting is `reject` (Behaviour Q4).
+    /// The store has no room for the new events of the list, or the sender has used its share of the last tenth. The
+    /// overflow setting is `reject` (Behaviour Q4).
     case queueFull
     /// The new events of the list together are larger than `max_bytes` of the store.
     case tooLarge
@@ -105,6 +107,11 @@ public struct StoreLimits: Sendable, Equatable {
     }
 
     public init() {}
+
+    /// The size up to which any sender may fill the store. What is left of the limits is shared fairly (Behaviour Q4).
+    var unshared: Tally {
+        Tally(events: FairRoom.unshared(maxEvents), bytes: FairRoom.unshared(maxBytes))
+    }
 
     /// Returns true if a store of this size exceeds a limit.
     func excess(of tally: Tally) -> Bool {

@@ -13,6 +13,8 @@ public final class EventQueue {
     let scheduler: any Scheduler
     @exclusivity(unchecked) private var clock: QueueClock
     @exclusivity(unchecked) private(set) var limits: StoreLimits
+    /// The size up to which the store is not shared, by ``limits``.
+    @exclusivity(unchecked) private var unshared: Tally
     /// The maximum age of events by ``limits``, in milliseconds.
     @exclusivity(unchecked) private(set) var maxAge: Int64
     public let store: any EventStore
@@ -31,6 +33,8 @@ public final class EventQueue {
     @exclusivity(unchecked) private var groupNumber = 0
     @exclusivity(unchecked) private var committing = PendingCommits()
     @exclusivity(unchecked) private var dedupe: Deduplication
+    /// The use of the store by each sender (Behaviour Q4).
+    @exclusivity(unchecked) private var shares: StoreShares
     /// The store's own id.
     let identity: StoreIdentity
     @exclusivity(unchecked) private var recent: RecentChunks
@@ -60,7 +64,8 @@ public final class EventQueue {
         self.bounds = bounds
         self.trace = trace
         self.store = store
-        (self.limits, maxAge) = (limits, limits.maxAge.wholeMilliseconds)
+        (self.limits, maxAge, unshared) = (limits, limits.maxAge.wholeMilliseconds, limits.unshared)
+        shares = StoreShares(after: state.lastSequenceNumber)
         clock = QueueClock(
             scheduler, kept: state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }, newest: state.newestStamp,
             builtAt: builtAt)
@@ -81,7 +86,7 @@ public final class EventQueue {
 
     /// Applies new limits.
     func setLimits(_ new: StoreLimits) {
-        (limits, maxAge) = (new, new.maxAge.wholeMilliseconds)
+        (limits, maxAge, unshared) = (new, new.maxAge.wholeMilliseconds, new.unshared)
         dedupe.setLimits(limits)
     }
 
@@ -109,6 +114,7 @@ public final class EventQueue {
     private func receipt() -> QueueClock.Receipt {
         if let arrival = clock.arrival { return arrival }
         let receipt = clock.receive(scheduler)
+        shares.advance(to: receipt.now, last: lastSequenceNumber)
         atEndOfTurn()
         return receipt
     }
@@ -133,7 +139,7 @@ public final class EventQueue {
         if let fingerprint, let first = dedupe.find(fingerprint, at: now.stamp) { return .duplicate(first) }
         guard event.route != RouteTable.nobody else { return .unrouted }
         let byteCount = event.storedByteCount(lastSequenceNumber + 1)
-        switch refusal(of: Tally(events: 1, bytes: byteCount)) {
+        switch refusal(of: Tally(events: 1, bytes: byteCount), from: event.sender) {
         case .queueFull: return .queueFull
         case .tooLarge: return .tooLarge
         case nil: return .stored(gather(event, byteCount, fingerprint, at: now))
@@ -142,6 +148,7 @@ public final class EventQueue {
 
     /// Assigns sequence numbers to a list of events as a whole. If there is no room for its new events, none is
     /// accepted.
+    /// - Parameter events: the events, all of one sender.
     /// - Returns: the admissions in the order of the events.
     public func admit(all events: [TrackedEvent]) throws(AdmissionRefusal) -> [Admission] {
         commitMuch()
@@ -151,7 +158,7 @@ public final class EventQueue {
             let fingerprint = event.identity.map(dedupe.key.fingerprint)
             plan.add(event, fingerprint, remembered: fingerprint.flatMap { dedupe.find($0, at: now.stamp) })
         }
-        if let refusal = refusal(of: plan.new) { throw refusal }
+        if let refusal = refusal(of: plan.new, from: events.first?.sender ?? 0) { throw refusal }
         for (event, entry) in zip(events, plan.entries) {
             guard case .stored(let number) = entry.admission else { continue }
             gather(event, event.storedByteCount(number), entry.fingerprint, at: now)
@@ -171,6 +178,7 @@ public final class EventQueue {
             receivedStamp: now.stamp)
         trace?.accepted(event, lastSequenceNumber, receivedAt: now.wall, in: &gathering.traced)
         gathering.arrivals.note(at: now.now)
+        shares.add(byteCount, to: event.sender)
         if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now.stamp) }
         atEndOfTurn()
         return lastSequenceNumber
@@ -197,10 +205,36 @@ public final class EventQueue {
 
     /// Returns the reason for refusing new events, or nil if they are accepted. An empty addition is always accepted.
     @inline(__always)
-    private func refusal(of new: Tally) -> AdmissionRefusal? {
+    private func refusal(of new: Tally, from sender: StoreShares.Number) -> AdmissionRefusal? {
         if new.bytes > limits.maxBytes { return .tooLarge }
         guard limits.overflow == .reject, new.events > 0 else { return nil }
-        return limits.excess(of: held + new) ? .queueFull : nil
+        let held = held
+        let size = held + new
+        if size.events <= unshared.events, size.bytes <= unshared.bytes { return nil }
+        // A single large event may need more than a share. It is accepted while the store is empty.
+        if held == .zero { return limits.excess(of: size) ? .queueFull : nil }
+        return shares.allows(size, to: sender, within: limits) ? nil : .queueFull
+    }
+
+    // MARK: Senders
+
+    /// Opens the account of a user's namespace for a session. The session's events must name the account
+    /// (``TrackedEvent/sender``), and the session must close it.
+    public func openAccount(uid: UInt32, namespace: String) -> StoreShares.Number {
+        shares.open(uid: uid, namespace: namespace)
+    }
+
+    public func closeAccount(_ number: StoreShares.Number) { shares.close(number) }
+
+    /// The senders of pending events and of the last minute's events, those with most pending events first.
+    public var storeUses: [StoreShares.Sender] {
+        shares.advance(to: scheduler.now, last: lastSequenceNumber)
+        return shares.senders(through: lastSequenceNumber, live: held)
+    }
+
+    /// The use of the store by each user, in the order of user IDs.
+    public var userUses: [StoreShares.UserUse] {
+        shares.userUses(through: lastSequenceNumber, live: held)
     }
 
     /// The number and size of stored events and of events that are about to be stored.
@@ -355,6 +389,7 @@ public final class EventQueue {
     /// Drops events from memory that every dispatcher has settled.
     func trimRecent(through sequenceNumber: SequenceNumber) {
         recent.trim(through: sequenceNumber)
+        shares.settle(through: sequenceNumber)
     }
 
     /// Drops all events from memory, because some of them are erased.

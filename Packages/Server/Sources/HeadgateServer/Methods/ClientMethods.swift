@@ -2,16 +2,27 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// The method `client.list`: the connected clients, their counters, and why the daemon does not read a client
-/// (Behaviour O3, X2).
+/// The method `client.list`: the connected clients, their counters, why the daemon does not read a client (Behaviour O3,
+/// X2), and who fills the store (Behaviour Q4).
 struct ClientMethods: MethodFamily {
     let sessions: SessionRegistry
+    let events: EventQueue
     let scheduler: any Scheduler
+
+    /// The most senders in one answer.
+    private static let mostSenders = 64
 
     private static let list = FamilyMethod<Self>(
         "client.list", .observe,
-        "Returns every connected client, its counters, and why the daemon does not read from it, if so.",
-        changesNothing: true, result: .object([.required("clients", .array(client))])
+        "Returns every connected client, its counters, and why the daemon does not read from it, if so. Also returns who "
+            + "fills the store.",
+        changesNothing: true,
+        result: .object([
+            .required("clients", .array(client)),
+            .required(
+                "senders", .array(sender),
+                "the users and namespaces that stored events, those with most pending events first; at most 64"),
+        ])
     ) { parts, call in
         call.reply.answer { writer in
             writer.beginObject()
@@ -19,9 +30,23 @@ struct ClientMethods: MethodFamily {
             writer.beginArray()
             for session in parts.sessions.inOrder { writer.client(session, at: parts.scheduler.now) }
             writer.endArray()
+            writer.member("senders")
+            writer.beginArray()
+            for sender in parts.events.storeUses.prefix(mostSenders) { writer.sender(sender) }
+            writer.endArray()
             writer.endObject()
         }
     }
+
+    private static let sender = Schema.object([
+        .required("uid", .nullable(.count), "null for all users that are not counted one by one"),
+        .required(
+            "namespace", .nullable(.name), "as it is stored; null for all namespaces that are not counted one by one"),
+        .required("minute_events", .count, "events stored in the last minute"),
+        .required("minute_bytes", .count, "their size as JSON"),
+        .required("pending_events", .count, "pending events since the daemon's start, an estimate"),
+        .required("pending_bytes", .count, "their size as JSON, an estimate"),
+    ])
 
     private static let client = Schema.object(
         SessionIdentity.members + [.required("connected_ms", .count, "time since the connection was opened")]
@@ -54,6 +79,18 @@ struct ClientMethods: MethodFamily {
 }
 
 extension JSONWriter {
+    fileprivate mutating func sender(_ sender: StoreShares.Sender) {
+        element()
+        beginObject()
+        member("uid", item: sender.uid.map { .number(DataNumber(Int($0))) } ?? .null)
+        member("namespace", item: sender.namespace.map { .string($0) } ?? .null)
+        member("minute_events", sender.minute.events)
+        member("minute_bytes", sender.minute.bytes)
+        member("pending_events", sender.pending.events)
+        member("pending_bytes", sender.pending.bytes)
+        endObject()
+    }
+
     fileprivate mutating func client(_ session: Session, at now: Instant) {
         element()
         beginObject()

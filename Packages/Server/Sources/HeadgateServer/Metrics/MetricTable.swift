@@ -6,7 +6,7 @@ import HeadgateData
 /// To add a metric, add it here. A test then says which row `Docs/Metrics.md` needs. A new case of ``EventCounter``,
 /// ``DispatcherCounter`` or ``ConnectionCounter`` becomes a metric without a change here.
 enum MetricTable {
-    static let all = daemon + counters + calls + dispatchers + barriers + store + times + process
+    static let all = daemon + counters + calls + users + dispatchers + barriers + store + times + process
 
     private static let daemon: [Metric] = [
         Metric(.gauge, "headgate_build_info", "Always 1, with the version as a label", labels: ["version"]) {
@@ -75,6 +75,28 @@ enum MetricTable {
             for (method, count) in reading.operations.refused.sorted(by: { $0.key < $1.key }) {
                 writer.sample(["method": method], .whole(count))
             }
+        },
+    ]
+
+    /// The use of the store by each user (Behaviour Q4). There are series for at most 256 users; the others share one.
+    private static let users: [Metric] = [
+        Metric(
+            .counter, "headgate_user_stored_events_total", "Events accepted from the user", unit: .events,
+            labels: ["uid"]
+        ) { reading, writer in
+            for user in reading.users { writer.sample(user.labels, .whole(user.total.events)) }
+        },
+        Metric(
+            .counter, "headgate_user_stored_bytes_total", "Bytes of the events accepted from the user, as JSON",
+            unit: .bytes, labels: ["uid"]
+        ) { reading, writer in
+            for user in reading.users { writer.sample(user.labels, .whole(user.total.bytes)) }
+        },
+        Metric(
+            .gauge, "headgate_user_pending_events", "Pending events of the user since the daemon's start, an estimate",
+            unit: .events, labels: ["uid"]
+        ) { reading, writer in
+            for user in reading.users { writer.sample(user.labels, .whole(user.pending.events)) }
         },
     ]
 
@@ -237,6 +259,11 @@ enum MetricTable {
             .time($0.started)
         },
     ]
+}
+
+extension StoreShares.UserUse {
+    /// The user ID, or `other` for all users that are not counted one by one.
+    fileprivate var labels: KeyValuePairs<StaticString, String> { ["uid": uid.map { String($0) } ?? "other"] }
 }
 
 extension BlockedPair {

@@ -9,6 +9,7 @@ struct MetricsReading {
     let events: Counters<EventCounter>
     let connections: Counters<ConnectionCounter>
     let operations: Operation.Counts
+    let users: [StoreShares.UserUse]
     let dispatchers: [DispatcherSummary]
     let measures: [(dispatcher: String, measures: DispatcherMeasures)]
     let orphans: [OrphanSummary]

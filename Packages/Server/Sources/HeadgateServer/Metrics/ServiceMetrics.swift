@@ -7,6 +7,7 @@ extension MetricsReading {
         events = gate.counts.all
         connections = service.sessions.counters
         operations = service.operations
+        users = gate.events.userUses
         dispatchers = gate.dispatcherSummaries
         measures = gate.dispatcherMeasures
         orphans = gate.dispatchers.orphanSummaries

@@ -12,7 +12,8 @@ enum ConnectionCounter: Int, CounterList {
     case slowReadersClosed
     /// Messages that were refused because of a limit, for example a limit on depth or on watches.
     case limited
-    /// Times that a session stopped reading until it had room for more requests or answers.
+    /// Times that a session stopped reading until it had room for more requests or answers, or until its user was below
+    /// `limits.rate`.
     case pausedReadings
 
     /// The counter's meaning, for documents and metrics.
@@ -23,7 +24,8 @@ enum ConnectionCounter: Int, CounterList {
         case .lineTooLong: "Lines longer than limits.max_line_bytes"
         case .slowReadersClosed: "Connections closed because the client did not read its answers"
         case .limited: "Messages refused because of a limit"
-        case .pausedReadings: "Times that reading from a connection was paused until there was room"
+        case .pausedReadings:
+            "Times that reading from a connection was paused until there was room, or until its user was below limits.rate"
         }
     }
 }

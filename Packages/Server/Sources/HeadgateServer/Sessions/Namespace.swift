@@ -6,9 +6,12 @@ struct Namespace {
     let bytes: PinnedBytes
     /// The number that stands for the namespace in the trace of events.
     let number: UInt32
+    /// The account of the user's namespace in the shares of the store (Behaviour Q4). The session closes it.
+    let account: StoreShares.Number
 
-    init(_ name: String, _ trace: EventTrace) {
-        bytes = PinnedBytes(Array(name.utf8))
-        number = trace.number(ofNamespace: name)
+    init(of caller: Caller, _ gate: Headgate) {
+        bytes = PinnedBytes(Array(caller.namespace.utf8))
+        number = gate.trace.number(ofNamespace: caller.namespace)
+        account = gate.events.openAccount(uid: caller.credentials.uid, namespace: caller.namespace)
     }
 }

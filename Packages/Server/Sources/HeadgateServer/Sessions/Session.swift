@@ -65,7 +65,7 @@ final class Session {
         let limits = server.limits
         machine = SessionMachine(limits: limits)
         framer = LineFramer(maxLineBytes: limits.maxLineBytes)
-        namespace = Namespace(caller.namespace, gate.trace)
+        namespace = Namespace(of: caller, gate)
         collectContext()
     }
 
@@ -77,7 +77,13 @@ final class Session {
         hasSpoken = true
         caller.client = client
         if let namespace { caller.choose(namespace: namespace, access: server.access) }
-        self.namespace = Namespace(caller.namespace, gate.trace)
+        renewNamespace()
+    }
+
+    /// Applies the caller's present namespace and name to the events that follow.
+    private func renewNamespace() {
+        queue.closeAccount(namespace.account)
+        namespace = Namespace(of: caller, gate)
         collectContext()
     }
 
@@ -104,10 +110,7 @@ final class Session {
     private func regrant(_ access: AccessSettings) {
         let (former, formerNamespace) = (caller.groups, caller.namespace)
         caller.grant(access)
-        if caller.namespace != formerNamespace {
-            namespace = Namespace(caller.namespace, gate.trace)
-            collectContext()
-        }
+        if caller.namespace != formerNamespace { renewNamespace() }
         let lost = former.subtracting(caller.groups)
         let missed = lost.filter { server.withdraw($0, from: self) }
         if !missed.isEmpty { end(without: missed.map(\.rawValue)) }
@@ -160,10 +163,11 @@ final class Session {
 
     private func takeLines() -> SessionMachine.Order {
         unreadSince = nil
-        let before = machine.share.left
+        let (before, receivedBefore) = (machine.share.left, events[.received])
         while connection.isOpen, let line = nextLine() { handle(line) }
         framer.keepRest()
         turns.spend(before - machine.share.left, of: caller.credentials.uid)
+        turns.took(events: events[.received] - receivedBefore, of: caller.credentials.uid)
         return machine.linesTaken(hasMore: framer.waitingBytes > 0, dependencies)
     }
 
@@ -188,7 +192,12 @@ final class Session {
         case .group:
             unreadSince = gate.scheduler.now
             queue.whenRoom { self.perform(self.machine.groupHasRoom()) }
-        case .turn: turns.wait(caller.credentials.uid) { self.turnCame() }
+        case .turn:
+            if turns.isAboveRate(caller.credentials.uid), unreadSince == nil {
+                unreadSince = gate.scheduler.now
+                server.count(.pausedReadings)
+            }
+            turns.wait(caller.credentials.uid) { self.turnCame() }
         case .endOfTurn: gate.scheduler.soon { self.perform(self.machine.turnEnded()) }
         }
     }
@@ -219,7 +228,9 @@ final class Session {
 
     /// The present pause in reading, or nil while the session reads.
     var stop: Stop? {
-        guard let unreadSince, let reason = machine.stop(dependencies) else { return nil }
+        guard let unreadSince,
+            let reason = machine.stop(dependencies, isAboveRate: turns.isAboveRate(caller.credentials.uid))
+        else { return nil }
         return Stop(reason: reason, duration: gate.scheduler.now - unreadSince)
     }
 
@@ -492,6 +503,7 @@ extension Session {
         grace?.dispose()
         grace = nil
         machine.closed()
+        queue.closeAccount(namespace.account)
         giveUpWaits()
         server.ended(self)
     }

@@ -123,10 +123,13 @@ struct SessionMachine {
         case unreadAnswers = "unread_answers"
         /// The store has the most data to write that it accepts.
         case storing
+        /// The client's user is above `limits.rate`.
+        case rate
     }
 
     /// Returns the reason why the session does not read, or nil if it reads now or in the next turn.
-    func stop(_ now: Dependencies) -> Stop? {
+    /// - Parameter isAboveRate: true if the client's user is above `limits.rate`.
+    func stop(_ now: Dependencies, isAboveRate: Bool = false) -> Stop? {
         switch reading {
         case .paused(until: .room):
             var account = account
@@ -134,6 +137,7 @@ struct SessionMachine {
             // The connection reports room only when all output is read, so the session stays paused until then.
             return account.fullPart(within: limits) ?? .unreadAnswers
         case .paused(until: .group): return .storing
+        case .paused(until: .turn): return isAboveRate ? .rate : nil
         case .paused, .open, .taking, .over, .closed: return nil
         }
     }

@@ -18,6 +18,7 @@ final class SessionRegistry {
         self.scheduler = scheduler
         self.limits = limits
         turns = UserTurns(scheduler: scheduler)
+        turns.setRate(limits.rate)
     }
 
     var count: Int { sessions.count }
@@ -71,6 +72,7 @@ final class SessionRegistry {
     /// Applies new settings.
     func settingsChanged(from old: Settings, to new: Settings) {
         limits = new.limits
+        turns.setRate(limits.rate)
         for session in sessions.values {
             session.settingsChanged(
                 access: new.access != old.access ? new.access : nil, limits: new.limits,

@@ -1,7 +1,7 @@
 import HeadgateCore
 
 /// Shares the work of a turn between users, so that a user with a thousand connections delays the others no longer than
-/// a user with one (Behaviour X3).
+/// a user with one (Behaviour X3). A user above `limits.rate` has no share until it is below again (Behaviour Q4).
 ///
 /// While only one user is connected, the user has the whole turn.
 final class UserTurns {
@@ -15,6 +15,9 @@ final class UserTurns {
     private var waiting: [UInt32: [() -> Void]] = [:]
     private var renewsAtEndOfTurn = false
     private var continuesNextTurn = false
+    private var rates = UserRates()
+    /// The next turn of users who are above the rate, or nil if no session waits for it.
+    private var next: (any Disposable)?
     /// True if several users are connected.
     var isShared = false
 
@@ -25,10 +28,28 @@ final class UserTurns {
     /// Returns the units that a user has left in this turn. Returns more than any session needs while no other user is
     /// connected.
     func left(of uid: UInt32) -> Int {
-        guard isShared else { return .max }
-        guard let spent = spent[uid] else { return UserTurns.whole }
+        let allowed = rates.rate == nil ? Int.max : rates.left(of: uid, at: scheduler.now)
+        guard isShared else { return allowed }
+        guard let spent = spent[uid] else { return min(allowed, UserTurns.whole) }
         renewAtEndOfTurn()
-        return UserTurns.whole - spent
+        return min(allowed, UserTurns.whole - spent)
+    }
+
+    /// Returns true if a user is above `limits.rate`.
+    func isAboveRate(_ uid: UInt32) -> Bool {
+        rates.rate != nil && rates.left(of: uid, at: scheduler.now) <= 0
+    }
+
+    /// Counts events that a session of a user has sent.
+    func took(events: Int, of uid: UInt32) {
+        if rates.rate != nil { rates.spend(events, of: uid, at: scheduler.now) }
+    }
+
+    /// Sets the most events per second of each user, or nil for no limit.
+    func setRate(_ rate: EventRate?) {
+        guard rate != rates.rate else { return }
+        rates.rate = rate
+        if !waiting.isEmpty { continueNextTurn() }
     }
 
     /// Counts units that a session of a user has spent.
@@ -41,7 +62,7 @@ final class UserTurns {
     /// Calls `work` in a later turn in which the user has units left. The sessions of a user take turns.
     func wait(_ uid: UInt32, _ work: @escaping () -> Void) {
         waiting[uid, default: []].append(work)
-        continueNextTurn()
+        if !continuesNextTurn { continueWhenAllowed() }
     }
 
     private func renewAtEndOfTurn() {
@@ -62,8 +83,20 @@ final class UserTurns {
         scheduler.nextTurn { [weak self] in self?.goOn() }
     }
 
+    /// Arranges the next turn of the sessions that wait. While all of them are above the rate, nothing happens.
+    private func continueWhenAllowed() {
+        guard rates.rate != nil else { return continueNextTurn() }
+        let now = scheduler.now
+        let earliest = waiting.keys.map { rates.left(of: $0, at: now) > 0 ? now : rates.next(of: $0, at: now) }.min()
+        guard let earliest, earliest > now else { return continueNextTurn() }
+        next?.dispose()
+        next = scheduler.schedule(at: earliest) { [weak self] in self?.goOn() }
+    }
+
     private func goOn() {
         continuesNextTurn = false
+        next?.dispose()
+        next = nil
         for uid in waiting.keys.sorted() {
             guard let queue = waiting.removeValue(forKey: uid) else { continue }
             var served = 0
@@ -75,6 +108,6 @@ final class UserTurns {
             let rest = Array(queue[served...]) + (waiting[uid] ?? [])
             waiting[uid] = rest.isEmpty ? nil : rest
         }
-        if !waiting.isEmpty { continueNextTurn() }
+        if !waiting.isEmpty, !continuesNextTurn { continueWhenAllowed() }
     }
 }

@@ -20,8 +20,22 @@ public struct Limits: Equatable, Sendable {
     public var maxOutputBytes = 4_194_304
     /// The time after which a connection that does not read its answers is closed.
     public var slowReaderTimeout = Duration.milliseconds(30_000)
+    /// The most events of one user, over all connections, or nil for no limit. Above it, the daemon stops reading from the
+    /// user's connections (Behaviour Q4).
+    public var rate: EventRate?
 
     public init() {}
+
+    /// The limits under their names in the configuration.
+    var settings: DataObject {
+        var settings = object
+        if let rate {
+            settings["rate"] = [
+                "per_second": .number(DataNumber(rate.perSecond)), "burst": .number(DataNumber(rate.burst)),
+            ]
+        }
+        return settings
+    }
 
     /// The limits under their names in the protocol.
     public var object: DataObject {
@@ -47,6 +61,7 @@ public struct Limits: Equatable, Sendable {
         reader.integer("max_unanswered_bytes", in: 1...(1 << 40), into: &maxUnansweredBytes)
         reader.integer("max_output_bytes", in: 1...(1 << 40), into: &maxOutputBytes)
         reader.milliseconds("slow_reader_timeout_ms", into: &slowReaderTimeout)
+        reader.section("rate") { rate = EventRate($0) }
     }
 
     /// The limits of transformed events, which are those of tracked events.
@@ -95,6 +110,19 @@ public struct Limits: Equatable, Sendable {
     static let mostProgrammaticBytes = 4 << 20
     /// The most warnings that `status` lists.
     static let mostWarnings = 100
+}
+
+/// The section `limits.rate`.
+extension EventRate {
+    private static let largest = 1_000_000_000
+
+    fileprivate init?(_ reader: SettingsReader) {
+        reader.require("per_second")
+        let perSecond = reader.integer("per_second", in: 1...EventRate.largest)
+        let burst = reader.integer("burst", in: 1...EventRate.largest)
+        guard let perSecond else { return nil }
+        self.init(perSecond: perSecond, burst: burst ?? perSecond)
+    }
 }
 
 /// The section `store`.

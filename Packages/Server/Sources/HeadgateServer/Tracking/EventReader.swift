@@ -88,6 +88,7 @@ final class EventReader {
         event.context = session.context.view
         event.data = members.data?.raw ?? EventReader.noData
         event.namespace = session.namespace.number
+        event.sender = session.namespace.account
     }
 
     // MARK: Members
