@@ -119,11 +119,52 @@ final class Watches {
         // other watches are not ready.
         let ready = watches.filter(\.isReady)
         for watch in watches where !watch.isReady && watch.due != nil { slow.insert(watch.session.number) }
-        for watch in ready { watch.tell(from: sources, at: now) }
+        report(ready.filter { $0.due.map { $0 <= now } ?? false }, at: now)
         alarm?.dispose()
         alarm = ready.compactMap(\.due).min().map { due in
             scheduler.schedule(at: due) { [weak self] in self?.look() }
         }
+    }
+
+    /// Reports what is due, as far as the users have a share of this turn. The rest follows in the next turn, before
+    /// later reports of the same user.
+    private func report(_ due: [Watch], at now: Instant) {
+        let turns = sources.sessions.turns
+        var turn = WatchTurn(isShared: turns.isShared)
+        var isComplete = true
+        for watch in due {
+            let uid = watch.session.caller.credentials.uid
+            guard turn.allows(uid) else {
+                isComplete = false
+                continue
+            }
+            turns.spend(turn.count(watch.tell(from: sources, at: now), of: uid), of: uid)
+        }
+        if !isComplete { scheduler.nextTurn { [weak self] in self?.scheduleReport() } }
+    }
+}
+
+/// The reports that each user's watches may cost in one turn, so that a user with many watches does not delay the others
+/// (Behaviour X3). Pure.
+struct WatchTurn {
+    private var spent: [UInt32: Int] = [:]
+    /// True if several users are connected. A user who is alone has the whole turn.
+    let isShared: Bool
+
+    init(isShared: Bool) {
+        self.isShared = isShared
+    }
+
+    /// Returns true if a user's watch may report in this turn. The first one always may.
+    func allows(_ uid: UInt32) -> Bool { !isShared || spent[uid, default: 0] < UserTurns.whole }
+
+    /// Counts a report.
+    /// - Parameter bytes: its size.
+    /// - Returns: its cost, in units of a turn's share.
+    mutating func count(_ bytes: Int, of uid: UInt32) -> Int {
+        let units = TurnShare.call + bytes / TurnShare.answerBytes
+        spent[uid, default: 0] += units
+        return units
     }
 }
 
@@ -164,13 +205,15 @@ final class Watch {
     }
 
     /// Sends a notification for each topic that is due and has changed.
-    func tell(from sources: WatchSources, at now: Instant) {
+    /// - Returns: the number of bytes sent.
+    func tell(from sources: WatchSources, at now: Instant) -> Int {
         var writer = JSONWriter()
         for index in parts.indices where parts[index].pace.takeDue(at: now) {
             guard let news = parts[index].report.news(from: sources) else { continue }
             write(news, of: parts[index].topic, into: &writer)
         }
         if !writer.bytes.isEmpty { session.send(writer.bytes) }
+        return writer.bytes.count
     }
 
     private func write(_ news: (inout JSONWriter) -> Void, of topic: WatchTopic, into writer: inout JSONWriter) {
