@@ -85,7 +85,7 @@ struct SQLiteOpening {
     /// Makes the file, if there is none, as one that only its owner may read: SQLite gives its other files the same mode.
     private func prepareFile() throws(StoreFault) {
         guard options.fileSystem == nil else { return }
-        let descriptor = Glibc.open(options.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = Glibc.open(options.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0, fchmod(descriptor, 0o600) == 0 else {
             throw .failed("cannot open \(options.path): \(String(cString: strerror(errno)))")
         }

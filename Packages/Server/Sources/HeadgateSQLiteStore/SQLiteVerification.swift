@@ -69,9 +69,11 @@ private final class DatabaseCopy {
 
     init(of database: String) throws(StoreFault) {
         let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        folder = "\(temporary)/headgate-verify-\(getpid())"
+        // Another user could have made a folder whose name can be guessed (Behaviour X8).
+        var template = Array("\(temporary)/headgate-verify-XXXXXX".utf8CString)
+        folder = mkdtemp(&template).map { String(cString: $0) } ?? ""
         path = folder + "/events.db"
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST, DatabaseCopy.copy(database, to: path) else {
+        guard !folder.isEmpty, DatabaseCopy.copy(database, to: path) else {
             throw .failed("cannot copy \(database) to \(path): \(String(cString: strerror(errno)))")
         }
         if access(database + "-wal", F_OK) == 0 { _ = DatabaseCopy.copy(database + "-wal", to: path + "-wal") }
@@ -86,7 +88,7 @@ private final class DatabaseCopy {
         let from = Glibc.open(source, O_RDONLY | O_CLOEXEC)
         guard from >= 0 else { return false }
         defer { close(from) }
-        let to = Glibc.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        let to = Glibc.open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard to >= 0 else { return false }
         defer { close(to) }
         while true {

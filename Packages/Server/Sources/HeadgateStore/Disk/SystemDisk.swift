@@ -32,8 +32,9 @@ package final class SystemDisk: Disk {
         guard fault.code == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw fault }
     }
 
+    /// Opens a file. A file that may be created is never reached through a symbolic link (Behaviour X8).
     package func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
-        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT : O_RDWR, context)
+        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT | O_NOFOLLOW : O_RDWR, context)
         if creating { try file.makePrivate() }
         return file
     }
