@@ -137,6 +137,24 @@ import Testing
         }
     }
 
+    @Test("S1: a server that does not answer holds up neither the start, nor events, nor changes of the settings")
+    func hanging() async throws {
+        try await withScene(waitsLong: true) { scene in
+            let (collector, server) = (try scene.collector(), try scene.collector())
+            server.answerAlways(.held)
+            let daemon = try await scene.daemon(configuration(collector, server))
+            try await server.requests(atLeast: 1)
+            let ids = try await daemon.track(1...3)
+            #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
+            _ = try await daemon.ask("config.set", ["patch": layer(5)])
+            #expect(try await limit(of: daemon) == 5)
+            // The daemon gives the request up, says so, and asks again.
+            try await eventually("the fault in the log", within: .seconds(120)) { daemon.log.contains("timed out") }
+            try await server.requests(atLeast: 2)
+            #expect(try await daemon.stop() == 0)
+        }
+    }
+
     private func configuration(_ collector: Collector, _ server: Collector) -> JSON {
         [
             "dispatchers": ["collect": collector.dispatcher(["dispatch_limit": 9])],
