@@ -2729,7 +2729,7 @@ bool headgate_event_trace(headgate *client, const char *id, const char *id_names
 
 bool headgate_clients(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
     bytes params = params_begin();
-    return ask(client, "client.list", &params, deadline_ms, answer, error);
+    return ask_for(client, "client.list", &params, "clients", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
 
 bool headgate_backup(headgate *client, const char *backup, long deadline_ms, headgate_answer *answer,

@@ -256,8 +256,7 @@ bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answe
 /* Returns the state or outcome of an event for each of its dispatchers. */
 bool headgate_event_trace(headgate *client, const char *id, const char *id_namespace, long deadline_ms,
                           headgate_answer *answer, headgate_error *error);
-/* Returns every connected client, its counters, and why the daemon does not read from it, if so. Also returns who fills
- * the store. */
+/* Returns every connected client, its counters, and why the daemon does not read from it, if so. */
 bool headgate_clients(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* Returns the next piece of a consistent copy of the store, as files of a data directory. A connection makes one copy
  * at a time. */

@@ -27,6 +27,9 @@ BY_HAND = {
     "dead_letters.requeue", "dead_letters.purge", "board.serve", "board.unserve", "board.activate",
 }
 
+# Methods whose functions return one member of several. Programs that need the others call the method by its name.
+MAIN_RESULT = {"client.list": "clients"}
+
 
 def camel(name):
     first, *rest = re.split(r"[._]", name)
@@ -78,7 +81,9 @@ class Method:
 
     @property
     def only_result(self):
-        """The only member of the result, if it is a number or an array; otherwise None."""
+        """The member that functions return: the only one, if it is a number or an array; otherwise None."""
+        if self.name in MAIN_RESULT:
+            return next(one for one in self.results if one.name == MAIN_RESULT[self.name])
         one = self.results[0] if len(self.results) == 1 else None
         return one if one and one.is_required and one.kind in ("integer", "array") else None
 

@@ -119,11 +119,10 @@ extension HeadgateClient {
         return try await member("events", of: "event.trace", params, deadline)
     }
 
-    /// Returns every connected client, its counters, and why the daemon does not read from it, if so. Also returns
-    /// who fills the store.
+    /// Returns every connected client, its counters, and why the daemon does not read from it, if so.
     /// - Parameter deadline: how long to wait; nil is for ever.
-    public func clients(deadline: Duration? = nil) async throws -> DataObject {
-        try await object("client.list", [:], deadline)
+    public func clients(deadline: Duration? = nil) async throws -> [DataObject] {
+        try await member("clients", of: "client.list", [:], deadline)
     }
 
     /// Returns the next piece of a consistent copy of the store, as files of a data directory. A connection makes

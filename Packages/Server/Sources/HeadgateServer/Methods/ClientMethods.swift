@@ -14,8 +14,7 @@ struct ClientMethods: MethodFamily {
 
     private static let list = FamilyMethod<Self>(
         "client.list", .observe,
-        "Returns every connected client, its counters, and why the daemon does not read from it, if so. Also returns who "
-            + "fills the store.",
+        "Returns every connected client, its counters, and why the daemon does not read from it, if so.",
         changesNothing: true,
         result: .object([
             .required("clients", .array(client)),
