@@ -43,7 +43,7 @@ struct StoreCheck {
     private var largest: String {
         guard let most = senders.first, most.pendingEvents > 0 else { return "" }
         return
-            "; \(most.name) sent \(StoreCheck.percent(Double(most.pendingEvents) / Double(events))) of what is pending"
+            "; \(most.name) sent \(StoreCheck.percent(Double(most.pendingEvents) / Double(events))) of the pending events"
     }
 
     private static func percent(_ part: Double) -> String { "\(Int((min(part, 1) * 100).rounded(.down))) %" }

@@ -80,7 +80,7 @@ import Testing
             finding(100, of: 1_000, sent: 0) == .fine("store", "10 % full, 100 events"))
         let full = finding(950, of: 1_000, sent: 931)
         #expect(full?.verdict == .doubtful)
-        #expect(full?.words == "95 % full, 950 events; shop of uid 1000 sent 98 % of what is pending")
+        #expect(full?.words == "95 % full, 950 events; shop of uid 1000 sent 98 % of the pending events")
     }
 
     private func disk(_ change: (inout MachineFacts.Disk) -> Void = { _ in }) -> Finding.Verdict? {
