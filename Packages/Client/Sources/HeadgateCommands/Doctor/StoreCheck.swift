@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateText
 
 /// Judges the use of the event store: how full it is, and who fills it (Behaviour Q4).
 struct StoreCheck {
