@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Starts a daemon with room for 20 000 events, whose destination takes 1 000 events a second.
+    /// Starts a daemon with room for 20 000 events, whose dispatcher is paused.
     /// - Parameter launcher: the command that runs the daemon, or none.
     private func fullStore(_ scene: Scene, launcher: [String] = []) async throws -> Daemon {
         let daemon = scene.idleDaemon()
@@ -55,11 +55,9 @@ import Testing
         try daemon.configure([
             "dispatchers": ["collect": scene.collector().dispatcher()], "store": ["max_events": 20_000],
             "durability": "memory",
-            "barriers": [
-                "RateBarrier": ["barrier_id": "RateBarrier", "configuration": ["per_second": 1_000, "burst": 100]]
-            ],
         ])
         try await daemon.start()
+        try await daemon.pause()
         return daemon
     }
 

@@ -6,7 +6,7 @@ import HeadgateTransport
 extension Command {
     /// The command `headgate backup`.
     static let backup = Command(
-        name: "backup", summary: "Copy the daemon's store to a new directory, or as a tar archive to standard output.",
+        name: "backup", summary: "Copy the store to a new directory, or as a tar archive to standard output.",
         operands: [Operand("DIR|-")], options: [.json],
         notes: """
             The daemon keeps running. `headgated --data DIR` starts on the copy as it is. Events that the daemon delivers

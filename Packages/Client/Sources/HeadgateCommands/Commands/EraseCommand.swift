@@ -12,7 +12,7 @@ extension Command {
     /// The command `headgate erase`.
     static let erase = Command(
         name: "erase",
-        summary: "Erase stored events for all dispatchers, and remove their bytes from the data directory.",
+        summary: "Erase events for all dispatchers, also their bytes in the data directory.",
         options: [when, eraseReason, dryRun, yes, .json],
         notes: """
             A rule is a comparison, like 'data.user.id = "4711"', or comparisons joined by and, or, not and parentheses.

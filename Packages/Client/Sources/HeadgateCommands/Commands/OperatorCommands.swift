@@ -46,7 +46,7 @@ extension Command {
     /// The command `headgate clients`.
     static let clients = Command(
         name: "clients",
-        summary: "List connected clients, their counters, why reading is paused, and who fills the store.",
+        summary: "List connected clients, why reading is paused, and who fills the store.",
         options: [.json]
     ) { invocation in
         let answer = try invocation.ask([Question(method: "client.list")])[0]

@@ -11,7 +11,7 @@ extension Command {
         "--journal", "follow systemd's journal; the operands are matches such as _SYSTEMD_UNIT=nginx.service")
     private static let state = Option(
         "--state", value: "FILE",
-        "the file for the position of --follow or --journal (default: in $STATE_DIRECTORY, or $XDG_STATE_HOME/headgate/follow)"
+        "the file for the position (default: in $STATE_DIRECTORY, or $XDG_STATE_HOME/headgate/follow)"
     )
 
     private static let logfmt = Option("--logfmt", "each line has pairs like level=info msg=\"signed up\"")

@@ -183,7 +183,8 @@ public final class MemoryEventStore: EventStore {
         _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
     ) {
         let (events, letters) = (Set(events), Set(letters))
-        answer(fault, { then($0.map { .failure($0) } ?? .success(())) }) {
+        let answered = { (fault: StoreFault?) in then(fault.map { .failure($0) } ?? .success(())) }
+        answer(fault, answered) {
             for place in chunks.indices.reversed() {
                 let rest = chunks[place].reduce(into: [UInt8]()) { bytes, event in
                     if !events.contains(event.sequenceNumber) { bytes += event.record }
