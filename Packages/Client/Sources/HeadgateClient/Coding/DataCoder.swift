@@ -20,7 +20,7 @@ public struct DataCoder: Sendable {
         case snakeCase
     }
 
-    /// The JSON form of a moment: a ``Timestamp`` or a `Date` of Foundation.
+    /// The JSON form of a moment: a `Timestamp` or a `Date` of Foundation.
     public enum DateForm: Sendable {
         /// A string in UTC with milliseconds: `2026-11-20T09:41:55.123Z`.
         case rfc3339
