@@ -308,12 +308,14 @@ def daemon_killed(scene, browser):
 
 
 def console_starts_again(scene, browser):
-    """A page shows that the console is down, and continues when it is back."""
+    """A page shows that the console is down, and then that its session has ended. The address opens a new one."""
     browser.open(scene.origin + "/")
     scene.console.end()
     eventually("a word about it", lambda: shows(browser, "#stream", "The console does not answer"))
     scene.start_console()
-    eventually("no word any more", lambda: browser.run("return document.getElementById('stream').hidden"))
+    eventually("the end of the session", lambda: shows(browser, "#stream", "no longer accepts"))
+    browser.open(scene.url)
+    eventually("the picture", lambda: shows(browser, "#way", "archive"))
 
 
 def stolen_link(scene, browser):
