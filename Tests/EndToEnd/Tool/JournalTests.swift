@@ -79,7 +79,7 @@ import Testing
             try await eventually("\(count) events") {
                 let events = collector.accepted.flatMap(\.events)
                 guard events.count >= count else { return nil }
-                #expect(events.allSatisfy { $0["event"] == "entry" && $0["data"]["level"] == "info" })
+                #expect(events.allSatisfy { $0["event"] == "entry" && $0["data"]["level"] == "INFO" })
                 return events.compactMap { $0["data"]["message"].string }
             }
         }

@@ -44,18 +44,11 @@ struct LogfmtLine {
         if ["time", "ts", "timestamp"].contains(name), let found = text.flatMap(Timestamp.init(rfc3339:)) {
             time = found
         } else if ["level", "lvl", "severity"].contains(name) {
-            data["level"] = text.map { .string(LogfmtLine.levels[$0.lowercased()] ?? $0) } ?? value
+            data["level"] = text.map { .string(LogLevel.named($0) ?? $0) } ?? value
         } else {
             data[name == "msg" && data["message"] == nil ? "message" : name] = value
         }
     }
-
-    /// The levels of all loggers by their names in logfmt (Logging, Levels).
-    private static let levels = [
-        "trace": "TRACE", "debug": "DEBUG", "info": "INFO", "notice": "NOTICE", "warn": "WARNING",
-        "warning": "WARNING", "error": "ERROR", "err": "ERROR", "critical": "CRITICAL", "crit": "CRITICAL",
-        "fatal": "CRITICAL", "panic": "CRITICAL",
-    ]
 }
 
 /// Reads the pairs of a line in order.

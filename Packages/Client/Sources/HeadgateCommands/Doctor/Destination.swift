@@ -36,7 +36,7 @@ extension Destination {
         return dispatchers.sorted { $0.key < $1.key }.flatMap { id, value -> [Destination] in
             guard let dispatcher = value.get(as: DataObject.self) else { return [] }
             switch dispatcher.get(key: "kind", as: String.self) {
-            case "http": return http(id, dispatcher).map { [$0] } ?? []
+            case "http", "otlp": return http(id, dispatcher).map { [$0] } ?? []
             case "nats": return servers(id, dispatcher, "servers", usualPort: 4222)
             case "kafka": return servers(id, dispatcher, "brokers", usualPort: 9092)
             default: return []
@@ -52,7 +52,9 @@ extension Destination {
         destination.caFile = tls.get(key: "ca_file")
         destination.certFile = tls.get(key: "cert_file")
         destination.keyFile = tls.get(key: "key_file")
-        if settings.get(key: "method", as: String.self) ?? "POST" == "POST" {
+        // An OpenTelemetry destination is only connected to.
+        let takesBatches = settings.get(key: "kind") == "http"
+        if takesBatches, settings.get(key: "method", as: String.self) ?? "POST" == "POST" {
             destination.emptyBatch = emptyBatch(settings)
         }
         return destination

@@ -34,9 +34,7 @@ final class FollowRun {
 
     func run() throws -> ExitCode {
         timer = LoopTimer(on: loop) { [self] in lookForFiles() }
-        signals = try [SIGINT, SIGTERM, SIGHUP].filter { !ProcessSignals.isIgnored($0) }.map {
-            try LoopSignal($0, on: loop) { [self] in stop() }
-        }
+        signals = try LoopSignal.ofStops(on: loop) { [self] in stop() }
         for path in names.paths { try follow(path) }
         lookForFiles()
         loop.run()

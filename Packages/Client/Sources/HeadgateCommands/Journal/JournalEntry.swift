@@ -36,7 +36,7 @@ struct JournalEntry: Equatable {
     private static func value(_ value: DataItem, of name: String) -> DataItem {
         guard let text = text(value) else { return value }
         switch name {
-        case "level": return .string(Int(text).flatMap { levels.indices.contains($0) ? levels[$0] : nil } ?? text)
+        case "level": return .string(level(text) ?? text)
         case "pid", "uid", "gid": return Int(text).map { .number(DataNumber($0)) } ?? .string(text)
         default: return .string(text)
         }
@@ -50,8 +50,14 @@ struct JournalEntry: Equatable {
         return String(decoding: bytes.map { UInt8($0) }, as: UTF8.self)
     }
 
+    /// Returns the level of a priority of syslog, or nil for a text that is none.
+    private static func level(_ priority: String) -> String? {
+        guard let number = Int(priority), priorities.indices.contains(number) else { return nil }
+        return LogLevel.named(priorities[number])
+    }
+
     /// The words of syslog's priorities, from 0.
-    private static let levels = ["emerg", "alert", "crit", "error", "warning", "notice", "info", "debug"]
+    private static let priorities = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"]
 }
 
 /// The position in the journal after which a run goes on.

@@ -58,9 +58,7 @@ final class JournalFollower {
     func run() throws -> ExitCode {
         kept = try state.load()
         timer = LoopTimer(on: loop) { [self] in timeIsUp() }
-        signals = try [SIGINT, SIGTERM, SIGHUP].filter { !ProcessSignals.isIgnored($0) }.map {
-            try LoopSignal($0, on: loop) { [self] in stop() }
-        }
+        signals = try LoopSignal.ofStops(on: loop) { [self] in stop() }
         sender.whenSent = { [self] line, event in if let id = event.usualID { cursors.note(id, of: line) } }
         sender.whenAnswered = { [self] in if timer?.deadline == nil { timer?.arm(after: Self.interval) } }
         try follow(after: kept)

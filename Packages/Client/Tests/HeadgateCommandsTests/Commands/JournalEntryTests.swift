@@ -16,7 +16,7 @@ import Testing
         #expect(entry.cursor == "s=1;i=2" && entry.time?.text == "2026-03-01T10:00:00.123Z")
         #expect(
             entry.data == [
-                "message": "started", "level": "warning", "identifier": "nginx", "unit": "nginx.service", "pid": 12,
+                "message": "started", "level": "WARNING", "identifier": "nginx", "unit": "nginx.service", "pid": 12,
                 "uid": 33, "command": "nginx", "host": "till", "boot": "b", "code_file": "main.c", "message_id": "m",
             ])
     }

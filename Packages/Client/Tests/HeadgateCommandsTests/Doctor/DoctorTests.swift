@@ -151,6 +151,12 @@ import Testing
         #expect(batches == [Destination.EmptyBatch(body: "[]", contentType: type), nil])
     }
 
+    @Test("K7: an OpenTelemetry destination is tried by a connection, without a batch")
+    func openTelemetryDestination() {
+        let all = Destination.all(in: ["dispatchers": ["a": ["kind": "otlp", "endpoint": "collector.example:4318"]]])
+        #expect(all.map(\.url) == ["https://collector.example:4318"] && all.map(\.emptyBatch) == [nil])
+    }
+
     @Test("A destination's answer to an empty batch is fine if it accepted or rejected it, and shows no secret")
     func answers() {
         let destination = Destination(dispatcher: "a", url: "https://user:secret@host/p@th")

@@ -336,7 +336,11 @@ struct DeliveryMachine {
     ) -> [Order] {
         let batch = flight.batch
         let verdict = Verdict(result, events: batch.events.count, isOversize: batch.isOversize, settings: settings)
-        if verdict == .delivered { return noteRejected(result, of: batch) + delivered(batch) }
+        if case .partlyRejected(let events, let message) = result {
+            let rejected = min(events, batch.events.count)
+            return note(.partiallyRejected, .rejected, rejected, cause: message) + delivered(batch)
+        }
+        if verdict == .delivered { return delivered(batch) }
         let (judged, orders) = queue.takeBack(flight, after: result, hasBoard: hasBoard)
         guard verdict != .keep else { return orders }
         counters.count(.failed)
@@ -392,7 +396,9 @@ struct DeliveryMachine {
         let parts = batch.parts(by: outcomes)
         var orders: [Order] = []
         for part in parts where part.outcome.isDelivery {
-            if part.outcome == .duplicate { orders += noteDuplicates(part.batch) }
+            if part.outcome == .duplicate {
+                orders += note(.duplicates, .duplicates, queue.firstSends(among: part.batch.sequenceNumbers))
+            }
             orders += delivered(part.batch)
         }
         let failures = parts.filter { !$0.outcome.isDelivery }
@@ -420,22 +426,12 @@ struct DeliveryMachine {
         return orders + [backOff(cause: cause, isAnswered: outcomes.contains(where: \.isAnswer), at: moment)]
     }
 
-    /// Counts events that the destination already had before their first attempt. Events that an earlier daemon
-    /// received are not counted: that daemon may have sent them.
-    private mutating func noteDuplicates(_ batch: Batch) -> [Order] {
-        let first = queue.entries(of: batch.sequenceNumbers).filter {
-            $0.progress.sends == 1 && !queue.isOlder($0.sequenceNumber)
-        }
-        counters.count(.duplicates, first.count)
-        return first.isEmpty ? [] : [.report(.duplicates, events: first.count)]
-    }
-
-    /// Counts events that the destination rejected in a batch that it accepted. They are not sent again (Behaviour K7).
-    private mutating func noteRejected(_ result: SendResult, of batch: Batch) -> [Order] {
-        guard case .partlyRejected(let events, let message) = result else { return [] }
-        let rejected = min(events, batch.events.count)
-        counters.count(.partiallyRejected, rejected)
-        return [.report(.rejected, events: rejected, cause: message)]
+    /// Counts and logs events of which the destination said that it did not store them for this attempt (Behaviour K4, K7).
+    private mutating func note(
+        _ counter: DispatcherCounter, _ kind: EventLoss.Kind, _ events: Int, cause: String? = nil
+    ) -> [Order] {
+        counters.count(counter, events)
+        return events > 0 ? [.report(kind, events: events, cause: cause)] : []
     }
 
     /// Records the delivery of a batch or a part of it.

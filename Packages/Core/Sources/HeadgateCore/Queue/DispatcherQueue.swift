@@ -78,6 +78,12 @@ struct DispatcherQueue {
     /// Returns true if the event was stored before this queue was created. An earlier daemon may have sent it.
     func isOlder(_ sequenceNumber: SequenceNumber) -> Bool { older.isOlder(sequenceNumber) }
 
+    /// Returns the number of events that were sent for the first time. Events that an earlier daemon received do not count:
+    /// that daemon may have sent them.
+    func firstSends(among sequenceNumbers: some Sequence<SequenceNumber>) -> Int {
+        entries(of: sequenceNumbers).count { $0.progress.sends == 1 && !isOlder($0.sequenceNumber) }
+    }
+
     /// Returns the buffered events among `sequenceNumbers`.
     func entries(of sequenceNumbers: some Sequence<SequenceNumber>) -> [QueueEntry] {
         sequenceNumbers.compactMap { hand[$0] }

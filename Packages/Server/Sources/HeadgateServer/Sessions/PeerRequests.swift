@@ -43,3 +43,13 @@ enum PeerFault: Error {
     /// The client disconnected.
     case gone
 }
+
+extension IncomingMessage.Outcome {
+    /// The outcome as the result of a request to the client.
+    var result: Result<JSONView, PeerFault> {
+        switch self {
+        case .result(let result): .success(result)
+        case .failure(let error): .failure(.refused(error))
+        }
+    }
+}

@@ -99,7 +99,8 @@ final class Session {
     ///   - hasNewCollectors: true if the context of events has other parts now.
     func settingsChanged(access: AccessSettings?, limits: Limits, hasNewCollectors: Bool) {
         if let access { regrant(access) }
-        dismissExcludedWorker()
+        // New settings may restrict its dispatcher to other users (Behaviour X1).
+        if server.dismissExcludedWorker(self) { end(without: [MethodGroup.serve.rawValue]) }
         if hasNewCollectors { collectContext() }
         framer.maxLineBytes = limits.maxLineBytes
         perform(machine.limitsChanged(to: limits, dependencies))
@@ -114,11 +115,6 @@ final class Session {
         let lost = former.subtracting(caller.groups)
         let missed = lost.filter { server.withdraw($0, from: self) }
         if !missed.isEmpty { end(without: missed.map(\.rawValue)) }
-    }
-
-    /// Closes the session if it works for a dispatcher that new settings restrict to other users (Behaviour X1).
-    private func dismissExcludedWorker() {
-        if server.dismissExcludedWorker(self) { end(without: [MethodGroup.serve.rawValue]) }
     }
 
     /// Closes the session, which has lost rights that it used.
@@ -289,8 +285,8 @@ final class Session {
         case .invalidNotification:
             failures += 1
             notificationFailed()
-        case .response(let response): take(response.outcome, of: response.id)
-        case .invalidResponse(let id, let error): take(.failure(error), of: id)
+        case .response(let response): take(response.outcome.result, of: peerRequests.take(response.id))
+        case .invalidResponse(let id, let error): take(.failure(.refused(error)), of: peerRequests.take(id))
         }
     }
 
@@ -445,14 +441,6 @@ final class Session {
     }
 
     /// Handles an answer. An answer to no open request may be a late one, and is no fault.
-    private func take(_ outcome: IncomingMessage.Outcome, of request: RequestID) {
-        let then = peerRequests.take(request)
-        switch outcome {
-        case .result(let result): take(.success(result), of: then)
-        case .failure(let error): take(.failure(.refused(error)), of: then)
-        }
-    }
-
     private func take(_ result: Result<JSONView, PeerFault>, of then: PeerRequests.Completion?) {
         guard let then else { return }
         then(result)

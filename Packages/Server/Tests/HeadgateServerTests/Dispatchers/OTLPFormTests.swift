@@ -75,6 +75,12 @@ struct OTLPFormTests {
             mapping.logs(of: [["data": ["a": ["b": [1], "c": 2], "s": 21, "level": "x"]]]).first?.records.first)
         #expect(record.body == [1] && record.severity.number == 21 && record.severity.text.isEmpty)
         #expect(record.attributes == ["a": ["c": 2], "level": "x"])
+        let odd = try #require(
+            mapping.logs(of: [["data": ["s": 30, "a": ["b": 1]]]]).first?.records.first, "a value that is no severity")
+        #expect(odd.severity == LogSeverity() && odd.attributes == ["s": 30, "a": [:]])
+        mapping.body = "data"
+        let whole = mapping.logs(of: [["data": ["x": 1]]]).first?.records.first
+        #expect(whole?.body == ["x": 1] && whole?.attributes.isEmpty == true)
         mapping.body = "event"
         #expect(mapping.logs(of: [["event": "order"]]).first?.records.first?.body == "order")
     }

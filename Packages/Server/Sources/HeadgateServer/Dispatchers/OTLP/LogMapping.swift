@@ -32,8 +32,9 @@ struct LogMapping: Sendable, Equatable {
         var record = LogRecord(eventName: event.get(key: "event") ?? "")
         record.time = event.moment("time")
         record.observedTime = event.moment("received_at")
-        record.severity = event.take(severity).flatMap(LogSeverity.init) ?? LogSeverity()
-        record.body = event.take(body)
+        // A value that is no severity stays an attribute.
+        record.severity = event.take(severity, as: LogSeverity.init) ?? LogSeverity()
+        record.body = event.take(body) { $0 }
         var data: DataObject = event.get(key: "data") ?? DataObject()
         (record.traceID, record.spanID) = (data.takeBytes("trace_id", 16), data.takeBytes("span_id", 8))
         record.attributes = data
@@ -129,21 +130,29 @@ extension DataObject {
         return product.overflow ? 0 : product.partialValue
     }
 
-    /// Removes the value at a path, and returns it. The members of the event itself, like its name, are not removed.
-    fileprivate mutating func take(_ path: EventPath) -> DataItem? {
-        guard let last = path.names.last else { return self[path.member.rawValue] }
-        return take(path.member.rawValue, path.names.dropLast()[...], last)
+    /// Removes the value at a path if it can be converted, and returns it. Members of the event itself other than its data
+    /// are not removed.
+    fileprivate mutating func take<Value>(_ path: EventPath, as convert: (DataItem) -> Value?) -> Value? {
+        guard path.member == .data else { return value(at: [path.member.rawValue] + path.names).flatMap(convert) }
+        return take([path.member.rawValue] + path.names, convert)
     }
 
-    private mutating func take(_ name: String, _ between: ArraySlice<String>, _ last: String) -> DataItem? {
-        change(name) { item in
+    private mutating func take<Value>(_ names: [String], _ convert: (DataItem) -> Value?) -> Value? {
+        change(names[0]) { item in
+            guard names.count > 1 else {
+                let value = item.flatMap(convert)
+                if value != nil { item = nil }
+                return value
+            }
             guard case .object(var object)? = item else { return nil }
             defer { item = .object(object) }
-            if let next = between.first { return object.take(next, between.dropFirst(), last) }
-            let value = object[last]
-            object[last] = nil
-            return value
+            return object.take(Array(names.dropFirst()), convert)
         }
+    }
+
+    private func value(at names: [String]) -> DataItem? {
+        guard let first = self[names[0]], names.count > 1 else { return self[names[0]] }
+        return first.get(as: DataObject.self)?.value(at: Array(names.dropFirst()))
     }
 
     /// Removes a member that is a number of bytes in hexadecimal digits, and returns the bytes. Leaves any other value,
