@@ -95,7 +95,7 @@ private final class SpawnSettings {
         // The harness closes its own descriptors on exec. Other tests in this process may have descriptors that stay
         // open.
         if let inherited { try check(posix_spawn_file_actions_adddup2(&actions, inherited, 3), "hand over") }
-        for other in Int32(inherited == nil ? 3 : 4)..<1_024 { posix_spawn_file_actions_addclose(&actions, other) }
+        for other in Int32(inherited == nil ? 3 : 4)..<4_096 { posix_spawn_file_actions_addclose(&actions, other) }
         try setSignals()
     }
 

@@ -45,6 +45,8 @@ static inline void cuv_become(char **words, char **variables, int input, int out
     if (dup2(input, STDIN_FILENO) < 0) return;
     if (input == STDIN_FILENO && fcntl(STDIN_FILENO, F_SETFD, 0) < 0) return;
     if (output != STDOUT_FILENO && dup2(output, STDOUT_FILENO) < 0) return;
+    // Libraries open descriptors that would stay open in the program, like libcurl's sockets. 4: CLOSE_RANGE_CLOEXEC.
+    (void)syscall(SYS_close_range, 3, ~0U, 4);
     for (int number = 1; number < NSIG; number++) (void)signal(number, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);

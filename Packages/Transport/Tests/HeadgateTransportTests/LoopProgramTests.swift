@@ -43,6 +43,15 @@ import Testing
         #expect(result.end == .killed(signal: SIGTERM))
     }
 
+    @Test("A program inherits no descriptor that a library left open on exec")
+    func inherited() throws {
+        let number = fcntl(0, F_DUPFD, 600)
+        try #require(number >= 600)
+        defer { close(number) }
+        let result = try run("if [ -e /proc/self/fd/\(number) ]; then echo open > $OUT; else echo closed > $OUT; fi")
+        #expect(result.output == "closed\n")
+    }
+
     @Test("A missing program is an error, and leaves nothing open")
     func missing() throws {
         try onLoop { loop in

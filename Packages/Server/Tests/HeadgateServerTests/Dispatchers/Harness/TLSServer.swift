@@ -89,7 +89,7 @@ final class MachineProgram: Sendable {
             if let handle { posix_spawn_file_actions_adddup2(&actions, handle.fileDescriptor, number) }
             if handle == nil { posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0) }
         }
-        for other in Int32(3)..<1_024 { posix_spawn_file_actions_addclose(&actions, other) }
+        for other in Int32(3)..<4_096 { posix_spawn_file_actions_addclose(&actions, other) }
         sigemptyset(&noSignals)
         posix_spawnattr_setsigmask(&attributes, &noSignals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
