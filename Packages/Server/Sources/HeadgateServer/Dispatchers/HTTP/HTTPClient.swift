@@ -266,8 +266,11 @@ private final class SocketWatch {
 
     /// Returns libcurl's bits for an event of libuv. libcurl always reads before it writes. So if a server has answered
     /// early and closed the connection, the answer is read before the connection counts as lost (Behaviour D6).
+    ///
+    /// After an error libcurl also writes. If the server has ended its side before the error, reading reports only that
+    /// end, the error stays, and the socket would be reported again and again.
     private static func bits(_ status: Int32, _ events: Int32) -> Int32 {
-        guard status == 0 else { return CURL_CSELECT_IN | CURL_CSELECT_ERR }
+        guard status == 0 else { return CURL_CSELECT_IN | CURL_CSELECT_OUT | CURL_CSELECT_ERR }
         let writable = UInt32(events) & UV_WRITABLE.rawValue != 0
         return CURL_CSELECT_IN | (writable ? CURL_CSELECT_OUT : 0)
     }
