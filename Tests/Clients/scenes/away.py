@@ -3,9 +3,7 @@
 from fake_daemon import Broken, FakeDaemon
 from program import Program
 
-from .playing import call_until_connected, expect_equal, fault
-
-PATIENT = ("--connect-timeout-ms", 3_600_000)
+from .playing import PATIENT, call_until_connected, expect_equal, fault
 
 
 def refused_at_once(program):

@@ -4,7 +4,7 @@ from fake_daemon import Broken, FakeDaemon
 from profiles import EXITS, LATE, needs
 from program import Program
 
-from .playing import expect_equal
+from .playing import PATIENT, expect_equal
 
 COUNT = 200
 
@@ -71,7 +71,7 @@ def is_not_held(command, how):
     """A program ends although the daemon is down, and reports on standard error how many events are unacknowledged."""
     with FakeDaemon() as daemon:
         daemon.stop_listening()
-        with Program(command, daemon.path, "end", how, 3, "x", has_errors=True) as program:
+        with Program(command, daemon.path, *PATIENT, "end", how, 3, "x", has_errors=True) as program:
             status = program.process.wait()
             said = program.process.stderr.read()
     if status < 0:
@@ -93,7 +93,7 @@ def is_not_held_by_returning(command):
 
 def is_not_held_by_a_deaf_daemon(command, how):
     """A program ends although the daemon greets it, and then reads nothing more than the system keeps for it."""
-    with FakeDaemon() as daemon, Program(command, daemon.path, "end", how, 16_000, "x", has_errors=True) as program:
+    with FakeDaemon() as daemon, Program(command, daemon.path, *PATIENT, "end", how, 16_000, "x", has_errors=True) as program:
         daemon.greet()
         said = program.process.communicate()[1]
     if program.process.returncode < 0:

@@ -5,9 +5,7 @@ import os
 from fake_daemon import Broken, FakeDaemon
 from program import Program
 
-from .playing import expect_equal, fault
-
-PATIENT = ("--connect-timeout-ms", 3_600_000)
+from .playing import PATIENT, expect_equal, fault
 
 
 def cannot_connect(command, path):

@@ -5,6 +5,9 @@ import traceback
 
 from fake_daemon import Broken
 
+# The program waits for its first connection longer than any scene runs.
+PATIENT = ("--connect-timeout-ms", 3_600_000)
+
 
 def expect_equal(got, wanted):
     if got != wanted:
