@@ -19,7 +19,7 @@ struct DeliveryMachine {
     private(set) var flights: BatchesInFlight
     private var purges = Purges()
     private var heldMarks = HeldRanges()
-    private var look = EvaluationState.over
+    private var evaluation = EvaluationState.over
     private var readAhead = ReadAhead()
     private var state = SendingState.taking
     /// The room for dead letters while the result of an attempt is processed (Behaviour D10).
@@ -113,19 +113,19 @@ struct DeliveryMachine {
     // MARK: Evaluation
 
     /// Begins an evaluation: removes expired events, sends batches, and records why events are held.
-    mutating func beginEvaluation() { look = .droppingExpired(isAll: false) }
+    mutating func beginEvaluation() { evaluation = .droppingExpired(isAll: false) }
 
     /// Begins an evaluation that only removes events that are too old or purged.
-    mutating func beginFreshening() { look = .droppingExpired(isAll: true) }
+    mutating func beginFreshening() { evaluation = .droppingExpired(isAll: true) }
 
     /// True while an evaluation is running.
     var isEvaluating: Bool {
-        if case .over = look { false } else { true }
+        if case .over = evaluation { false } else { true }
     }
 
     /// Returns the orders of the next step of an evaluation, or nil if it is over.
     mutating func step(_ now: DeliveryConditions, from source: some EventSource) -> [Order]? {
-        switch look {
+        switch evaluation {
         case .droppingExpired(let isAll): dropExpired(isAll, now, source)
         case .sending(let hasDropped): sendNext(hasDropped, now, source)
         case .laying, .resting: rest(now, source)
@@ -141,7 +141,7 @@ struct DeliveryMachine {
         let bytes = queue.waitingBytes + settings.mostBytesAhead
         let orders = readAhead.prepare(some, bytes: bytes, in: &queue, from: source).orders
         if let drop = drop(now, source) { return orders + [drop] }
-        look = isAll ? .over : .sending(hasDropped: false)
+        evaluation = isAll ? .over : .sending(hasDropped: false)
         return now.isDepthWatched ? orders + [.publishDepth] : orders
     }
 
@@ -154,25 +154,25 @@ struct DeliveryMachine {
         guard !isStopping, pending > 0, let openThrough = now.openThrough,
             let room = room(through: openThrough, pending: pending, now)
         else {
-            look = .resting
+            evaluation = .resting
             return hasDropped ? [.publishDepth] : []
         }
         let (isReady, orders) = readAhead.prepare(
             limit.current * batches, bytes: settings.mostBytesAhead, in: &queue, from: source)
         guard isReady else {
-            look = .resting
+            evaluation = .resting
             return orders
         }
         if let drop = drop(now, source) {
-            look = .sending(hasDropped: true)
+            evaluation = .sending(hasDropped: true)
             return orders + [drop]
         }
         if hasDropped {
             // Barriers that observe the depth decide about every batch (Behaviour B22).
-            look = .sending(hasDropped: false)
+            evaluation = .sending(hasDropped: false)
             return orders + [.publishDepth]
         }
-        look = .laying
+        evaluation = .laying
         return orders + [.lay(room)]
     }
 
@@ -186,14 +186,14 @@ struct DeliveryMachine {
 
     private mutating func rest(_ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
         var orders = prepareNext(from: source)
-        look = .marking
+        evaluation = .marking
         if now.isDepthWatched { orders.append(.publishDepth) }
         if hasBoard, !isStopping, pending(in: source) > 0 { orders.append(.wantBoard) }
         return orders
     }
 
     private mutating func mark(_ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
-        look = .over
+        evaluation = .over
         heldMarks.forget(through: queue.position)
         if heldMarks.isCrowded { heldMarks.tidy { [queue] in queue.mayHold($0) } }
         let ended = purges.isEmpty ? [] : purges.endOver(in: queue, unread: queue.unread(in: source))
@@ -305,8 +305,8 @@ struct DeliveryMachine {
     }
 
     /// Records that barriers held a range of events for some reasons.
-    mutating func held(for reasons: [String], _ stretch: ClosedRange<SequenceNumber>) {
-        heldMarks.hold(reasons, stretch)
+    mutating func held(for reasons: [String], _ range: ClosedRange<SequenceNumber>) {
+        heldMarks.hold(reasons, range)
     }
 
     /// Sends a batch that has been built. An empty batch is not sent, and the evaluation sends no more.
@@ -314,7 +314,7 @@ struct DeliveryMachine {
         _ builder: inout BatchBuilder, under opening: BoardOpening?, at now: Instant
     ) -> [Order] {
         guard !builder.isEmpty else { return [] }
-        look = .sending(hasDropped: false)
+        evaluation = .sending(hasDropped: false)
         let batch = flights.begin(&builder, under: opening, at: now)
         queue.markInFlight(batch.sequenceNumbers)
         return [.send(batch), .publishDepth]
@@ -405,13 +405,7 @@ struct DeliveryMachine {
         guard let first = failures.first else { return orders }
         counters.count(.failed)
         attempts.failed(first.outcome.cause, at: moment.wall)
-        // This answer is not a 401 (Behaviour A9).
-        for failure in failures {
-            queue.takeBack(failure.batch.sequenceNumbers) { progress in
-                progress.wasUnauthorized = false
-                progress.heard()
-            }
-        }
+        for failure in failures { queue.takeBackAnswered(failure.batch.sequenceNumbers) }
         var cause: String?
         for (outcome, part) in failures {
             switch Verdict(outcome, isOversize: part.isOversize, settings: settings) {
@@ -446,21 +440,13 @@ struct DeliveryMachine {
     private mutating func sendAgain(
         _ batch: Batch, charged: Bool, keepsLast: Bool = false, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
-        let most = keepsLast ? settings.maxAttempts - 1 : .max
         let heard = attempts.heardTime(at: moment.now)
-        queue.takeBack(batch.sequenceNumbers) { progress in
-            progress.firstFailure = progress.firstFailure ?? moment.wall
-            guard charged, progress.attempts < most else { return }
-            progress.attempts += 1
-            progress.firstCharge = progress.firstCharge ?? heard
-        }
-        let failed = queue.entries(of: batch.sequenceNumbers)
-        let worn = failed.filter { charged && $0.progress.exhaustion(settings, heard: heard) == .maxAttempts }
-        let old = failed.filter { charged && $0.progress.exhaustion(settings, heard: heard) == .maxRetryAge }
-        let retried = failed.count - worn.count - old.count
-        counters.count(.retried, retried)
-        return bury(worn, .maxAttempts, answer, moment) + bury(old, .maxRetryAge, answer, moment)
-            + [.countRetried(retried)]
+        let failed = queue.takeBack(
+            batch.sequenceNumbers, failedAt: moment.wall, charged: charged ? heard : nil, keepsLast: keepsLast,
+            settings)
+        counters.count(.retried, failed.retried)
+        return bury(failed.worn, .maxAttempts, answer, moment) + bury(failed.old, .maxRetryAge, answer, moment)
+            + [.countRetried(failed.retried)]
     }
 
     /// Begins a wait after a failure (Behaviour D4, D5, D8), which an answer of the destination caused if `isAnswered`.

@@ -1,3 +1,5 @@
+import HeadgateData
+
 extension DispatcherQueue {
     /// Marks the events of a failed batch as pending again. After a 401 the board is run again, and the events are sent
     /// a second time before the 401 counts as a refusal. Any other answer in between allows that again (Behaviour A9).
@@ -21,5 +23,38 @@ extension DispatcherQueue {
         var part = batch
         part.events.removeAll { !judged.contains($0.sequenceNumber) }
         return (part, [.renewBoard(sentUnder: opening)])
+    }
+
+    /// Marks events as pending again for which the destination answered anything but a 401 (Behaviour A9).
+    mutating func takeBackAnswered(_ sequenceNumbers: SequenceSet) {
+        takeBack(sequenceNumbers) { progress in
+            progress.wasUnauthorized = false
+            progress.heard()
+        }
+    }
+
+    /// Marks the events of a failed attempt as pending again, and charges the attempt to them (Behaviour D9).
+    /// - Parameters:
+    ///   - failedAt: the wall-clock time.
+    ///   - charged: the time for which the destination has been answering; nil if the attempt is not charged.
+    ///   - keepsLast: true if the last allowed attempt is not charged.
+    /// - Returns: the events that have reached the limit of attempts, those that have reached the limit of time, and the
+    ///   number of the others.
+    mutating func takeBack(
+        _ sequenceNumbers: SequenceSet, failedAt: Timestamp, charged heard: Duration?, keepsLast: Bool,
+        _ settings: DispatcherSettings
+    ) -> (worn: [QueueEntry], old: [QueueEntry], retried: Int) {
+        let most = keepsLast ? settings.maxAttempts - 1 : .max
+        takeBack(sequenceNumbers) { progress in
+            progress.firstFailure = progress.firstFailure ?? failedAt
+            guard let heard, progress.attempts < most else { return }
+            progress.attempts += 1
+            progress.firstCharge = progress.firstCharge ?? heard
+        }
+        let failed = entries(of: sequenceNumbers)
+        guard let heard else { return ([], [], failed.count) }
+        let worn = failed.filter { $0.progress.exhaustion(settings, heard: heard) == .maxAttempts }
+        let old = failed.filter { $0.progress.exhaustion(settings, heard: heard) == .maxRetryAge }
+        return (worn, old, failed.count - worn.count - old.count)
     }
 }
