@@ -1502,7 +1502,7 @@ static void tell_refused(headgate *client, service *whose, const headgate_error 
     if (whose->is_refused) return;
     whose->is_refused = true;
     log_line(client, (const char *[]){"the daemon refuses ", method, *whose->name ? " of " : "", whose->name,
-                                      ", and is asked again: ", error->message, NULL});
+                                      ", and the client repeats the request: ", error->message, NULL});
     if (client->options.on_refused)
         add_notice(client, (notice){.kind = REFUSAL, .method = method, .error = *error}, whose->name);
 }
@@ -1565,7 +1565,7 @@ static void take_response(headgate *client, headgate_json message) {
     headgate_error error;
     int64_t number;
     if (!result.text == !fault.text || (fault.text && !read_error(fault, &error))) {
-        got_nonsense(client, "a line that is no message");
+        got_nonsense(client, "a line that is not a message");
         return;
     }
     bool is_numbered = headgate_json_int(id, &number);
@@ -1645,7 +1645,7 @@ static void take_request(headgate *client, headgate_json message, headgate_json 
         if (queued) queued->is_choice = is_choice;
         if (queued && (queued->id = copy_of(id.text, id.length))) return;
         /* A job without an id is nothing to be run. */
-        put_error(&line, id, SERVICE_ERROR, found ? "too much is asked at once" : "this client does not serve it",
+        put_error(&line, id, SERVICE_ERROR, found ? "too many requests wait for this handler" : "this client does not serve it",
                   "reason", found ? "limit" : "not_found");
     }
     answer(client, client->generation, &line);
@@ -1663,7 +1663,7 @@ static void take_change(headgate *client, headgate_json params) {
 static void take(headgate *client, headgate_json message) {
     headgate_json method = headgate_json_member(message, "method"), id = headgate_json_member(message, "id");
     if (!headgate_json_equals(headgate_json_member(message, "jsonrpc"), "2.0")) {
-        got_nonsense(client, "a line that is no message");
+        got_nonsense(client, "a line that is not a message");
         return;
     }
     if (!method.text) {
@@ -1671,7 +1671,7 @@ static void take(headgate *client, headgate_json message) {
         return;
     }
     if (!is_kind(method, HEADGATE_STRING)) {
-        got_nonsense(client, "a line that is no message");
+        got_nonsense(client, "a line that is not a message");
         return;
     }
     if (id.text) {
@@ -2775,7 +2775,7 @@ static bool withdraw(headgate *client, service *gone) {
     }
     gone->call = NULL;
     if (gone->is_awaited) {
-        headgate_error error = local_error("closed", "the service was ended meanwhile");
+        headgate_error error = local_error("closed", "the program ended the service before the daemon granted it");
         deny(client, gone, &error);
     }
     return was_granted;

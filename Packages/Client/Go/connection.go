@@ -168,7 +168,7 @@ func (c *connection) withdraw(made *call) (isAsked, isGranted bool) {
 	c.remove(made)
 	made.standing.granted = false
 	if !made.isDone() {
-		made.err = local(Closed, "the service was ended meanwhile")
+		made.err = local(Closed, "the program ended the service before the daemon granted it")
 		close(made.done)
 	}
 	c.proceed()
@@ -356,7 +356,7 @@ func (*refusedGreeting) Error() string { return "refused" }
 // connect returns a link on which the daemon has answered the greeting, or the error.
 func (c *connection) connect() (*link, *bufio.Reader, *Error) {
 	if strings.IndexByte(c.options.SocketPath, 0) >= 0 { // the kernel would take what stands before it
-		failure := c.cannotConnect("the path has a NUL in it")
+		failure := c.cannotConnect("the path contains a NUL byte")
 		failure.isFault = true
 		return nil, nil, failure
 	}
@@ -824,13 +824,13 @@ func readMessages(line []byte) ([]message, *Error) {
 		messages = append(messages, read)
 	}
 	if len(messages) == 0 {
-		return nil, nonsense("a line that is no message")
+		return nil, nonsense("a line that is not a message")
 	}
 	return messages, nil
 }
 
 func readMessage(raw json.RawMessage) (message, *Error) {
-	none := nonsense("a line that is no message")
+	none := nonsense("a line that is not a message")
 	members, isObject := object(raw)
 	var version string
 	if !isObject || !isString(members["jsonrpc"], &version) || version != "2.0" {

@@ -29,7 +29,7 @@ type Event struct {
 func (e Event) MarshalJSON() ([]byte, error) {
 	for _, text := range []string{e.Event, e.ID, e.Key} {
 		if !utf8.ValidString(text) {
-			return nil, local(Misuse, "a name, id or key that is not UTF-8: %q", text)
+			return nil, local(Misuse, "a name, id or key is not UTF-8: %q", text)
 		}
 	}
 	params := struct {

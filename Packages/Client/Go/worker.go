@@ -184,7 +184,7 @@ func (s *Subscription) interrupt() {
 
 // refuse reports that the daemon refuses the subscription on a later connection. The client asks again.
 func (s *Subscription) refuse(err *Error) {
-	s.workers.connection.log("headgate: the daemon refuses the worker of %s, and is asked again: %s", s.dispatcher, err.Message)
+	s.workers.connection.log("headgate: the daemon refuses the worker of %s, and the client repeats the request: %s", s.dispatcher, err.Message)
 	if s.onRefused != nil {
 		s.workers.connection.hooks.add(func() { s.onRefused(err) })
 	}

@@ -1510,7 +1510,7 @@ final class Connection
     private function take(mixed $message): void
     {
         if (!$message instanceof \stdClass || ($message->jsonrpc ?? null) !== '2.0') {
-            $this->gotNonsense('a line that is no message');
+            $this->gotNonsense('a line that is not a message');
             return;
         }
         $has = fn (string $name): bool => property_exists($message, $name);
@@ -1520,7 +1520,7 @@ final class Connection
         }
         $error = $has('error') ? HeadgateException::read($message->error) : null;
         if ($has('method') || $has('error') === $has('result') || $has('error') && $error === null) {
-            $this->gotNonsense('a line that is no message');
+            $this->gotNonsense('a line that is not a message');
             return;
         }
         $number = $message->id ?? null;

@@ -348,7 +348,7 @@ static void test_later_refusals_are_reported_and_requested_again(void) {
     answer(&of, request(&of, "barrier.register", closed_again), "{}");
     grant(&of, ping, "ping", "{}");
     expect(strcmp(by.refused, "barrier.register c storage;") == 0, by.refused);
-    expect(strstr(by.lines, "the daemon refuses barrier.register of c, and is asked again: no") != NULL, by.lines);
+    expect(strstr(by.lines, "the daemon refuses barrier.register of c, and the client repeats the request: no") != NULL, by.lines);
     end(&of);
 }
 

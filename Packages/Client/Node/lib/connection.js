@@ -177,7 +177,7 @@ class Connection {
         const held = standing.granted ? "granted" : standing.written ? "asked" : "nothing";
         this.#remove(standing);
         standing.granted = false;
-        if (!standing.wasGranted) standing.reject(HeadgateError.local("closed", "the service was ended meanwhile"));
+        if (!standing.wasGranted) standing.reject(HeadgateError.local("closed", "the program ended the service before the daemon granted it"));
         return held;
     }
 
@@ -537,12 +537,12 @@ class Connection {
     }
 
     #takeMessage(message) {
-        if (!isObject(message) || message.jsonrpc !== "2.0") return this.#gotNonsense("a line that is no message");
+        if (!isObject(message) || message.jsonrpc !== "2.0") return this.#gotNonsense("a line that is not a message");
         if (typeof message.method === "string") return this.#takeCall(message);
         const hasError = "error" in message;
         const error = hasError ? HeadgateError.read(message.error) : null;
         if ("method" in message || hasError === "result" in message || (hasError && !error)) {
-            return this.#gotNonsense("a line that is no message");
+            return this.#gotNonsense("a line that is not a message");
         }
         const number = message.id ?? null;
         if (number === null && error) return this.#gotAnonymousError(error);

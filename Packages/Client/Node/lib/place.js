@@ -22,7 +22,7 @@ const LONGEST_PATH = process.platform === "linux" ? 107 : 103;
 
 /** Why a path cannot be a socket's, or null. */
 function addressFault(path) {
-    if (path.includes("\0")) return "the path has a NUL in it";
+    if (path.includes("\0")) return "the path contains a NUL byte";
     return Buffer.byteLength(path) > LONGEST_PATH ? "the path is too long for a socket" : null;
 }
 

@@ -23,7 +23,7 @@ class Workers {
             throw HeadgateError.local("misuse", `${dispatcher} is already served by this client`);
         }
         const refused = (error) => {
-            const text = `the daemon refuses the worker of ${dispatcher}, and is asked again: ${error.message}`;
+            const text = `the daemon refuses the worker of ${dispatcher}, and the client repeats the request: ${error.message}`;
             warn(text, "HEADGATE_REFUSED");
             notify(onRefused, error);
         };

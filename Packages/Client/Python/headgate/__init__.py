@@ -121,8 +121,8 @@ class Options:
     reconnect_timeout: Optional[float] = None
     """The longest wait of calls after a lost connection; 0 does not wait."""
     close_timeout: Optional[float] = 5.0
-    """The longest wait of `close`, and of the end of a program that did not close its client: for acknowledgements of what was
-    tracked, and for handlers that run."""
+    """The longest wait of `close`, and of the end of a program that did not close its client, for acknowledgements of tracked
+    events and for running handlers."""
     greeting_timeout: Optional[float] = 10.0
     """The longest wait for the answer to `hello`."""
     max_unanswered: int = 16_384
@@ -135,8 +135,8 @@ class Options:
     """The longest wait between two attempts to connect, and the wait before something that was refused on a later
     connection is requested again."""
     on_state: Optional[Callable[[str, Optional[HeadgateError]], None]] = None
-    """Is called when the connection's state changes, on the client's thread, so it must not wait for the client.
-    `connected`; `disconnected`: there is no connection, for the reason in the error; `closed`."""
+    """A function that is called with each change of the connection's state, on the client's thread: it must not wait for the client.
+    The state is `connected`, `disconnected` (with the reason in the error) or `closed`."""
 
 
 class _EventName(TypedDict):
@@ -156,16 +156,16 @@ class Event(_EventName, total=False):
 
 @dataclass(frozen=True)
 class Receipt:
-    """An event is stored (Behaviour P1), or there is nothing to be stored."""
+    """The daemon's answer that an event is stored (Behaviour P1), or need not be stored."""
 
     id: str
     seq: Optional[int]
-    """Its place among all events of the daemon; None if it is unrouted."""
+    """The event's number in the daemon's order of receipt; None if the event is unrouted."""
     duplicate: bool
     """True if the daemon had stored this id before: by this call's first attempt, or by another event with the same id. That event
     may since have been delivered or purged, or have become a dead letter."""
     unrouted: bool
-    """True if no dispatcher wants it."""
+    """True if no dispatcher accepts the event, so that it is not stored."""
 
 
 @dataclass(frozen=True)
@@ -293,15 +293,14 @@ class News:
 
 
 Work = Callable[[Batch], Optional[Mapping[str, str]]]
-"""Delivers a batch. Returns the outcomes (`delivered`, `retry`, `dead`) by the events' ids; those not named, or all when
-it gives None, are delivered. What it raises has all of them retried."""
+"""Delivers a batch. Returns the outcomes (`delivered`, `retry`, `dead`) by event id. Events that it does not
+name, or all if it returns None, are delivered. If it raises, the daemon sends all of them again."""
 
 Choose = Callable[[Any], Optional[Mapping[str, Any]]]
-"""Chooses the barrier of one activation by its input, as `serve_board` takes it; None: it has none (Behaviour A2)."""
+"""Chooses the barrier of one activation by its input, in the form that `serve_board` takes, or None for no barrier (Behaviour A2)."""
 
 Run = Callable[[Activation], Any]
-"""Runs a board, and gives its output (None: none). Raises `Refused` when it is not done; anything else that it raises is
-an error."""
+"""Runs a board, and returns its output, or None. Raises `Refused` if the board is not done. Any other exception is an error."""
 
 
 def usual_socket(environment: Optional[Mapping[str, str]] = None) -> str:
@@ -456,7 +455,7 @@ def _line(message: Any) -> bytes:
     def plain(value: Any) -> Any:
         if isinstance(value, decimal.Decimal):
             if not value.is_finite():
-                raise ValueError(f"{value} is no number of JSON")
+                raise ValueError(f"JSON has no number for {value}")
             # With all its digits, which no other type keeps: it takes the mark's place below.
             numbers.append(str(value))
             return f"{_MARK}{len(numbers) - 1}"
@@ -476,7 +475,7 @@ def _plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, collections.abc.Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} is not a type of JSON")
+    raise TypeError(f"JSON cannot represent a {type(value).__name__}")
 
 
 def _parse(text: str) -> Any:
@@ -813,7 +812,7 @@ class _Connection:
             held = "granted" if call.granted else "asked" if call.written else "nothing"
             self._note_late(call)
             if self._remove(call) and not call.was_granted:
-                error = HeadgateError.local("closed", "the service was ended meanwhile")
+                error = HeadgateError.local("closed", "the program ended the service before the daemon granted it")
                 self._told.append(lambda: call.future.set_exception(error))
             self._wake()
             return held
@@ -1061,7 +1060,7 @@ class _Connection:
     def _got_too_deep(self, line: bytes) -> None:
         """Answers or fails only what a message is about that Python cannot read."""
         begin = _BEGINNING.match(line)
-        text = "it is nested deeper than Python reads"
+        text = "it is nested deeper than Python can read"
         if begin is None or self._phase not in ("open", "draining"):
             return self._got_nonsense(text)
         if begin["method"]:
@@ -1072,13 +1071,13 @@ class _Connection:
 
     def _take(self, message: Any) -> None:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            return self._got_nonsense("a line that is no message")
+            return self._got_nonsense("a line that is not a message")
         method = message.get("method")
         if isinstance(method, str):
             return self._take_call(method, message)
         error = HeadgateError.read(message.get("error")) if "error" in message else None
         if "method" in message or ("error" in message) == ("result" in message) or ("error" in message and not error):
-            return self._got_nonsense("a line that is no message")
+            return self._got_nonsense("a line that is not a message")
         number = message.get("id")
         if number is None and error:
             return self._got_anonymous_error(error)
@@ -1169,7 +1168,7 @@ class _Connection:
         self._last_failure = error
         if not self._has_warned:
             self._has_warned = True
-            text = f"{error.message}; the client looks for it, and keeps what there is room for"
+            text = f"{error.message}; events wait in this process until it can connect"
             self._told.append(lambda: _log.warning("%s", text))
         self._set_state("disconnected", error)
         self._retry()
@@ -1491,7 +1490,7 @@ def _copy(error: HeadgateError) -> HeadgateError:
 
 def _connected(path: str) -> socket.socket:
     if "\0" in path:
-        raise ValueError("the path has a NUL in it")
+        raise ValueError("the path contains a NUL byte")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.setblocking(False)
@@ -1554,7 +1553,7 @@ class _Staff:
             try:
                 job()
             except BaseException:
-                _log.exception("an answer could not be given")
+                _log.exception("an answer could not be passed on")
 
 
 class _Served:
@@ -2465,7 +2464,7 @@ def _batch(params: JSONObject) -> Batch:
 
 def _outcomes(outcomes: Optional[Mapping[str, str]]) -> JSONObject:
     if outcomes is not None and not isinstance(outcomes, collections.abc.Mapping):
-        raise TypeError(f"a worker gave {type(outcomes).__name__} where outcomes were wanted")
+        raise TypeError(f"a worker returned {type(outcomes).__name__}, and not outcomes by event id")
     if not outcomes:
         return {}
     unknown = set(outcomes.values()) - _OUTCOMES

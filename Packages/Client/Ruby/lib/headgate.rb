@@ -143,7 +143,7 @@ module Headgate
       text = JSON.generate(of(message, 1, deepest), max_nesting: 0)
       ["#{text}\n".b, deepest[0]]
     rescue JSON::GeneratorError => e
-      raise Error.local("misuse", "a value that JSON cannot have: #{e.message}")
+      raise Error.local("misuse", "JSON cannot represent the value: #{e.message}")
     end
 
     def self.of(value, depth, deepest)
@@ -168,7 +168,7 @@ module Headgate
     end
 
     def self.finite(value)
-      value.finite? ? value : raise(Error.local("misuse", "a number that JSON cannot have: #{value}"))
+      value.finite? ? value : raise(Error.local("misuse", "JSON has no number for #{value}"))
     end
     private_class_method :finite
 
@@ -185,7 +185,7 @@ module Headgate
       elsif defined?(::Set) && value.is_a?(::Set) then value.to_a
       elsif value.respond_to?(:to_h) then value.to_h
       elsif value.respond_to?(:to_time) then value.to_time
-      else raise Error.local("misuse", "a value that JSON cannot have: a #{value.class}")
+      else raise Error.local("misuse", "JSON cannot represent a #{value.class}")
       end
     end
     private_class_method :converted
@@ -611,7 +611,7 @@ module Headgate
     end
 
     def path_for_system
-      raise ArgumentError, "the path has a NUL in it" if @path.include?("\0")
+      raise ArgumentError, "the path contains a NUL byte" if @path.include?("\0")
 
       @path
     end
@@ -770,15 +770,15 @@ module Headgate
     end
 
     def take(message)
-      return got_nonsense("a line that is no message") unless message.is_a?(Hash) && message["jsonrpc"] == "2.0"
+      return got_nonsense("a line that is not a message") unless message.is_a?(Hash) && message["jsonrpc"] == "2.0"
 
       if message.key?("method")
-        message["method"].is_a?(String) ? take_call(message) : got_nonsense("a line that is no message")
+        message["method"].is_a?(String) ? take_call(message) : got_nonsense("a line that is not a message")
         return
       end
       error = Error.read(message["error"])
       is_sound = message.key?("error") ^ message.key?("result") && (error || !message.key?("error"))
-      return got_nonsense("a line that is no message") unless is_sound
+      return got_nonsense("a line that is not a message") unless is_sound
 
       take_answer(message["id"], message["result"], error)
     end
@@ -897,7 +897,7 @@ module Headgate
       call.condition&.broadcast
       call.when_done&.call(error)
     rescue StandardError => e
-      warn("headgate: what is called for an event's outcome failed: #{e.message}")
+      warn("headgate: the callback for an event's outcome failed: #{e.message}")
     end
 
     def fail_all(error)

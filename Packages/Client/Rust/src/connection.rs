@@ -723,7 +723,7 @@ impl Connection {
             if let Some(when_done) = call.when_done {
                 let told = catch_unwind(AssertUnwindSafe(|| when_done(outcome.as_ref())));
                 if told.is_err() {
-                    eprintln!("headgate: a function that was given an outcome failed");
+                    eprintln!("headgate: the callback for an event's outcome failed");
                 }
             }
             *call.slot.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
@@ -789,7 +789,7 @@ impl Core {
 fn saying(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such socket".to_string(),
-        ErrorKind::InvalidInput if error.to_string().contains("null") => "the path has a NUL in it".to_string(),
+        ErrorKind::InvalidInput if error.to_string().contains("null") => "the path contains a NUL byte".to_string(),
         ErrorKind::InvalidInput => "the path is too long for a socket".to_string(),
         _ => error.to_string().split(" (os error").next().unwrap_or_default().to_string(),
     }
@@ -856,7 +856,7 @@ fn read_messages(line: &[u8]) -> Result<Vec<Message>, Error> {
 }
 
 fn read_message(value: Value) -> Result<Message, Error> {
-    let none = || nonsense("a line that is no message");
+    let none = || nonsense("a line that is not a message");
     if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(none());
     }

@@ -101,7 +101,7 @@ final class Console {
         switch verdict {
         case .refused(let status, let words): exchange.answer(.response(RefusalPage.response(status, words)))
         case .wrongMethod(let allowed):
-            exchange.answer(.response(.words(405, "Only \(allowed).").with("Allow", allowed)))
+            exchange.answer(.response(.words(405, "This address allows only \(allowed).").with("Allow", allowed)))
         case .health: tellHealth(exchange)
         case .metrics(let isOpenMetrics): tellMetrics(isOpenMetrics, exchange)
         case .signedIn, .signedOut, .granted: exchange.answer(.response(.words(404, "There is no such page.")))

@@ -406,7 +406,7 @@ final class Connection {
     /** Returns the fault of the path that stays until a person changes the path or the rights, or null. */
     private String faultOfPath(Exception error) {
         if (error instanceof InvalidPathException) {
-            return "the path has a NUL in it";
+            return "the path contains a NUL byte";
         } else if (options.socketPath.getBytes(StandardCharsets.UTF_8).length > LONGEST_PATH) {
             return "the path is too long for a socket";
         }
@@ -624,7 +624,7 @@ final class Connection {
         if ("2.0".equals(message.get("jsonrpc")) && message.get("method") instanceof String method) {
             takeCall(method, message);
         } else if (!"2.0".equals(message.get("jsonrpc")) || message.containsKey("method") || !isAnswer) {
-            gotNonsense("a line that is no message");
+            gotNonsense("a line that is not a message");
         } else {
             takeAnswer(message.get("id"), message.get("result"), error);
         }

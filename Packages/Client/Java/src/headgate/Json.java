@@ -102,7 +102,7 @@ public final class Json {
             } else if (value instanceof TemporalAccessor) {
                 return value.toString();
             }
-            throw misuse("a value that JSON cannot have: a " + value.getClass().getName());
+            throw misuse("JSON cannot represent a " + value.getClass().getName());
         }
 
         private static List<Object> listOf(Object array) {
@@ -121,7 +121,7 @@ public final class Json {
                     members.put(component.getName(), component.getAccessor().invoke(value));
                 }
             } catch (ReflectiveOperationException | RuntimeException error) {
-                throw misuse("a record that cannot be read: " + value.getClass().getName());
+                throw misuse("the record cannot be read: " + value.getClass().getName());
             }
             return members;
         }
@@ -129,7 +129,7 @@ public final class Json {
         private void number(Number number) {
             if (number instanceof Double || number instanceof Float) {
                 if (!Double.isFinite(number.doubleValue())) {
-                    throw misuse("a number that JSON cannot have: " + number);
+                    throw misuse("JSON has no number for " + number);
                 }
             }
             text.append(number);

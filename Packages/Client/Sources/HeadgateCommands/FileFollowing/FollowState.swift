@@ -39,7 +39,7 @@ final class FollowState<Position: StoredPosition> {
         guard length >= 0 else { throw FollowFault("read", path) }
         guard length > 0 else { return nil }
         guard case .object(let kept)? = try? DataItem(parsing: bytes), let place = Position(kept) else {
-            throw FollowFault("\(path) has no position of this kind; delete it to start without one")
+            throw FollowFault("\(path) holds no position of this kind; delete it to start without a position")
         }
         return place
     }

@@ -49,10 +49,10 @@ final class HTTPExchange {
             stage = .body
             server?.reached(.body, connection)
             let length = request.value("content-length").flatMap(Int.init) ?? 0
-            return length <= Self.longestBody || queue(.words(413, "That is too much."))
+            return length <= Self.longestBody || queue(.words(413, "The request is too long."))
         case .body where isTooLarge:
             server?.reached(.answering, connection)
-            return queue(.words(413, "That is too much."))
+            return queue(.words(413, "The request is too long."))
         case .body:
             stage = .asked
             server?.reached(.answering, connection)

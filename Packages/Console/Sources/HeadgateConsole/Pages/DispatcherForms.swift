@@ -94,7 +94,7 @@ extension Route.Change.Act {
         switch self {
         case .pause: "Paused."
         case .resume: "Resumed."
-        case .retry: "The backoff has ended: the next attempt begins now."
+        case .retry: "The backoff has ended: the next attempt begins as soon as no barrier blocks the dispatcher."
         case .flush: "The flush has started."
         case .purge: "\(Quantity.counted(count, "event")) purged."
         case .requeue: "\(Quantity.counted(count, "event")) requeued."

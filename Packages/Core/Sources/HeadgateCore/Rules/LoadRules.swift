@@ -71,7 +71,7 @@ extension RuleFault: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unknownRule(let id): "there is no load rule `\(id)`"
-        case .circle(let ids): "goes in a circle: \(ids.joined(separator: " → "))"
+        case .circle(let ids): "refers to itself: \(ids.joined(separator: " → "))"
         case .pattern(let fault): "has a regular expression that cannot be used: \(fault.message)"
         case .tooLarge: "is too large or nested too deeply"
         }

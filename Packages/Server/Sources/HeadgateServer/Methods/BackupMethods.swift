@@ -25,7 +25,7 @@ struct BackupMethods: MethodFamily {
         let (caller, session) = (call.session.caller, call.session.number)
         let id = if let id { id } else { try parts.begin(for: session) }
         guard let running = parts.backups.running(id, of: session) else {
-            throw RPCError(.notFound, "this connection makes no backup \(id)")
+            throw RPCError(.notFound, "this connection has no backup \(id) in progress: begin another one")
         }
         running.backup.next { [reply = call.reply] result in
             switch result {

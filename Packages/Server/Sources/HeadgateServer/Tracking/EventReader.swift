@@ -133,7 +133,7 @@ final class EventReader {
             guard element.kind == .string else { throw fault("dispatchers[\(index)]", "must be a string") }
             // A longer name is not looked up (Behaviour X3).
             guard element.raw.count <= 6 * DispatcherID.longest + 2, let id = element.string else {
-                throw fault("dispatchers[\(index)]", "there is no dispatcher of so long a name")
+                throw fault("dispatchers[\(index)]", "is longer than the id of any dispatcher")
             }
             guard gate.dispatchers.contains(id) else {
                 throw fault("dispatchers[\(index)]", "there is no dispatcher \(id)")

@@ -143,7 +143,7 @@ struct LogRecovery {
             if isTail { return Replay(state: state, tail: segment, reading: reading, doubtful: doubtful) }
             state.segments.append(entry(segment, end: reading.report.end, summary: 0))
         }
-        throw .damaged("the log has no end")
+        throw .damaged("the newest segment is missing")
     }
 
     private func apply(
@@ -227,7 +227,7 @@ struct LogRecovery {
     private mutating func resume(
         _ replay: Replay, hasMarker: Bool, _ inventory: LogInventory
     ) throws(Fault) -> Outcome {
-        guard let last = replay.reading.report.frames.last else { throw .damaged("the log has no end") }
+        guard let last = replay.reading.report.frames.last else { throw .damaged("the newest segment has no record") }
         let active = active(replay, end: last.offset, last: last.frame.previous)
         try Fault.of { () throws(DiskFault) in try active.resume(hasMarker: hasMarker) }
         return try outcome(replay.state, active, next: inventory.newest + 1, inventory)
@@ -284,7 +284,7 @@ struct LogRecovery {
             try apply(frame, reading.content(frame, offset), at: offset, of: tail, to: &state)
         }
         let frames = reading.report.frames.filter { $0.frame.kind != .closed }
-        guard let last = frames.last else { throw .damaged("the log has no end") }
+        guard let last = frames.last else { throw .damaged("the newest segment has no record") }
         let end = last.offset + last.frame.size
         let begin = doubtful.first?.offset ?? end
         try Fault.of { () throws(DiskFault) in

@@ -87,11 +87,11 @@ struct RuleSettingsTests {
                 #""a": {"operator": "not_regular_expression", "path": "x", "value": "a("}"#,
                 ["load_rules.a.value: cannot be used as a regular expression: missing ): a("]
             ),
-            (#""a": "a""#, ["load_rules.a: goes in a circle: a → a"]),
+            (#""a": "a""#, ["load_rules.a: refers to itself: a → a"]),
             (
                 #""a": {"not": "b"}, "b": {"and": ["c"]}, "c": {"or": ["a"]}, "d": "a""#,
                 ["a → b → c → a", "b → c → a → b", "c → a → b → c"].map {
-                    "load_rules.\($0.prefix(1)): goes in a circle: \($0)"
+                    "load_rules.\($0.prefix(1)): refers to itself: \($0)"
                 }
             ),
         ])
