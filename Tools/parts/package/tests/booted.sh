@@ -67,7 +67,7 @@ test_users() {
     shows "a member sends an event" . as shop headgate send signup plan=pro
     becomes "it is in the log" 1 logged signup
     shows "with the sender's user" "\"uid\":$(in_booted id -u shop)[,}]" in_booted tail -n 1 "$log"
-    refused "a member may not steer" "needs the right to control" as shop headgate pause collect
+    refused "a member may not steer" "needs the right .control." as shop headgate pause collect
     shows "root may" . in_booted headgate status
 }
 
