@@ -15,7 +15,7 @@ final class SQLiteConnection {
     private static let busyMilliseconds: Int32 = 5_000
 
     /// Opens a file to read and write it, which makes it if there is none.
-    convenience init(_ options: SQLiteEventStore.Options) throws(SQLiteError) {
+    convenience init(_ options: SQLiteOptions) throws(SQLiteError) {
         let log = SQLiteLog(ofDatabase: options.path, rewrite: options.rewriteLog)
         try self.init(path: options.path, on: options.fileSystem, log: log, isSynced: options.isSynced)
         moveLogWhenLong()
@@ -104,20 +104,20 @@ final class SQLiteConnection {
 
     /// Carries out a statement.
     func run(_ sql: String, _ values: [SQLiteValue]) throws(SQLiteError) {
-        try prepared(sql).run(values[...]) { _ throws(SQLiteError) in true }
+        try prepared(sql).run(values) { _ throws(SQLiteError) in true }
     }
 
     /// Carries out a query and hands over its rows, until there are no more or `row` returns false.
     func query(
         _ sql: String, _ values: SQLiteValue..., row: (SQLiteRow) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) {
-        try prepared(sql).run(values[...], row: row)
+        try prepared(sql).run(values, row: row)
     }
 
     /// The first column of the first row, 0 when there is none.
     func integer(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int64 {
         var result: Int64 = 0
-        try prepared(sql).run(values[...]) { row throws(SQLiteError) in
+        try prepared(sql).run(values) { row throws(SQLiteError) in
             result = row.integer(0)
             return false
         }
@@ -182,57 +182,40 @@ private final class SQLiteStatement {
 
     /// Carries the statement out and hands over its rows, until there are no more or `row` returns false.
     func run(
-        _ values: ArraySlice<SQLiteValue>, row: (SQLiteRow) throws(SQLiteError) -> Bool
+        _ values: [SQLiteValue], row: (SQLiteRow) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) {
-        guard let value = values.first else { return try step(row) }
-        let place = Int32(values.startIndex + 1)
-        switch value {
-        case .null: try check(sqlite3_bind_null(handle, place))
-        case .number(let number): try check(sqlite3_bind_int64(handle, place, number))
-        case .text(let text): try check(bind(text, place))
-        case .blob(let bytes): return try bind(bytes, place, isText: false, then: values.dropFirst(), row)
-        case .utf8(let bytes): return try bind(bytes, place, isText: true, then: values.dropFirst(), row)
-        }
-        try run(values.dropFirst(), row: row)
-    }
-
-    private func bind(_ text: String, _ place: Int32) -> Int32 {
-        // SQLITE_TRANSIENT, a cast that Swift cannot import: SQLite makes a copy of its own.
-        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-        return sqlite3_bind_text(handle, place, text, Int32(text.utf8.count), transient)
-    }
-
-    /// Binds the bytes where they lie: the rest of the work is done before they go.
-    private func bind(
-        _ bytes: [UInt8], _ place: Int32, isText: Bool, then rest: ArraySlice<SQLiteValue>,
-        _ row: (SQLiteRow) throws(SQLiteError) -> Bool
-    ) throws(SQLiteError) {
-        try bytes.withUnsafeBufferPointer { buffer throws(SQLiteError) in
-            guard let start = buffer.baseAddress, !buffer.isEmpty else {
-                try check(sqlite3_bind_zeroblob(handle, place, 0))
-                return try run(rest, row: row)
-            }
-            let count = UInt64(buffer.count)
-            try check(
-                isText
-                    ? sqlite3_bind_text64(
-                        handle, place, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), count, nil,
-                        UInt8(SQLITE_UTF8))
-                    : sqlite3_bind_blob64(handle, place, start, count, nil))
-            try run(rest, row: row)
-        }
-    }
-
-    private func step(_ row: (SQLiteRow) throws(SQLiteError) -> Bool) throws(SQLiteError) {
         defer {
             sqlite3_reset(handle)
             sqlite3_clear_bindings(handle)
         }
+        for (index, value) in values.enumerated() { try check(bind(value, Int32(index + 1))) }
         while true {
             switch sqlite3_step(handle) {
             case SQLITE_DONE: return
             case SQLITE_ROW: guard try row(SQLiteRow(statement: handle)) else { return }
             case let code: throw SQLiteConnection.error(code, of: database)
+            }
+        }
+    }
+
+    /// Binds a value, of which SQLite makes a copy.
+    private func bind(_ value: SQLiteValue, _ place: Int32) -> Int32 {
+        // SQLITE_TRANSIENT, a cast that Swift cannot import.
+        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        switch value {
+        case .null: return sqlite3_bind_null(handle, place)
+        case .number(let number): return sqlite3_bind_int64(handle, place, number)
+        case .text(let text): return sqlite3_bind_text(handle, place, text, Int32(text.utf8.count), transient)
+        case .utf8(let bytes):
+            return bytes.withUnsafeBytes {
+                let start = $0.bindMemory(to: CChar.self).baseAddress
+                return sqlite3_bind_text64(handle, place, start, UInt64($0.count), transient, UInt8(SQLITE_UTF8))
+            }
+        // Without an address SQLite binds NULL.
+        case .blob([]): return sqlite3_bind_zeroblob(handle, place, 0)
+        case .blob(let bytes):
+            return bytes.withUnsafeBytes {
+                sqlite3_bind_blob64(handle, place, $0.baseAddress, UInt64($0.count), transient)
             }
         }
     }
@@ -293,34 +276,5 @@ enum SQLiteValue {
     /// NULL for nil.
     static func optional(_ value: String?) -> SQLiteValue {
         value.map { .text($0) } ?? .null
-    }
-}
-
-/// A fault of SQLite. It becomes a `StoreFault` before it leaves the store.
-struct SQLiteError: Error {
-    /// SQLite's extended result code.
-    var code: Int32
-    /// The system's error number (`errno`), if SQLite knows it.
-    var systemCode: Int32 = 0
-    /// For people.
-    var message: String
-
-    /// The result code without its refinement.
-    var primaryCode: Int32 { code & 0xff }
-
-    /// True if the file itself is damaged, so that another attempt would fail in the same way.
-    var isDamage: Bool {
-        primaryCode == SQLITE_CORRUPT || primaryCode == SQLITE_NOTADB
-    }
-
-    /// True if there was no room on the disk (Behaviour Q8).
-    private var isNoRoom: Bool {
-        guard primaryCode != SQLITE_FULL else { return true }
-        return primaryCode == SQLITE_IOERR && (systemCode == ENOSPC || systemCode == EDQUOT)
-    }
-
-    /// Returns the fault for callers that know nothing of SQLite.
-    var fault: StoreFault {
-        isNoRoom ? .noRoom(message) : .failed(message)
     }
 }

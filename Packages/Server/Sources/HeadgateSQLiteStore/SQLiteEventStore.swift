@@ -7,29 +7,9 @@ import HeadgateTransport
 /// It lives on the scheduler. A thread of its own does all work with the database. Appends and writes that wait when that thread
 /// gets free are committed together.
 public final class SQLiteEventStore: EventStore {
+    public typealias Options = SQLiteOptions
+
     public let kind = "sqlite"
-
-    /// The options of the store.
-    public struct Options: Sendable {
-        /// The database's file. Its directory has to be there.
-        public var path: String
-        /// True if each commit is synced (Behaviour Q5: `durability: full`).
-        public var isSynced: Bool
-        /// The number of clients' ids that a start gives back, the newest (Behaviour Q7).
-        public var mostRecentIDs = StoreLimits().dedupeIDs
-        /// The most pages that the database may have; nil if the disk alone bounds it.
-        var mostPages: Int?
-        /// SQLite's name of the file system; nil is the machine's own.
-        var fileSystem: String?
-        /// Writes a file over itself, and syncs it and its name; returns an `errno`, or 0.
-        var rewriteLog: @Sendable (String) -> Int32 = SQLiteLog.rewriteFile
-        /// The wall clock, for names of files that are set aside; called on the store's thread.
-        public var wall: @Sendable () -> Int64 = { 0 }
-
-        public init(path: String, isSynced: Bool = true) {
-            (self.path, self.isSynced) = (path, isSynced)
-        }
-    }
 
     @exclusivity(unchecked) public private(set) var diskBytes = 0
     @exclusivity(unchecked) public private(set) var letters = Tally.zero
@@ -41,9 +21,9 @@ public final class SQLiteEventStore: EventStore {
     private let options: Options
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let syncTimes = Guarded(Histogram(.seconds))
-    private let queue = SQLiteQueue()
     private let door = StoreDoor()
-    @exclusivity(unchecked) private var isOpen = false
+    /// The executor of jobs; nil while the store is not open.
+    @exclusivity(unchecked) private var worker: SQLiteWorker?
 
     /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
     public init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
@@ -52,19 +32,19 @@ public final class SQLiteEventStore: EventStore {
     }
 
     deinit {
-        queue.put(.close {})
+        worker?.put(.close {})
     }
 
     public func open() throws(StoreFault) -> StoredState {
-        guard !isOpen else { throw .failed("the store is already open") }
+        guard worker == nil else { throw .failed("the store is already open") }
         let (tables, state) = try SQLiteOpening(options: options).run()
         tables.noteSync = { [syncTimes] nanoseconds in syncTimes.withLock { $0.record(nanoseconds) } }
         letters = state.letters
-        try queue.start(
-            SQLiteWork(tables) { [post, door] answers in
-                post { door.store?.deliver(answers) ?? answers.answerWithoutStore() }
-            })
-        isOpen = true
+        let worker = SQLiteWorker(tables) { [post, door] answers in
+            post { door.store?.deliver(answers) ?? answers.answerWithoutStore() }
+        }
+        try worker.start()
+        self.worker = worker
         return state
     }
 
@@ -100,7 +80,7 @@ public final class SQLiteEventStore: EventStore {
 
     public func close(then: @escaping () -> Void) {
         ask(.close(then)) { _ in then() }
-        isOpen = false
+        worker = nil
     }
 
     // MARK: Asking and answering
@@ -118,7 +98,7 @@ public final class SQLiteEventStore: EventStore {
 
     /// - Parameter refuse: answers where the store is not open.
     private func ask(_ job: SQLiteJob, orRefuse refuse: @escaping (StoreFault) -> Void) {
-        if isOpen { return queue.put(job) }
+        if let worker { return worker.put(job) }
         let answers = SQLiteAnswers { refuse(.failed("the event store is not open")) }
         post { answers.answerWithoutStore() }
     }

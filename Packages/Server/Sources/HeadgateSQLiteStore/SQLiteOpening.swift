@@ -1,46 +1,30 @@
+import CSQLite
 import Glibc
 import HeadgateCore
 
 /// The opening of a database, which makes it if there is none. A damaged file is set aside, and the start goes on with a fresh one
 /// (Behaviour Q8).
 struct SQLiteOpening {
-    let options: SQLiteEventStore.Options
+    let options: SQLiteOptions
 
     func run() throws(StoreFault) -> (SQLiteTables, StoredState) {
-        do throws(Fault) { return try open() } catch {
-            switch error {
-            case .fault(let fault): throw fault
-            case .damaged(let reason): return try startAfresh(reason)
-            }
-        }
-    }
-
-    private enum Fault: Error {
-        /// The file is no event store, or no longer: its header or SQLite says so, and nothing else counts.
-        case damaged(String)
-        case fault(StoreFault)
-
-        /// Any other fault may be the daemon's own, which must not cost anybody their events.
-        init(_ error: SQLiteError) {
-            self = error.isDamage ? .damaged(error.message) : .fault(error.fault)
-        }
-
-        static func of<Value>(_ work: () throws(SQLiteError) -> Value) throws(Fault) -> Value {
-            do { return try work() } catch { throw Fault(error) }
+        try prepareFile()
+        do throws(SQLiteError) { return try open() } catch {
+            // Any other fault may be the daemon's own, which must not cost anybody their events.
+            guard error.isDamage else { throw error.fault }
+            return try startAfresh(error.message)
         }
     }
 
     private func startAfresh(_ reason: String) throws(StoreFault) -> (SQLiteTables, StoredState) {
         let name = try setAside()
-        do throws(Fault) {
+        try prepareFile()
+        do throws(SQLiteError) {
             var (tables, state) = try open(numbersBehind: max(0, options.wall() * 1_000))
             state.warnings.append("the event store was damaged (\(reason)) and was renamed to \(name)")
             return (tables, state)
         } catch {
-            switch error {
-            case .fault(let fault): throw fault
-            case .damaged(let reason): throw .failed("\(options.path): \(reason)")
-            }
+            throw error.fault
         }
     }
 
@@ -62,19 +46,14 @@ struct SQLiteOpening {
 
     /// - Parameter number: events of a fresh database have numbers behind this one: were the same numbers given again to other events, a
     ///   destination might take them for those that it has.
-    private func open(numbersBehind number: SequenceNumber = 0) throws(Fault) -> (SQLiteTables, StoredState) {
-        do throws(StoreFault) { try prepareFile() } catch { throw .fault(error) }
-        let connection = try Fault.of { () throws(SQLiteError) in
-            try SQLiteConnection(options)
-        }
-        do throws(Fault) {
+    private func open(numbersBehind number: SequenceNumber = 0) throws(SQLiteError) -> (SQLiteTables, StoredState) {
+        let connection = try SQLiteConnection(options)
+        do throws(SQLiteError) {
             try prepare(connection, number)
             // What is found here counts as safe: a repeat of it is acknowledged as a duplicate (Behaviour Q7).
-            return try Fault.of { () throws(SQLiteError) in
-                if options.isSynced { try connection.makeLogCertain() }
-                let state = try SQLiteState(connection).read(mostIDs: options.mostRecentIDs)
-                return (SQLiteTables(connection, options, state), state)
-            }
+            if options.isSynced { try connection.makeLogCertain() }
+            let state = try SQLiteState(connection).read(mostIDs: options.mostRecentIDs)
+            return (SQLiteTables(connection, options, state), state)
         } catch {
             // What is damaged or of another version stays as it was found.
             connection.closeWithoutCheckpoint()
@@ -93,33 +72,29 @@ struct SQLiteOpening {
     }
 
     /// Sees to it that the file has the tables that it should have.
-    private func prepare(_ connection: SQLiteConnection, _ number: SequenceNumber) throws(Fault) {
-        let isNew = try Fault.of { () throws(SQLiteError) in
-            try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
-        }
+    private func prepare(_ connection: SQLiteConnection, _ number: SequenceNumber) throws(SQLiteError) {
+        let isNew = try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
         if !isNew { try check(connection) }
-        try Fault.of { () throws(SQLiteError) in
-            try connection.execute(SQLiteSchema.connection(isSynced: options.isSynced))
-            if let most = options.mostPages { try connection.execute("PRAGMA max_page_count = \(most)") }
-            guard isNew else { return }
-            try connection.transaction { () throws(SQLiteError) in
-                try connection.execute(SQLiteSchema.tables)
-                try connection.run("INSERT INTO numbers VALUES ('last_seq', ?)", .integer(number))
-            }
+        try connection.execute(SQLiteSchema.connection(isSynced: options.isSynced))
+        if let most = options.mostPages { try connection.execute("PRAGMA max_page_count = \(most)") }
+        guard isNew else { return }
+        try connection.transaction { () throws(SQLiteError) in
+            try connection.execute(SQLiteSchema.tables)
+            try connection.run("INSERT INTO numbers VALUES ('last_seq', ?)", .integer(number))
         }
     }
 
-    private func check(_ connection: SQLiteConnection) throws(Fault) {
-        let (application, version) = try Fault.of { () throws(SQLiteError) in
-            (try connection.integer("PRAGMA application_id"), try connection.integer("PRAGMA user_version"))
+    private func check(_ connection: SQLiteConnection) throws(SQLiteError) {
+        guard try connection.integer("PRAGMA application_id") == SQLiteSchema.applicationID else {
+            throw SQLiteError(code: SQLITE_NOTADB, message: "the file is not an event store")
         }
-        guard application == SQLiteSchema.applicationID else { throw .damaged("the file is not an event store") }
-        guard version == SQLiteSchema.version else {
-            throw .fault(
-                .newerVersion(
-                    "\(options.path) has the format \(version), and this headgated knows \(SQLiteSchema.version) alone; "
-                        + "it was not changed"))
-        }
+        let version = try connection.integer("PRAGMA user_version")
+        guard version != SQLiteSchema.version else { return }
+        throw SQLiteError(
+            code: SQLITE_ERROR, isOtherVersion: true,
+            message:
+                "\(options.path) has the format \(version), and this headgated knows \(SQLiteSchema.version) alone; "
+                + "it was not changed")
     }
 }
 

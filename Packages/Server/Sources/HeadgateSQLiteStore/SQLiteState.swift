@@ -21,7 +21,7 @@ struct SQLiteState {
         state.kept = try kept()
         state.recentIDs = try recentIDs(most: mostIDs)
         state.dispatchers = try dispatchers(through: state.lastSequenceNumber)
-        state.letters = try SQLiteTables.letterTally(connection)
+        state.letters = try letterTally()
         for dispatcher in state.dispatchers {
             state.unsettled[dispatcher.number] = try unsettled(dispatcher, state.routes)
         }
@@ -94,6 +94,12 @@ struct SQLiteState {
             return true
         }
         return dispatchers
+    }
+
+    func letterTally() throws(SQLiteError) -> Tally {
+        Tally(
+            events: Int(try connection.integer("SELECT count(*) FROM dead_letters")),
+            bytes: Int(try connection.integer("SELECT coalesce(sum(size), 0) FROM dead_letters")))
     }
 
     private func unsettled(

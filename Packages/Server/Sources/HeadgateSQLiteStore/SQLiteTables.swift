@@ -1,10 +1,16 @@
 import Glibc
 import HeadgateCore
 
+/// A change that a transaction makes.
+enum SQLiteChange {
+    case append(AppendGroup)
+    case write([StoreChange])
+}
+
 /// The tables of the database, as the store's thread sees them.
 final class SQLiteTables {
     let connection: SQLiteConnection
-    private let options: SQLiteEventStore.Options
+    private let options: SQLiteOptions
     /// The highest sequence number that was appended.
     private var lastAppended: SequenceNumber
     /// Told how long each commit took that was synced, in nanoseconds.
@@ -22,7 +28,7 @@ final class SQLiteTables {
     private static let trimStep = 512
     private static let mostBytesOfChunk = 256 << 10
 
-    init(_ connection: SQLiteConnection, _ options: SQLiteEventStore.Options, _ state: StoredState) {
+    init(_ connection: SQLiteConnection, _ options: SQLiteOptions, _ state: StoredState) {
         (self.connection, self.options) = (connection, options)
         (lastAppended, letterTally) = (state.lastSequenceNumber, state.letters)
         trimThrough = state.dispatchers.map(\.position).min()
@@ -168,8 +174,24 @@ final class SQLiteTables {
 
     // MARK: Reading events
 
+    /// The events behind a number, as many as fit into a chunk.
     func read(after number: SequenceNumber) -> Result<Chunk?, StoreFault> {
-        gather(after: number, "seq > ?1", .integer(number))
+        attempt { () throws(SQLiteError) in
+            var (records, last): ([UInt8], SequenceNumber) = ([], number)
+            do throws(SQLiteError) {
+                try connection.query("\(SQLiteTables.selection) WHERE seq > ? ORDER BY seq", .integer(number)) {
+                    row throws(SQLiteError) in
+                    last = row.integer(0)
+                    if let record = record(row) { records += record }
+                    return records.count < SQLiteTables.mostBytesOfChunk
+                }
+            } catch {
+                // The table is damaged there: its index tells which events are behind.
+                guard error.isDamage || !records.isEmpty else { throw error }
+                if records.isEmpty { return try gatherOneByOne(after: last) }
+            }
+            return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
+        }
     }
 
     func readAged(_ stretch: AgedRange) -> Result<Chunk?, StoreFault> {
@@ -188,43 +210,8 @@ final class SQLiteTables {
         }
     }
 
-    /// Continues a scan over about a MiB, so that other jobs need not wait long for it.
     func take(_ scan: EventScan) -> Result<EventScan, StoreFault> {
-        var (scan, bytes) = (scan, 0)
-        while !scan.isOver, bytes < 1 << 20 {
-            switch read(after: scan.position) {
-            case .success(let chunk):
-                scan.take(chunk)
-                bytes += chunk?.bytes.count ?? 0
-            case .failure(let fault): return .failure(fault)
-            }
-        }
-        return .success(scan)
-    }
-
-    /// The events behind a number, as many as fit into a chunk.
-    private func gather(
-        after number: SequenceNumber, _ condition: String, _ value: SQLiteValue
-    ) -> Result<Chunk?, StoreFault> {
-        attempt { () throws(SQLiteError) in
-            var (records, last): ([UInt8], SequenceNumber) = ([], number)
-            do throws(SQLiteError) {
-                try connection.query("\(SQLiteTables.selection) WHERE \(condition) ORDER BY seq", value) {
-                    row throws(SQLiteError) in
-                    last = row.integer(0)
-                    if let record = record(row) { records += record }
-                    return records.count < SQLiteTables.mostBytesOfChunk
-                }
-            } catch {
-                // The table is damaged there: its index tells which events are behind.
-                guard error.isDamage, records.isEmpty else {
-                    guard records.isEmpty else { return Chunk(bytes: records, lastSequenceNumber: last) }
-                    throw error
-                }
-                return try gatherOneByOne(after: last)
-            }
-            return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
-        }
+        scan.continued(read) { $0.take($1) }
     }
 
     /// The first event behind a number that can be read; those that cannot are counted as lost.
@@ -322,13 +309,7 @@ final class SQLiteTables {
     }
 
     private func countLetters() throws(SQLiteError) {
-        letterTally = try SQLiteTables.letterTally(connection)
-    }
-
-    static func letterTally(_ connection: SQLiteConnection) throws(SQLiteError) -> Tally {
-        Tally(
-            events: Int(try connection.integer("SELECT count(*) FROM dead_letters")),
-            bytes: Int(try connection.integer("SELECT coalesce(sum(size), 0) FROM dead_letters")))
+        letterTally = try SQLiteState(connection).letterTally()
     }
 
     /// The condition of a query, with its values as ?1 to ?4.

@@ -3,17 +3,6 @@ import HeadgateCore
 
 /// Reads a database as a start would, with every event and dead letter in it, and tells what is there. Nothing of it is changed.
 public struct SQLiteVerification {
-    /// The content and the damage of a database.
-    public struct Findings {
-        public var state: StoredState
-        /// Bytes of the database's files.
-        public var bytes = 0
-        public var events = 0
-        public var letters = 0
-        public var damagedEvents = 0
-        public var damagedLetters = 0
-    }
-
     private let path: String
 
     /// - Parameter path: the database's file.
@@ -26,39 +15,22 @@ public struct SQLiteVerification {
         do throws(SQLiteError) {
             let connection = try SQLiteConnection(path: path, isReadOnly: true)
             guard try connection.integer("SELECT count(*) FROM sqlite_schema") > 0 else { return false }
-            let state = try SQLiteState(connection).read(mostIDs: 0)
-            return state.letters.events > 0 || state.unsettled.values.contains { $0.total.events > 0 }
+            return try SQLiteState(connection).read(mostIDs: 0).holdsAnything
         } catch {
             throw error.fault
         }
     }
 
     /// Reads all, in a copy among the system's temporary files: SQLite cannot read what is in its log without writing.
-    public func run() throws(StoreFault) -> Findings {
+    public func run() throws(StoreFault) -> StoreReport {
         let copy = try DatabaseCopy(of: path)
         defer { withExtendedLifetime(copy) {} }
-        let (tables, state) = try SQLiteOpening(options: SQLiteEventStore.Options(path: copy.path)).run()
-        var findings = Findings(state: state, bytes: tables.diskBytes)
-        findings.state.warnings = state.warnings.map { $0.replacing(copy.path, with: path) }
-        var place: SequenceNumber = 0
-        while let chunk = try tables.read(after: place).get() {
-            findings.events += chunk.reduce(0) { count, _ in count + 1 }
-            place = chunk.lastSequenceNumber
-        }
-        try countLetters(tables, &findings)
-        findings.damagedEvents = tables.takeLosses().lost
-        return findings
-    }
-
-    private func countLetters(_ tables: SQLiteTables, _ findings: inout Findings) throws(StoreFault) {
-        var query = DeadLetterQuery(limit: 1_000)
-        while true {
-            let page = try tables.readLetters(query).get()
-            findings.letters += page.letters.count
-            findings.damagedLetters += page.letters.count { $0.letter.event == nil }
-            guard let next = page.next else { return }
-            query.after = next
-        }
+        var (tables, state) = try SQLiteOpening(options: SQLiteOptions(path: copy.path)).run()
+        state.warnings = state.warnings.map { $0.replacing(copy.path, with: path) }
+        var report = try StoreReport(
+            kind: "sqlite", state: state, read: tables.read, readLetters: tables.readLetters)
+        (report.diskBytes, report.damaged) = (tables.diskBytes, tables.takeLosses().lost)
+        return report
     }
 }
 

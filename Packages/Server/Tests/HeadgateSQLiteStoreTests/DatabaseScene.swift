@@ -74,11 +74,7 @@ final class DatabaseScene {
 
     /// Does the work that the store has posted to its scheduler, waiting for some.
     func work() {
-        let all = posted.withLock(when: { !$0.isEmpty }) { posted in
-            defer { posted = [] }
-            return posted
-        }
-        for work in all { work() }
+        for work in posted.takeAll(waiting: true) { work() }
     }
 
     /// Runs SQL on the file, from outside.

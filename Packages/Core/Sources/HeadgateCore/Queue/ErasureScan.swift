@@ -2,7 +2,7 @@ import HeadgateData
 
 /// A scan for the stored events that an erasure means (Behaviour E1). It proceeds in parts, and a store may run it on a
 /// thread of its own. Pure.
-public struct ErasureScan: Sendable {
+public struct ErasureScan: StoreScan, Sendable {
     /// All events up to this one have been scanned.
     public private(set) var position: SequenceNumber
     /// The last event to scan.

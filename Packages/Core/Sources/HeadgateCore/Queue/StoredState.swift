@@ -23,4 +23,7 @@ public struct StoredState: Sendable {
     public var notes: [String] = []
 
     public init() {}
+
+    /// True if some dispatcher has events to send, or there are dead letters.
+    public var holdsAnything: Bool { letters.events > 0 || unsettled.values.contains { $0.total.events > 0 } }
 }

@@ -2,7 +2,7 @@ import HeadgateData
 
 /// A scan of stored events that finds the events with some ids, or counts the events before some sequence numbers. It
 /// proceeds in parts, and a store may run it on a thread of its own. Pure.
-public struct EventScan: Sendable {
+public struct EventScan: StoreScan, Sendable {
     /// All events up to this one have been scanned.
     public private(set) var position: SequenceNumber
     /// The last event to scan.

@@ -84,10 +84,6 @@ public struct DirectoryVerification {
         // The lock's file is left as it is.
         let held = try DataDirectory(directory, on: OverlayDisk())
         defer { withExtendedLifetime(held) {} }
-        let found = try SQLiteVerification(path: StoredKind.database(in: directory)).run()
-        var report = StoreReport(kind: StoreKind.sqlite.rawValue, state: found.state)
-        (report.diskBytes, report.events, report.letters) = (found.bytes, found.events, found.letters)
-        (report.damaged, report.damagedLetters) = (found.damagedEvents, found.damagedLetters)
-        return report
+        return try SQLiteVerification(path: StoredKind.database(in: directory)).run()
     }
 }

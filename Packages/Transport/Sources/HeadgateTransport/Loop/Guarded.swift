@@ -80,3 +80,14 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
         waiting -= 1
     }
 }
+
+extension Guarded where Value: RangeReplaceableCollection {
+    /// Takes all elements out.
+    /// - Parameter waiting: true to wait for the first element. Blocks the thread.
+    public func takeAll(waiting: Bool = false) -> Value {
+        withLock(when: { !waiting || !$0.isEmpty }) { elements in
+            defer { elements = Value() }
+            return elements
+        }
+    }
+}

@@ -16,12 +16,6 @@ enum SQLiteJob: @unchecked Sendable {
     case close(() -> Void)
 }
 
-/// A change that a transaction makes.
-enum SQLiteChange {
-    case append(AppendGroup)
-    case write([StoreChange])
-}
-
 /// The answers and the news of one turn of the store's thread.
 ///
 /// `@unchecked`: as ``SQLiteJob``.
@@ -43,30 +37,30 @@ struct SQLiteAnswers: @unchecked Sendable {
     }
 }
 
-/// The jobs that wait for the store's thread, and that thread.
-final class SQLiteQueue: Sendable {
+/// The store's thread, and the jobs that wait for it.
+///
+/// `@unchecked`: once the thread runs, `tables` is its own.
+final class SQLiteWorker: @unchecked Sendable {
     private let jobs = Guarded<[SQLiteJob]>([])
+    private var tables: SQLiteTables?
+    private let report: (SQLiteAnswers) -> Void
+
+    /// - Parameter report: posts answers to the scheduler.
+    init(_ tables: SQLiteTables, report: @escaping (SQLiteAnswers) -> Void) {
+        (self.tables, self.report) = (tables, report)
+    }
 
     func put(_ job: SQLiteJob) { jobs.withLock { $0.append(job) } }
 
-    /// Takes all jobs, waiting for the first if asked to.
-    fileprivate func takeAll(waiting: Bool) -> [SQLiteJob] {
-        jobs.withLock(when: { !waiting || !$0.isEmpty }) { jobs in
-            defer { jobs = [] }
-            return jobs
-        }
-    }
-
     /// Starts the thread, which ends with ``SQLiteJob/close(_:)``.
-    func start(_ work: SQLiteWork) throws(StoreFault) {
+    func start() throws(StoreFault) {
         var (thread, attributes) = (pthread_t(), pthread_attr_t())
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        work.queue = self
         // The thread takes over what is retained here.
-        let context = Unmanaged.passRetained(work)
-        let code = pthread_create(&thread, &attributes, SQLiteQueue.main, context.toOpaque())
+        let context = Unmanaged.passRetained(self)
+        let code = pthread_create(&thread, &attributes, SQLiteWorker.main, context.toOpaque())
         guard code == 0 else {
             context.release()
             throw .failed("cannot start the store's thread: \(String(cString: strerror(code)))")
@@ -75,27 +69,11 @@ final class SQLiteQueue: Sendable {
 
     private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
         // `start` passes it, retained.
-        Unmanaged<SQLiteWork>.fromOpaque(context!).takeRetainedValue().run()
-        return nil
-    }
-}
-
-/// The work of the store's thread.
-final class SQLiteWork {
-    private var tables: SQLiteTables?
-    private let report: (SQLiteAnswers) -> Void
-    fileprivate var queue: SQLiteQueue?
-
-    /// - Parameter report: posts answers to the scheduler.
-    init(_ tables: SQLiteTables, report: @escaping (SQLiteAnswers) -> Void) {
-        (self.tables, self.report) = (tables, report)
-    }
-
-    fileprivate func run() {
-        while let tables, let queue {
-            let jobs = queue.takeAll(waiting: !tables.hasChores)
-            turn(jobs, tables)
+        let worker = Unmanaged<SQLiteWorker>.fromOpaque(context!).takeRetainedValue()
+        while let tables = worker.tables {
+            worker.turn(worker.jobs.takeAll(waiting: !tables.hasChores), tables)
         }
+        return nil
     }
 
     /// Carries out jobs in order, then a small piece of what was left for later.
@@ -107,7 +85,7 @@ final class SQLiteWork {
                 changes.append((change, then))
                 continue
             }
-            SQLiteWork.commit(&changes, tables, &answers)
+            SQLiteWorker.commit(&changes, tables, &answers)
             switch job {
             case .change: break
             case .ask(let work): answers.list.append(work(tables))
@@ -118,7 +96,7 @@ final class SQLiteWork {
                 answers.list.append(then)
             }
         }
-        SQLiteWork.commit(&changes, tables, &answers)
+        SQLiteWorker.commit(&changes, tables, &answers)
         if !jobs.isEmpty { tables.resumeChores() }
         tables.doSomeChores()
         (answers.letters, answers.diskBytes) = (tables.letterTally, tables.diskBytes)

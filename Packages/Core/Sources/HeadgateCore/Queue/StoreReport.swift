@@ -1,0 +1,59 @@
+/// The content of an event store, for people (Behaviour Q8).
+public struct StoreReport: Sendable {
+    private let kind: String
+    private let state: StoredState
+    /// The bytes of the store's files.
+    public var diskBytes = 0
+    public private(set) var events = 0
+    public private(set) var letters = 0
+    /// The number of dead letters whose event cannot be read.
+    public private(set) var damagedLetters = 0
+    /// The number of events that cannot be read.
+    public var damaged = 0
+
+    /// Reads all events and dead letters of a store, and counts them.
+    /// - Parameters:
+    ///   - kind: the name of the kind of store.
+    ///   - read: reads some events after a sequence number.
+    public init(
+        kind: String, state: StoredState, read: (SequenceNumber) -> Result<Chunk?, StoreFault>,
+        readLetters: (DeadLetterQuery) -> Result<LetterPage, StoreFault>
+    ) throws(StoreFault) {
+        (self.kind, self.state) = (kind, state)
+        var position: SequenceNumber = 0
+        while let chunk = try read(position).get() {
+            events += chunk.reduce(0) { $1.sequenceNumber > position ? $0 + 1 : $0 }
+            position = chunk.lastSequenceNumber
+        }
+        var query: DeadLetterQuery? = DeadLetterQuery(limit: 1_000)
+        while let asked = query {
+            let page = try readLetters(asked).get()
+            letters += page.letters.count
+            damagedLetters += page.letters.count { $0.letter.event == nil }
+            if let next = page.next { query?.after = next } else { query = nil }
+        }
+    }
+
+    /// True if nothing is damaged.
+    public var isSound: Bool { damaged == 0 && damagedLetters == 0 && state.warnings.isEmpty }
+
+    public func lines(_ directory: String) -> [String] {
+        var lines = [
+            "\(directory): an event store of kind \(kind), \(diskBytes) bytes",
+            "events: \(events), last sequence number \(state.lastSequenceNumber)",
+        ]
+        lines += state.dispatchers.sorted { $0.number < $1.number }.map { dispatcher in
+            let waiting = state.unsettled[dispatcher.number]?.total ?? .zero
+            let gone = dispatcher.orphanedSince == nil ? "" : ", no longer configured"
+            return "  \(dispatcher.id): \(waiting.events) pending, \(waiting.bytes) bytes\(gone)"
+        }
+        lines.append("dead letters: \(letters)")
+        lines.append("remembered ids: \(state.recentIDs.reduce(0) { $0 + $1.count })")
+        lines += state.warnings.map { "damaged: \($0)" }
+        if damaged > 0 { lines.append("damaged: \(damaged) events cannot be read") }
+        if damagedLetters > 0 { lines.append("damaged: \(damagedLetters) dead letters cannot be read") }
+        lines += state.notes.map { "note: \($0)" }
+        if isSound { lines.append(state.notes.isEmpty ? "no damage found" : "no other damage found") }
+        return lines
+    }
+}
