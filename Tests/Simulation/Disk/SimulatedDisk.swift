@@ -121,10 +121,6 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         platter.names[path] != nil
     }
 
-    func size(of path: String) -> Int {
-        platter.names[path]?.bytes.count ?? 0
-    }
-
     func list(_ directory: String) throws(DiskFault) -> [String] {
         try begin(isChange: false)
         let prefix = directory + "/"

@@ -160,7 +160,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
     }
 
     private func tell(_ new: StoreNews, at moment: Instant) {
-        if new.quarantined > 0 { hasPutAside = true }
+        if new.losses.quarantined > 0 { hasPutAside = true }
         guard moment > scheduler.now else { return tell(new) }
         _ = scheduler.schedule(at: moment) { [weak self] in self?.tell(new) }
     }

@@ -142,8 +142,8 @@ final class StoreHistory {
         let news = executor.takeNews()
         guard !disk.isDown else { return }
         for news in news {
-            record.insist(news.quarantined == 0, "\(news.quarantined) events are damaged")
-            record.insist(news.droppedLetters.isEmpty, "letters are dropped: \(news.droppedLetters)")
+            record.insist(news.losses.quarantined == 0, "\(news.losses.quarantined) events are damaged")
+            record.insist(news.losses.droppedLetters.isEmpty, "letters are dropped: \(news.losses.droppedLetters)")
             for answer in news.answers { answer() }
         }
     }

@@ -15,7 +15,7 @@ struct DatabaseConformanceTests {
         let platter = SimulatedMedium()
         let record = Record(seed: Seed(1))
         var disk = SimulatedDisk(platter, record)
-        let posted = Mailbox<@Sendable () -> Void>()
+        let posted = Guarded<[@Sendable () -> Void]>([])
         try check.run(
             StoreBench(
                 open: {
@@ -25,7 +25,7 @@ struct DatabaseConformanceTests {
                     var options = SQLiteEventStore.Options(path: "/data/events.db")
                     options.fileSystem = disk.sqliteName
                     options.rewriteLog = disk.rewrite
-                    let store = SQLiteEventStore(options: options) { posted.put([$0]) }
+                    let store = SQLiteEventStore(options: options) { work in posted.withLock { $0.append(work) } }
                     return (store, try store.open())
                 }, work: { for work in posted.takeAll(waiting: true) { work() } },
                 clear: { for path in platter.names.keys.sorted() { platter.name(path, nil) } }))

@@ -162,7 +162,7 @@ private final class LogCopyScene {
     }
 
     /// The number of events quarantined since the last query.
-    var quarantined: Int { engine?.takeQuarantined() ?? 0 }
+    var quarantined: Int { engine?.log.losses.take().quarantined ?? 0 }
 
     /// The number of segments replaced by a copy.
     var copied: Int { engine?.counts.copied ?? 0 }

@@ -85,7 +85,7 @@ package final class DataDirectory {
         guard isOurs else { throw .inUse("\(path) is used by another headgated (pid \(owner(file)))") }
         // The number is for the operator. The lock does not depend on it.
         try? file.resize(to: 0)
-        try? Array("\(getpid())\n".utf8).withUnsafeBytes { try file.write($0, at: 0) }
+        try? file.write(Array("\(getpid())\n".utf8), at: 0)
         return file
     }
 

@@ -1,6 +1,4 @@
-import Glibc
 import HeadgateCore
-import HeadgateData
 import HeadgateTransport
 
 /// The default event store: a log of segments in a directory of its own (Behaviour Q1).
@@ -8,47 +6,20 @@ import HeadgateTransport
 /// It lives on the scheduler. A thread of its own writes the files, so that a slow disk delays only the clients that
 /// wait for it. Appends and changes that arrive meanwhile are committed together.
 public final class DiskEventStore: EventStore {
+    public typealias Options = StoreOptions
+
     public let kind = "log"
 
-    /// The options of the store.
-    public struct Options: Sendable {
-        /// The data directory. It is created with mode 0700 if it is missing.
-        public var directory: String
-        /// The failures that an acknowledged event survives (Behaviour Q5). This store takes `memory` as `normal`.
-        public var durability: Durability
-        /// The most ids of clients that a start returns, the newest ones. Older ids are forgotten step by step
-        /// (Behaviour Q7).
-        public var mostRecentIDs = StoreLimits().dedupeIDs
-        /// The bytes of a segment, and of a block, which is read at once.
-        var segmentSize = 8 << 20
-        /// The bytes of the smallest useful segment, if there is no room for a whole one.
-        var leastSegmentSize = 64 << 10
-        var blockSize = 256 << 10
-        /// The bytes from which on the records of a group are packed. Fewer bytes fit into one block of the disk.
-        var leastPacked = 4 << 10
-        /// The bytes from which on ids get a file of their own.
-        var mostUnfiledIDBytes = 256 << 10
-        /// The file system.
-        var disk: any Disk = SystemDisk()
-        /// The wall clock, for people. It is read on the store's thread.
-        var wall: @Sendable () -> Timestamp = { Timestamp.ofSystem }
-        /// The clock that measures the disk. The engine's owner reads it.
-        var clock: @Sendable () -> ContinuousClock.Instant = { .now }
-
-        public init(directory: String, durability: Durability = .full) {
-            self.directory = directory
-            self.durability = durability
-        }
-    }
-
     /// The bytes of the files (`status.store.disk_bytes`, Behaviour Q10).
-    @exclusivity(unchecked) public private(set) var diskBytes = 0
+    public var diskBytes: Int { sizes.diskBytes }
     /// The log can keep settled events, and make them unsettled again (Behaviour R1, R2).
     public let canRewind = true
     /// The retained events.
-    @exclusivity(unchecked) public private(set) var retained = RetainedEvents.none
+    public var retained: RetainedEvents { sizes.retained }
     /// The number of dead letters, and the bytes of their events (Behaviour D10).
-    @exclusivity(unchecked) public private(set) var letters = Tally.zero
+    public var letters: Tally { sizes.letters }
+    /// The sizes that the engine reported last.
+    @exclusivity(unchecked) private var sizes = StoreSizes()
     /// The durations of syncs (Behaviour O1).
     public var syncing: Histogram { syncTimes?.histogram ?? Histogram(.seconds) }
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
@@ -105,7 +76,7 @@ public final class DiskEventStore: EventStore {
         let (executor, state) = try opening { [door, post] in
             post { door.store?.takeNews() }
         }
-        (self.executor, letters, isClosing) = (executor, state.letters, false)
+        (self.executor, sizes.letters, isClosing) = (executor, state.letters, false)
         return state
     }
 
@@ -199,12 +170,11 @@ public final class DiskEventStore: EventStore {
     }
 
     private func take(_ news: StoreNews) {
-        if let kept = news.letters { letters = kept }
-        if let bytes = news.diskBytes { diskBytes = bytes }
-        if let retained = news.retained { self.retained = retained }
-        if news.quarantined > 0 { onQuarantine(news.quarantined) }
-        if let lost = news.lost { onRenewal(lost) }
-        if !news.droppedLetters.isEmpty { onLettersDropped(news.droppedLetters) }
+        if let new = news.sizes { sizes = new }
+        let losses = news.losses
+        if losses.quarantined > 0 { onQuarantine(losses.quarantined) }
+        if let lost = losses.renewed { onRenewal(lost) }
+        if !losses.droppedLetters.isEmpty { onLettersDropped(losses.droppedLetters) }
         for answer in news.answers { answer() }
     }
 }
@@ -226,19 +196,4 @@ private final class DiskBackup: StoreBackup {
 /// `@unchecked`: any thread passes it on, and only work on the scheduler, where the store lives, uses it.
 final class SchedulerDoor: @unchecked Sendable {
     @exclusivity(unchecked) weak var store: DiskEventStore?
-}
-
-typealias StoreOptions = DiskEventStore.Options
-
-extension StoreOptions {
-    var logDirectory: String { directory + "/log" }
-}
-
-extension Timestamp {
-    /// The time of the system's wall clock.
-    package static var ofSystem: Timestamp {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return Timestamp(milliseconds: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
-    }
 }

@@ -39,23 +39,20 @@ enum StoreJob: @unchecked Sendable {
 /// `@unchecked`: as ``StoreJob``.
 struct StoreNews: @unchecked Sendable {
     var answers: [() -> Void] = []
-    /// The dead letters of the store; nil if they have not changed.
-    var letters: Tally?
-    /// The bytes of the store's files; nil if they have not changed.
-    var diskBytes: Int?
-    /// The retained events; nil if they have not changed.
-    var retained: RetainedEvents?
-    /// The number of events that were found damaged and put aside (Behaviour Q8).
-    var quarantined = 0
-    /// The most events that were lost with files that were taken away; nil if the store has not recreated its files.
-    var lost: Int?
-    /// The dead letters that had to make room for newer ones, by dispatcher (Behaviour D10).
-    var droppedLetters: [DispatcherNumber: Int] = [:]
+    /// The sizes of the store; nil if they have not changed.
+    var sizes: StoreSizes?
+    var losses = LogLosses()
 
-    var isEmpty: Bool {
-        answers.isEmpty && letters == nil && diskBytes == nil && retained == nil && quarantined == 0 && lost == nil
-            && droppedLetters.isEmpty
-    }
+    var isEmpty: Bool { answers.isEmpty && sizes == nil && losses == LogLosses() }
+}
+
+/// The sizes of a store that the scheduler knows.
+struct StoreSizes: Equatable {
+    /// The number of dead letters, and the bytes of their events (Behaviour D10).
+    var letters = Tally.zero
+    /// The bytes of the store's files.
+    var diskBytes = 0
+    var retained = RetainedEvents.none
 }
 
 /// The executor of a store's jobs, in their order: threads beside the scheduler's, so that a slow disk delays only its

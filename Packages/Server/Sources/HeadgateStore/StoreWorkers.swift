@@ -12,14 +12,15 @@ import HeadgateTransport
 /// Jobs are carried out and answered in the order of their requests.
 ///
 /// Accesses in the path of a commit are not checked for exclusivity at run time: no callee knows this object.
-// Unchecked: the engine's owner uses `engine`, `pace` and `inPlace`, and the loop's thread uses the rest.
+// Unchecked: the engine's owner uses `engine`, `pace` and `inPlace`, and the loop's thread uses the rest. The store is opened
+// before there is a second thread.
 final class StoreWorkers: StoreExecutor, @unchecked Sendable {
-    private let options: DiskEventStore.Options
+    private let options: StoreOptions
     private let loop: EventLoop?
     /// Tells the scheduler that there is news to take, or that jobs are left to the loop. One call may stand for many.
     private let ring: @Sendable () -> Void
-    private let opening = Mailbox<Result<StoredState, StoreFault>>()
-    private let news = Mailbox<StoreNews>()
+    /// The news that the scheduler has not taken yet.
+    private let news = Guarded<[StoreNews]>([])
     private let ownership = Guarded(EngineOwnership<StoreJob>(mostIdleIntervals: StoreWorkers.mostIdleIntervals))
     /// True if the store's thread has been woken and has not noticed yet.
     private let isWoken = Guarded(false)
@@ -52,7 +53,7 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
     private static let watchMilliseconds = 5
     private static let mostIdleIntervals = 100
 
-    init(options: DiskEventStore.Options, loop: EventLoop?, ring: @escaping @Sendable () -> Void) {
+    init(options: StoreOptions, loop: EventLoop?, ring: @escaping @Sendable () -> Void) {
         self.options = options
         self.loop = loop
         self.ring = ring
@@ -60,7 +61,7 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
 
     func takeNews() -> [StoreNews] {
         if hasJobsForLoop { loop?.betweenTurns(self) }
-        return news.takeAll(waiting: false)
+        return news.takeAll()
     }
 
     /// True if the store's thread has left jobs to the loop.
@@ -115,49 +116,48 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
 
     // MARK: The store's thread
 
-    /// Starts the store's thread, and waits until it has opened the store. After a fault there is no thread.
+    /// Opens the store, and starts the store's thread. After a fault there is no thread.
     func start() throws(StoreFault) -> StoredState {
+        let opened = try options.open()
         var thread = pthread_t()
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        (engine, writesAtOnce) = (opened.engine, opened.engine.writesAtOnce)
         // The thread takes over this reference, and releases it when it ends.
         let context = Unmanaged.passRetained(self)
         let code = pthread_create(&thread, &attributes, StoreWorkers.main, context.toOpaque())
         guard code == 0 else {
+            engine = nil
             context.release()
             throw .failed("cannot start the store's thread: \(String(cString: strerror(code)))")
         }
-        return try opening.takeAll(waiting: true)[0].get()
+        return opened.state
     }
 
     private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
         // `start` passes a retained reference.
         let workers = Unmanaged<StoreWorkers>.fromOpaque(context!).takeRetainedValue()
-        guard workers.open() else { return nil }
+        workers.engine?.reportNews(workers.report)
         // After a takeover this thread runs the loop, until the other thread takes the loop over again or the loop ends.
         while workers.work(), workers.loop?.runTakenOver() == true {}
         return nil
     }
 
-    private func open() -> Bool {
-        do throws(StoreFault) {
-            let opened = try options.open()
-            engine = opened.engine
-            writesAtOnce = opened.engine.writesAtOnce
-            opening.put([.success(opened.state)])
-            opened.engine.reportNews(report)
-            return true
-        } catch {
-            opening.put([.failure(error)])
-            return false
-        }
-    }
-
     /// Reports news to the scheduler, on the store's thread.
     private func report(_ new: StoreNews) {
-        if news.put([new]) { ring() }
+        if note(new) == 1 { ring() }
+    }
+
+    /// Keeps news until the scheduler takes them.
+    /// - Returns: their number.
+    @discardableResult
+    private func note(_ new: StoreNews) -> Int {
+        news.withLock {
+            $0.append(new)
+            return $0.count
+        }
     }
 
     private func work() -> Bool { work(look()) }
@@ -242,17 +242,17 @@ extension StoreWorkers: LoopHelper {
     private func workInPlace() {
         let events = inPlace.reduce(0) { $0 + $1.events }
         lastInPlace = carryOutInPlace().map { (events, $0) }
-        engine?.reportNews { news.put([$0]) }
+        engine?.reportNews { note($0) }
     }
 
     /// Carries out the jobs in place. Jobs that need more than a write stay there for the store's thread.
     private func carryOutInPlace() -> DiskAnswer? {
         guard let engine, writesAtOnce else {
             defer { inPlace = [] }
-            return carryOut(inPlace) { news.put([$0]) }
+            return carryOut(inPlace) { note($0) }
         }
         let start = options.clock()
-        guard engine.carryOutAtOnce(inPlace, report: { news.put([$0]) }) else { return nil }
+        guard engine.carryOutAtOnce(inPlace, report: { note($0) }) else { return nil }
         inPlace.removeAll(keepingCapacity: true)
         return noteAnswer(since: start)
     }

@@ -63,21 +63,11 @@ struct StoreFormatTests {
         for first in [9, 7, 5] as [SequenceNumber] {
             #expect(!count.isComplete)
             let tallies: RouteTallies = [1: Tally(events: 2, bytes: 20)]
-            count.add(GroupSummary(first: first, last: first + 1, tallies: tallies)) { _ in
+            count.add(LogSpan(first: first, last: first + 1, tallies: tallies, ages: GroupAges())) { _ in
                 [1: Tally(events: 1, bytes: 10)]
             }
         }
         #expect(count.isComplete)
         #expect(count.unsettled == [1: [1: Tally(events: 5, bytes: 50)], 2: [1: Tally(events: 1, bytes: 10)]])
-    }
-
-    @Test("Q5: a mailbox gives out all in order, and rings once")
-    func mailbox() {
-        let mailbox = Mailbox<Int>()
-        #expect(mailbox.put([1, 2]))
-        #expect(!mailbox.put([3]))
-        #expect(mailbox.takeAll(waiting: true) == [1, 2, 3])
-        #expect(mailbox.takeAll(waiting: false) == [])
-        #expect(mailbox.put([4]))
     }
 }

@@ -84,7 +84,7 @@ enum SegmentsTarget {
         if case .success(let page) = engine.readLetters(DeadLetterQuery(limit: 10)) {
             for letter in page.letters { _ = letter.letter.event?.json(attempt: 1) }
         }
-        _ = engine.takeQuarantined()
+        _ = engine.log.losses.take()
     }
 
     private static func group(_ number: SequenceNumber) -> AppendGroup {

@@ -13,10 +13,6 @@ package protocol Disk: AnyObject, Sendable {
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile
     /// Returns true if the path exists.
     func exists(_ path: String) -> Bool
-    /// Returns the bytes of a file; 0 if there is none.
-    func size(of path: String) -> Int
-    /// Returns the identity of a file; nil if there is no file, or files cannot be told apart.
-    func identity(of path: String) -> FileIdentity?
     /// Returns the names in a directory, sorted.
     func list(_ directory: String) throws(DiskFault) -> [String]
     /// Renames a file. A file that had the new name is removed.
@@ -28,8 +24,6 @@ package protocol Disk: AnyObject, Sendable {
 
 extension Disk {
     package var syncTimes: SyncTimes? { nil }
-
-    package func identity(of path: String) -> FileIdentity? { nil }
 }
 
 /// An open file. It is closed when its last reference is released.

@@ -48,16 +48,6 @@ package final class SystemDisk: Disk {
         access(path, F_OK) == 0
     }
 
-    package func size(of path: String) -> Int {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_size) : 0
-    }
-
-    package func identity(of path: String) -> FileIdentity? {
-        var status = stat()
-        return stat(path, &status) == 0 ? FileIdentity(status) : nil
-    }
-
     package func list(_ directory: String) throws(DiskFault) -> [String] {
         guard let stream = opendir(directory) else { throw .last }
         defer { closedir(stream) }
@@ -133,7 +123,7 @@ private final class SystemFile: DiskFile {
     func isStill(at path: String) -> Bool {
         var (own, named) = (stat(), stat())
         guard fstat(descriptor, &own) == 0, stat(path, &named) == 0 else { return false }
-        return FileIdentity(own) == FileIdentity(named)
+        return (own.st_dev, own.st_ino) == (named.st_dev, named.st_ino)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {

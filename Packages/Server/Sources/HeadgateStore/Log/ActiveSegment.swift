@@ -150,10 +150,8 @@ final class ActiveSegment {
     /// Writes the encoded frames, and then the header, which makes the file a segment.
     func begin(synced: Bool) throws(DiskFault) {
         try write(synced: synced)
-        var writer = LogWriter()
-        writer.putRest(header.bytes)
         let file = try segment.open()
-        try writer.write(to: file, at: 0)
+        try file.write(header.bytes, at: 0)
         if synced { try file.sync() } else { certain = 0 }
     }
 

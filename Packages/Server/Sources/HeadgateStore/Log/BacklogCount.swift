@@ -4,6 +4,9 @@ import HeadgateCore
 /// dispatcher's position, the sums so far are its own. It takes one pass, whatever the number of dispatchers (Behaviour
 /// Q6).
 struct BacklogCount {
+    /// Counts the events of a group with some sequence numbers.
+    typealias Counting<Fault: Error> = ((SequenceNumber) -> Bool) throws(Fault) -> RouteTallies
+
     private let routes: [RouteNumber: [DispatcherNumber]]
     /// The dispatchers whose position is not reached, the highest position last.
     private var waiting: [StoredDispatcher]
@@ -24,7 +27,7 @@ struct BacklogCount {
 
     /// Adds the next older group.
     /// - Parameter counting: returns the group's number of some events.
-    mutating func add<Fault>(_ group: GroupSummary, counting: GroupCounting<Fault>) throws(Fault) {
+    mutating func add<Fault>(_ group: LogSpan, counting: Counting<Fault>) throws(Fault) {
         try addSettled(group, counting)
         while let dispatcher = waiting.last, dispatcher.position >= group.first {
             waiting.removeLast()
@@ -42,7 +45,7 @@ struct BacklogCount {
 
     /// Adds the settled events of a group. A group within a settled range need not be read. The others are few: each
     /// has an event that a dispatcher had buffered, or is at the end of what it had read.
-    private mutating func addSettled<Fault>(_ group: GroupSummary, _ counting: GroupCounting<Fault>) throws(Fault) {
+    private mutating func addSettled<Fault>(_ group: LogSpan, _ counting: Counting<Fault>) throws(Fault) {
         for dispatcher in gapped {
             let settled = dispatcher.settled
             let part: RouteTallies
@@ -73,9 +76,8 @@ extension BacklogCount {
         var count = BacklogCount(dispatchers: dispatchers, routes: routes)
         for segment in segments.reversed() where !count.isComplete {
             for block in segment.index.blocks.reversed() {
-                let gone = try segment.tallies(of: block, erased)
-                let group = GroupSummary(
-                    first: block.span.first, last: block.span.last, tallies: block.span.tallies - gone)
+                var group = block.span
+                group.tallies = group.tallies - (try segment.tallies(of: block, erased))
                 try count.add(group) { (isAsked) throws(DiskFault) in
                     try segment.tallies(of: block) { isAsked($0) && !erased.contains($0) }
                 }
@@ -105,14 +107,4 @@ extension LogSegment {
         }
         return tallies
     }
-}
-
-/// Counts the events of a committed group with some sequence numbers.
-typealias GroupCounting<Fault: Error> = ((SequenceNumber) -> Bool) throws(Fault) -> RouteTallies
-
-/// The part of a group or block that the index describes.
-struct GroupSummary {
-    var first: SequenceNumber
-    var last: SequenceNumber
-    var tallies: RouteTallies
 }

@@ -15,7 +15,7 @@ final class LogBackup {
     private var filedIDs: [UInt64: LogIDs.Filed] = [:]
     private var segments: [LogSegmentEntry] = []
     /// The segment that is being written.
-    private var target: BackupSegment?
+    private var target: SegmentDraft?
     /// The number of files so far. A file and its segment have the same number.
     private var files: UInt32 = 0
     private var ready: [BackupPiece] = []
@@ -37,6 +37,8 @@ final class LogBackup {
     private static let mostRead = 1 << 20
     /// The bytes after the state, so that the next start need not begin another segment at once.
     private static let room = 64 << 10
+    /// The bytes of a block in the copy's indexes.
+    private static let blockSize = 256 << 10
 
     /// - Parameter leftOut: the names of kept values that the copy leaves out.
     init(without leftOut: [String]) {
@@ -85,23 +87,10 @@ final class LogBackup {
     private func copy(
         _ block: LogBlock, of segment: LogSegment, _ needed: Needed, _ log: SegmentLog
     ) throws(DiskFault) -> Int {
-        var records: [UInt8] = []
-        var (found, sound): (LogSpan?, RouteTallies) = (nil, RouteTallies())
-        try segment.visitGroups(block) { group in
-            guard let chunk = group.chunk else { return }
-            sound += group.span.tallies
-            for event in chunk where event.sequenceNumber > copiedThrough && needed.contains(event) {
-                let own = LogSpan(event)
-                if found == nil { found = own } else { found?.add(own) }
-                records += event.record
-            }
-        }
-        log.quarantine(block, sound, of: segment)
+        let events = try log.events(of: block, in: segment, needed, after: copiedThrough)
         copiedThrough = max(copiedThrough, block.span.last)
-        guard let span = found else { return block.range.count }
-        let leastPacked = log.options.leastPacked
-        let range = put(.group) { LogGroup.write(records, span, packedFrom: leastPacked, to: &$0) }
-        target?.index.add(span, at: range)
+        guard let events else { return block.range.count }
+        add { $0.encode(events, packedFrom: log.options.leastPacked) }
         endSegment(from: log.options.segmentSize)
         return block.range.count
     }
@@ -109,45 +98,24 @@ final class LogBackup {
     // MARK: Dead letters and ids
 
     private func copyLetters(_ log: SegmentLog) throws(DiskFault) -> Int {
-        var (numbers, letters, bytes): ([LetterNumber], [DeadLetter], Int) = ([], [], 0)
-        var damaged: [LetterIndex.Entry] = []
-        for entry in log.state.letters.entries where entry.number > lastLetter {
-            lastLetter = entry.number
-            guard let letter = try log.letter(entry) else {
-                damaged.append(entry)
-                continue
-            }
-            bytes += entry.size
-            numbers.append(entry.number)
-            letters.append(letter)
-            if bytes >= LogBackup.pieceSize { break }
-        }
-        log.quarantine(damaged)
-        guard !letters.isEmpty else { return bytes }
-        let range = put(.changes) { writer in
-            writer.put(all: letters) { LogChange.asked(.deadLetter($1)).write(to: &$0) }
-        }
-        for (index, number) in numbers.enumerated() {
-            guard let frame = target?.position(range.lowerBound) else { continue }
-            positions[number] = LetterPosition(frame: frame, index: index)
-        }
+        let all = log.state.letters.entries
+        var rest = all.drop { $0.number <= lastLetter }
+        let letters = try log.takeLetters(&rest, ofBytes: LogBackup.pieceSize)
+        lastLetter = all[rest.startIndex - 1].number
+        guard !letters.isEmpty else { return 0 }
+        add { $0.encode(letters) }
         endSegment(from: log.options.segmentSize)
-        return bytes
+        return letters.reduce(0) { $0 + $1.letter.record.count }
     }
 
     /// Copies a file of ids. Damaged ids are left out, as at a start.
     private func copy(_ filed: LogIDs.Filed, _ log: SegmentLog) throws(DiskFault) -> Int {
         endSegment(from: 0)
-        let source = log.segment(filed.segment, filed.file)
-        files += 1
-        var copy = LogIDs.Filed(file: LogFile(number: files, size: 0), segment: UInt64(files), last: filed.last)
-        if let content = try source.frame(at: LogHeader.size)?.content {
-            var segment = BackupSegment(LogHeader(use: .ids, number: copy.segment, previous: 0, previousEnd: 0))
-            emit(segment.header.bytes, of: files, at: 0)
-            emit(segment.frame(.ids, certain: 0) { $0.putRest(content) }, of: files, at: LogHeader.size)
-            copy.file.size = segment.end
-        } else {
-            files -= 1
+        var copy = LogIDs.Filed(file: LogFile(number: 0, size: 0), segment: 0, last: filed.last)
+        if let content = try log.segment(filed.segment, filed.file).content(at: LogHeader.size) {
+            var draft = begin(.ids)
+            emit(draft.encode(.ids) { $0.putRest(content) })
+            (copy.segment, copy.file) = (draft.header.number, LogFile(number: files, size: draft.end))
         }
         filedIDs[filed.segment] = copy
         return copy.file.size
@@ -155,47 +123,43 @@ final class LogBackup {
 
     // MARK: Segments
 
-    /// Writes a frame into the segment, which is begun if there is none.
-    private func put(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
-        var segment = target ?? beginSegment()
-        let start = segment.end
-        emit(segment.frame(kind, certain: 0, body), of: UInt32(segment.header.number), at: start)
-        target = segment
-        return start..<segment.end
+    /// Begins the next file.
+    private func begin(_ use: LogHeader.Use) -> SegmentDraft {
+        files += 1
+        let header = LogHeader(use: use, number: UInt64(files), previous: 0, previousEnd: 0)
+        emit(SegmentDraft.Frame(offset: 0, bytes: header.bytes))
+        return SegmentDraft(header, blockSize: LogBackup.blockSize)
     }
 
-    private func beginSegment() -> BackupSegment {
-        files += 1
-        let segment = BackupSegment(LogHeader(use: .copy, number: UInt64(files), previous: 0, previousEnd: 0))
-        emit(segment.header.bytes, of: files, at: 0)
-        return segment
+    /// Adds a frame to the segment, which is begun if there is none.
+    @discardableResult
+    private func add(_ encode: (inout SegmentDraft) -> SegmentDraft.Frame) -> SegmentDraft.Frame {
+        var segment = target ?? begin(.copy)
+        let frame = encode(&segment)
+        emit(frame)
+        target = segment
+        return frame
     }
 
     /// Ends the segment with its summary if it has a size at least.
     private func endSegment(from least: Int) {
-        guard let ended = target, ended.end >= least else { return }
-        let summary = put(.summary) { ended.index.write(to: &$0) }
+        guard let size = target?.end, size >= least else { return }
+        let summary = add { $0.encodeSummary() }
+        guard let ended = target else { return }
+        segments.append(ended.entry(file: files, summary: summary.offset))
+        positions.merge(ended.letters) { $1 }
         target = nil
-        segments.append(
-            LogSegmentEntry(
-                number: ended.header.number,
-                file: LogFile(number: UInt32(ended.header.number), size: summary.upperBound),
-                summary: summary.lowerBound, end: summary.upperBound, events: ended.index.events))
     }
 
     /// Ends the copy with a segment that has the state, and a closing frame.
     private func finish(_ present: LogState) {
         endSegment(from: 0)
-        files += 1
-        var segment = BackupSegment(
-            LogHeader(use: .active, number: UInt64(files), previous: 0, previousEnd: 0))
         let state = copy(present)
-        emit(segment.header.bytes, of: files, at: 0)
-        emit(segment.frame(.snapshot, certain: 0) { $0.put(state) }, of: files, at: LogHeader.size)
+        var segment = begin(.active)
+        emit(segment.encode(.snapshot) { $0.put(state) })
         // Everything before the closing frame is on the disk: a backup that is not whole is not used.
-        let end = segment.end
-        emit(segment.frame(.closed, certain: end) { _ in }, of: files, at: end)
-        emit([UInt8](repeating: 0, count: LogBackup.room), of: files, at: segment.end)
+        emit(segment.encode(.closed, certain: segment.end) { _ in })
+        emit(SegmentDraft.Frame(offset: segment.end, bytes: [UInt8](repeating: 0, count: LogBackup.room)))
         isComplete = true
     }
 
@@ -216,42 +180,18 @@ final class LogBackup {
 
     private func path(_ file: UInt32) -> String { "log/" + LogFiles.name(file) }
 
-    /// Adds bytes to the pieces that are ready.
-    private func emit(_ bytes: [UInt8], of file: UInt32, at offset: Int) {
-        var (rest, offset) = (bytes[...], offset)
+    /// Adds bytes of the newest file to the pieces that are ready.
+    private func emit(_ frame: SegmentDraft.Frame) {
+        let path = path(files)
+        var (rest, offset) = (frame.bytes[...], frame.offset)
         while !rest.isEmpty {
-            if ready.last?.file != path(file) || ready.last.map({ $0.bytes.count >= LogBackup.pieceSize }) ?? true {
-                ready.append(BackupPiece(file: path(file), offset: offset, bytes: []))
+            if ready.last?.file != path || ready.last.map({ $0.bytes.count >= LogBackup.pieceSize }) ?? true {
+                ready.append(BackupPiece(file: path, offset: offset, bytes: []))
             }
             let part = rest.prefix(LogBackup.pieceSize - ready[ready.count - 1].bytes.count)
             ready[ready.count - 1].bytes += part
             rest.removeFirst(part.count)
             offset += part.count
         }
-    }
-}
-
-/// A segment of a backup, whose frames are encoded one after the other.
-private struct BackupSegment {
-    let header: LogHeader
-    /// The offset of the next frame.
-    private(set) var end = LogHeader.size
-    var index = LogIndex(blockSize: 256 << 10)
-    /// The checksum of the last frame.
-    private var last: UInt64
-
-    init(_ header: LogHeader) {
-        (self.header, last) = (header, header.checksum)
-    }
-
-    func position(_ offset: Int) -> LogPosition { LogPosition(segment: header.number, offset: offset) }
-
-    /// Encodes a frame.
-    /// - Parameter certain: the bytes that are on the disk before the frame.
-    mutating func frame(_ kind: LogFrame.Kind, certain: Int, _ body: (inout LogWriter) -> Void) -> [UInt8] {
-        var writer = LogWriter()
-        last = writer.frame(kind, at: position(end), certain: certain, previous: last, body)
-        end += writer.bytes.count
-        return writer.bytes
     }
 }

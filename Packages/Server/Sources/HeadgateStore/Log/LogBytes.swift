@@ -52,7 +52,6 @@ struct LogWriter {
         }
     }
 
-    /// Adds encoded bytes, which is faster than encoding the elements again.
     private static let zeros = [UInt8](repeating: 0, count: 64)
 
     /// Drops all bytes after some. Their memory is used again.

@@ -9,15 +9,11 @@ final class LogCopy {
     private let log: SegmentLog
     private let sources: [LogSegmentEntry]
     private let target: LogSegment
-    private let header: LogHeader
+    private var draft: SegmentDraft
     /// The number of recoveries of the log when the copy began.
     private let recoveries: Int
     private var rest: ArraySlice<(segment: LogSegment, block: LogBlock)>
     private var restOfLetters: ArraySlice<LetterIndex.Entry>
-    private var positions: [LetterNumber: LetterPosition] = [:]
-    private var end = LogHeader.size
-    private var last: UInt64
-    private var writer = LogWriter()
 
     /// The bytes of dead letters that are copied in one step.
     private static let piece = 256 << 10
@@ -32,9 +28,9 @@ final class LogCopy {
     /// Begins a copy of what is needed of some neighbouring segments.
     init(_ log: SegmentLog, of plan: [LogSegmentEntry]) throws(DiskFault) {
         (self.log, sources, recoveries) = (log, plan, log.counts.recovered)
-        header = LogHeader(use: .copy, number: log.takeNumber(), previous: 0, previousEnd: 0)
+        let header = LogHeader(use: .copy, number: log.takeNumber(), previous: 0, previousEnd: 0)
         target = log.segment(header.number, LogFile(number: try log.files.makeEmpty(), size: 0))
-        last = header.checksum
+        draft = SegmentDraft(header, blockSize: log.options.blockSize)
         let segments = plan.compactMap { log.sealed[$0.number] }
         rest = segments.flatMap { segment in segment.index.blocks.map { (segment, $0) } }[...]
         let numbers = Set(plan.map(\.number))
@@ -99,86 +95,80 @@ final class LogCopy {
 
     private func copy(_ block: LogBlock, of segment: LogSegment) throws(DiskFault) {
         let needed = log.state.needed
-        guard needed.bytes(of: block.span) > 0 else { return }
-        var records: [UInt8] = []
-        var found: LogSpan?
+        guard needed.bytes(of: block.span) > 0, let events = try log.events(of: block, in: segment, needed)
+        else { return }
+        try write(draft.encode(events, packedFrom: log.options.leastPacked))
+    }
+
+    private func copyLetters() throws(DiskFault) {
+        let letters = try log.takeLetters(&restOfLetters, ofBytes: LogCopy.piece)
+        if !letters.isEmpty { try write(draft.encode(letters)) }
+    }
+
+    private func write(_ frame: SegmentDraft.Frame) throws(DiskFault) {
+        try target.open().write(frame.bytes, at: frame.offset)
+    }
+
+    private func finish() throws(DiskFault) {
+        let summary = draft.encodeSummary()
+        try write(summary)
+        let file = try target.open()
+        try file.write(draft.header.bytes, at: 0)
+        try file.sync()
+        try log.files.syncNames()
+        let entry = draft.entry(file: target.file.number, summary: summary.offset)
+        let whole = log.segment(entry.number, entry.file)
+        whole.index = draft.index
+        log.files.note(entry.file)
+        if try !log.replace(sources.map(\.number), by: whole, entry, letters: draft.letters) { giveUp() }
+    }
+}
+
+extension SegmentLog {
+    /// Reads the needed events of a block. A copy has no place for damaged events, so that they are counted now.
+    /// - Parameter number: events up to this one are left out.
+    /// - Returns: nil if there are none.
+    func events(
+        of block: LogBlock, in segment: LogSegment, _ needed: Needed, after number: SequenceNumber = 0
+    ) throws(DiskFault) -> NeededEvents? {
+        var found: NeededEvents?
         var sound = RouteTallies()
         try segment.visitGroups(block) { group in
             guard let chunk = group.chunk else { return }
             sound += group.span.tallies
-            for event in chunk where needed.contains(event) {
-                let own = LogSpan(event)
-                if found == nil { found = own } else { found?.add(own) }
-                records += event.record
+            for event in chunk where event.sequenceNumber > number && needed.contains(event) {
+                let span = LogSpan(event)
+                if found == nil { found = NeededEvents(records: [], span: span) } else { found?.span.add(span) }
+                found?.records += event.record
             }
         }
-        // The copy has no place for damaged events, so that they are counted now.
-        log.quarantine(block, sound, of: segment)
-        guard let span = found else { return }
-        let leastPacked = log.options.leastPacked
-        let range = encode(.group) { LogGroup.write(records, span, packedFrom: leastPacked, to: &$0) }
-        try write()
-        target.index.add(span, at: range)
+        quarantine(block, sound, of: segment)
+        return found
     }
 
-    private func copyLetters() throws(DiskFault) {
-        var (numbers, letters, bytes): ([LetterNumber], [DeadLetter], Int) = ([], [], 0)
+    /// Reads the first dead letters, until they have some bytes. Damaged ones are deleted.
+    /// - Parameter entries: the dead letters to read. Afterwards the rest.
+    func takeLetters(
+        _ entries: inout ArraySlice<LetterIndex.Entry>, ofBytes most: Int
+    ) throws(DiskFault) -> [StoredLetter] {
+        var (letters, bytes): ([StoredLetter], Int) = ([], 0)
         var damaged: [LetterIndex.Entry] = []
-        while let entry = restOfLetters.first, bytes < LogCopy.piece {
-            restOfLetters.removeFirst()
-            guard let letter = try log.letter(entry) else {
+        while bytes < most, let entry = entries.popFirst() {
+            guard let letter = try letter(entry) else {
                 damaged.append(entry)
                 continue
             }
             bytes += entry.size
-            numbers.append(entry.number)
-            letters.append(letter)
+            letters.append(StoredLetter(number: entry.number, letter: letter))
         }
-        log.quarantine(damaged)
-        guard !letters.isEmpty else { return }
-        let range = encode(.changes) { writer in
-            writer.put(all: letters) { LogChange.asked(.deadLetter($1)).write(to: &$0) }
-        }
-        for (index, number) in numbers.enumerated() {
-            positions[number] = LetterPosition(frame: target.position(range.lowerBound), index: index)
-        }
-        try write()
-    }
-
-    private func encode(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
-        let start = end
-        last = writer.frame(kind, at: target.position(start), certain: 0, previous: last, body)
-        end += writer.bytes.count
-        return start..<end
-    }
-
-    private func write() throws(DiskFault) {
-        defer { writer.cut(to: 0) }
-        try writer.write(to: target.open(), at: end - writer.bytes.count)
-    }
-
-    private func finish() throws(DiskFault) {
-        let summary = encode(.summary) { target.index.write(to: &$0) }
-        try write()
-        writer.putRest(header.bytes)
-        let file = try target.open()
-        try writer.write(to: file, at: 0)
-        writer.cut(to: 0)
-        try file.sync()
-        try log.files.syncNames()
-        let whole = log.segment(header.number, LogFile(number: target.file.number, size: end))
-        whole.index = target.index
-        log.files.note(whole.file)
-        let entry = LogSegmentEntry(
-            number: header.number, file: whole.file, summary: summary.lowerBound, end: end,
-            events: whole.index.events)
-        if try !log.replace(sources.map(\.number), by: whole, entry, letters: positions) { giveUp() }
+        quarantine(damaged)
+        return letters
     }
 }
 
 extension LogSpan {
     /// Creates the span of one event.
-    init(_ event: StoredEvent) {
+    fileprivate init(_ event: StoredEvent) {
         let chunk = Chunk(bytes: event.record, lastSequenceNumber: event.sequenceNumber)
         self.init(
             first: event.sequenceNumber, last: event.sequenceNumber,

@@ -31,12 +31,6 @@ extension SegmentLog {
         _ = try? write([.changes([.lettersGone(letters.map(\.number))])])
     }
 
-    /// Returns the number of events that were found damaged since the last call.
-    func takeQuarantined() -> Int {
-        defer { losses.quarantined = 0 }
-        return losses.quarantined
-    }
-
     /// Reads a dead letter; nil if it is damaged.
     func letter(_ entry: LetterIndex.Entry) throws(DiskFault) -> DeadLetter? {
         let frame = entry.position.frame
@@ -56,21 +50,5 @@ extension SegmentLog {
             guard error.isMissing, try hasLost(segment) else { throw error }
             return nil
         }
-    }
-}
-
-/// The losses of a log that have not been reported to the scheduler yet.
-struct LogLosses {
-    /// The number of events that were found damaged.
-    var quarantined = 0
-    /// The number of events that were lost at most with files that were taken away; nil if the log was not recreated.
-    var renewed: Int?
-    /// The number of dead letters that had to make room for newer ones, by dispatcher.
-    var droppedLetters: [DispatcherNumber: Int] = [:]
-
-    /// Returns the losses, and forgets them.
-    mutating func take() -> LogLosses {
-        defer { self = LogLosses() }
-        return self
     }
 }

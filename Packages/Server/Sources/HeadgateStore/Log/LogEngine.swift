@@ -19,6 +19,8 @@ final class LogEngine {
     @exclusivity(unchecked) private var isSyncDue = false
     @exclusivity(unchecked) private var areIDsDue = false
     @exclusivity(unchecked) private var isPaused = false
+    /// The sizes that were reported last.
+    @exclusivity(unchecked) var reportedSizes = StoreSizes()
 
     /// The number of writes with settlements after which the segments are reviewed. With more segments than this, their
     /// number counts.
@@ -43,17 +45,10 @@ final class LogEngine {
         return result
     }
 
-    /// Writes entries. Before an entry is refused for want of room, everything that is not needed is dropped.
+    /// Writes entries. If the log's files were taken away, it writes them into new files.
     private func write(_ entries: some Sequence<LogEntry>) -> Result<Int, StoreFault> {
-        let result = attempt { () throws(DiskFault) in try log.write(entries) }
-        guard case .failure(let fault) = result else { return result }
-        if log.isGone { return writeAgain(entries) }
-        guard case .noRoom = fault, makesRoom() else { return result }
-        return attempt { () throws(DiskFault) in try log.write(entries) }
-    }
-
-    /// Writes entries into new files, after the log's files were taken away.
-    private func writeAgain(_ entries: some Sequence<LogEntry>) -> Result<Int, StoreFault> {
+        let result = attemptMakingRoom { () throws(DiskFault) in try log.write(entries) }
+        guard case .failure = result, log.isGone else { return result }
         do throws(StoreFault) { try directory.holdAgain() } catch { return .failure(error) }
         return attempt { () throws(DiskFault) in try log.write(entries) }
             .mapError { .failed("the log's files were removed: \($0.message)") }
@@ -85,6 +80,14 @@ final class LogEngine {
         return true
     }
 
+    /// Returns the result of work on the log. Before the work fails for want of room, everything that is not needed is
+    /// dropped.
+    private func attemptMakingRoom<Value>(_ work: () throws(DiskFault) -> Value) -> Result<Value, StoreFault> {
+        let result = attempt(work)
+        guard case .failure(.noRoom) = result, makesRoom() else { return result }
+        return attempt(work)
+    }
+
     /// Returns the result of work on the log.
     private func attempt<Value>(_ work: () throws(DiskFault) -> Value) -> Result<Value, StoreFault> {
         do throws(DiskFault) { return .success(try work()) } catch {
@@ -114,18 +117,13 @@ final class LogEngine {
         firstChunk(after: span.after) { $0.first <= span.through && span.asksFor($0.ages) }
     }
 
-    /// Continues a scan over about a MiB, so that commits need not wait long for it.
     func take(_ scan: EventScan) -> Result<EventScan, StoreFault> {
-        var (scan, bytes) = (scan, 0)
-        while !scan.isOver, bytes < 1 << 20 {
-            switch read(after: scan.position) {
-            case .success(let chunk):
-                scan.take(chunk)
-                bytes += chunk?.bytes.count ?? 0
-            case .failure(let fault): return .failure(fault)
-            }
-        }
-        return .success(scan)
+        scan.continued(read) { $0.take($1) }
+    }
+
+    func take(_ scan: ErasureScan) -> Result<ErasureScan, StoreFault> {
+        let needed = log.state.needed
+        return scan.continued(read) { $0.take($1, needed.contains) }
     }
 
     /// Returns the events of the first suitable block with events after a sequence number.
@@ -171,55 +169,19 @@ final class LogEngine {
         return chunk.reduce(into: []) { if !erased.contains($1.sequenceNumber) { $0 += $1.record } }
     }
 
-    var letterTally: Tally { log.state.letters.tally }
-
-    /// The dead letters that were reported last.
-    @exclusivity(unchecked) var reportedLetters = Tally.zero
-
-    /// The bytes of the files that were reported last.
-    @exclusivity(unchecked) var reportedBytes = 0
-
-    var diskBytes: Int { log.files.bytes }
-
-    var retained: RetainedEvents { log.retained }
-
-    /// The retained events that were reported last.
-    @exclusivity(unchecked) var reportedRetained = RetainedEvents.none
-
-    func takeQuarantined() -> Int { log.takeQuarantined() }
-
     // MARK: Rewinding
 
     /// Makes a dispatcher's events unsettled again. A copy in progress would leave them out, so that it is dropped.
     func rewind(_ request: RewindRequest) -> Result<RewindOutcome, StoreFault> {
         endCopy()
-        let result = attempt { () throws(DiskFault) in try log.rewind(request) }
-        guard case .failure(.noRoom) = result, makesRoom() else { return result }
-        return attempt { () throws(DiskFault) in try log.rewind(request) }
+        return attemptMakingRoom { () throws(DiskFault) in try log.rewind(request) }
     }
 
     // MARK: Erasing
 
-    /// Continues a scan for an erasure over about a MiB, so that commits need not wait long for it.
-    func take(_ scan: ErasureScan) -> Result<ErasureScan, StoreFault> {
-        var (scan, bytes) = (scan, 0)
-        let needed = log.state.needed
-        while !scan.isOver, bytes < 1 << 20 {
-            switch read(after: scan.position) {
-            case .success(let chunk):
-                scan.take(chunk, needed.contains)
-                bytes += chunk?.bytes.count ?? 0
-            case .failure(let fault): return .failure(fault)
-            }
-        }
-        return .success(scan)
-    }
-
     /// Records that events and dead letters are erased.
     func erase(_ events: [SequenceNumber], _ letters: [LetterNumber]) -> Result<Void, StoreFault> {
-        let result = attempt { () throws(DiskFault) in try log.erase(events, letters) }
-        guard case .failure(.noRoom) = result, makesRoom() else { return result }
-        return attempt { () throws(DiskFault) in try log.erase(events, letters) }
+        attemptMakingRoom { () throws(DiskFault) in try log.erase(events, letters) }
     }
 
     /// Does a step of the removal of the bytes of erased events.

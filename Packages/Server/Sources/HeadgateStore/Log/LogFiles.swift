@@ -1,16 +1,5 @@
 import Glibc
 
-/// A file of a log, by its number. It may be shorter than its size says, if a sync failed or somebody has truncated it.
-struct LogFile: Hashable {
-    var number: UInt32
-    /// The bytes that it takes.
-    var size: Int
-
-    static func == (one: LogFile, other: LogFile) -> Bool { one.number == other.number }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(number) }
-}
-
 /// The files of a log, all in one directory: those in use, and spare ones.
 ///
 /// A file has all its room before it is used. If each commit is synced, it is filled with zeros: then a write changes
@@ -207,7 +196,7 @@ final class LogFiles {
             try disk.makeDirectory(folder)
             guard try disk.list(folder).count < LogFiles.mostPutAside else { return }
             let file = try disk.open(folder + "/" + name, creating: true)
-            try bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
+            try file.write(bytes, at: 0)
         } catch {
             // The pieces are for the operator, and nothing relies on them.
         }

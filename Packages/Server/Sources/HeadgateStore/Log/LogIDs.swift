@@ -111,13 +111,8 @@ struct LogIDs {
     }
 
     private func fileContent(under header: LogHeader, packedFrom leastPacked: Int) -> [UInt8] {
-        var writer = LogWriter()
-        writer.putRest(header.bytes)
-        let position = LogPosition(segment: header.number, offset: LogHeader.size)
-        _ = writer.frame(.ids, at: position, certain: 0, previous: header.checksum) {
-            writeRecent(packedFrom: leastPacked, to: &$0)
-        }
-        return writer.bytes
+        var draft = SegmentDraft(header)
+        return header.bytes + draft.encode(.ids) { writeRecent(packedFrom: leastPacked, to: &$0) }.bytes
     }
 }
 

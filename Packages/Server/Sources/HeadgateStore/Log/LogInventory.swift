@@ -51,9 +51,19 @@ struct LogReading {
     }
 }
 
+/// The knowledge of a daemon about the log that it writes.
+struct WrittenLog {
+    /// The end of the log: nothing after it counts.
+    var end: LogPosition
+    /// The bytes of that segment that are certainly on the disk.
+    var certain: Int
+    /// The highest sequence number that was given.
+    var given: SequenceNumber
+}
+
 /// The files of a log, according to their headers, and the order in which they are read.
 struct LogInventory {
-    typealias Fault = LogRecovery.Fault
+    typealias Fault = RecoveryFault
 
     let files: LogFiles
     /// All files.
@@ -95,7 +105,7 @@ struct LogInventory {
     /// Returns the newest segment that begins with a sound snapshot, and the later ones without one; nil if there is
     /// none.
     /// - Parameter written: the knowledge of the process that wrote the log; nil at a start.
-    func chain(_ written: LogRecovery.Written?) throws(Fault) -> [LogReading]? {
+    func chain(_ written: WrittenLog?) throws(DiskFault) -> [LogReading]? {
         var chain: [LogReading] = []
         for source in sources.sorted(by: { $0.header.number > $1.header.number }) {
             if let written, source.header.number > written.end.segment { continue }
@@ -112,10 +122,8 @@ struct LogInventory {
     /// - Parameters:
     ///   - end: the offset at which the segment ends at the latest.
     ///   - known: the bytes that are certainly on the disk, whatever the frames say.
-    func read(_ source: LogSource, through end: Int, known: Int) throws(Fault) -> LogReading {
-        let bytes = try Fault.of { () throws(DiskFault) in
-            try files.open(source.file.number).read(LogHeader.size..<max(source.file.size, LogHeader.size))
-        }
+    func read(_ source: LogSource, through end: Int, known: Int) throws(DiskFault) -> LogReading {
+        let bytes = try files.open(source.file.number).read(LogHeader.size..<max(source.file.size, LogHeader.size))
         let report = bytes.withUnsafeBytes { bytes in
             let start = LogPosition(segment: source.header.number, offset: LogHeader.size)
             return SegmentReport(
@@ -126,12 +134,10 @@ struct LogInventory {
     }
 
     /// Returns the file of a sealed segment; nil if it is not there, or is another segment's by now.
-    func source(_ entry: LogSegmentEntry) throws(Fault) -> LogSource? {
+    func source(_ entry: LogSegmentEntry) throws(DiskFault) -> LogSource? {
         guard files.isThere(entry.file.number) else { return nil }
         // A read error may pass, so that the segment is not dropped for it.
-        let bytes = try Fault.of { () throws(DiskFault) in
-            try files.open(entry.file.number).read(0..<LogHeader.size)
-        }
+        let bytes = try files.open(entry.file.number).read(0..<LogHeader.size)
         switch bytes.withUnsafeBytes(LogHeader.read) {
         case .header(let found) where found.number == entry.number: return LogSource(file: entry.file, header: found)
         case .none where unreadable.contains(entry.file):

@@ -20,7 +20,7 @@ struct LogOpening {
     func run() throws(StoreFault) -> OpenedStore {
         try makeDirectory()
         var recovery = LogRecovery(options)
-        do throws(LogRecovery.Fault) {
+        do throws(RecoveryFault) {
             return try open(recovery.run(), [])
         } catch {
             switch error {
@@ -45,7 +45,7 @@ struct LogOpening {
         let name = try directory.setAside(options.logDirectory, at: options.wall())
         try makeDirectory()
         var recovery = LogRecovery(options)
-        do throws(LogRecovery.Fault) {
+        do throws(RecoveryFault) {
             let recovered = try recovery.run(numbersBehind: options.numberAhead)
             return try open(recovered, ["the event store was damaged (\(reason)) and was renamed to \(name)"])
         } catch {
@@ -55,7 +55,7 @@ struct LogOpening {
 
     private func open(
         _ recovered: LogRecovery.Outcome, _ warnings: [String]
-    ) throws(LogRecovery.Fault) -> OpenedStore {
+    ) throws(RecoveryFault) -> OpenedStore {
         var state = StoredState()
         state.dispatchers = dispatchers(recovered.state)
         state.routes = recovered.state.routes
@@ -86,9 +86,9 @@ struct LogOpening {
     /// Counts the unsettled events of each dispatcher from the indexes. Few blocks have to be read.
     private func unsettled(
         _ recovered: LogRecovery.Outcome, of dispatchers: [StoredDispatcher]
-    ) throws(LogRecovery.Fault) -> [DispatcherNumber: RouteTallies] {
+    ) throws(RecoveryFault) -> [DispatcherNumber: RouteTallies] {
         let sealed = recovered.state.segments.compactMap { recovered.sealed[$0.number] }
-        return try LogRecovery.Fault.of { () throws(DiskFault) in
+        return try RecoveryFault.of { () throws(DiskFault) in
             try BacklogCount.unsettled(
                 of: dispatchers, recovered.state.routes, in: sealed + [recovered.active.segment],
                 without: recovered.state.erased ?? [])
@@ -96,14 +96,14 @@ struct LogOpening {
     }
 
     /// Returns the newest ids, as many as are remembered.
-    private func recentIDs(_ recovered: LogRecovery.Outcome) throws(LogRecovery.Fault) -> [RecentIDs] {
+    private func recentIDs(_ recovered: LogRecovery.Outcome) throws(RecoveryFault) -> [RecentIDs] {
         let ids = recovered.state.ids
         var groups = ids.recent
         var count = groups.reduce(0) { $0 + $1.count }
         for filed in ids.files.reversed() where count < options.mostRecentIDs && filed.last > ids.forgottenThrough {
             let segment = LogSegment(
                 number: filed.segment, file: filed.file, files: recovered.files, index: LogIndex(blockSize: 0))
-            let frame = try LogRecovery.Fault.of { () throws(DiskFault) in try segment.frame(at: LogHeader.size) }
+            let frame = try RecoveryFault.of { () throws(DiskFault) in try segment.frame(at: LogHeader.size) }
             // Damaged ids are not remembered: an event that is sent again may then be stored twice, and nothing is
             // lost.
             guard let frame else { continue }

@@ -20,37 +20,18 @@ struct LogRecovery {
         var notes: [String] = []
     }
 
-    /// The reason why a log could not be recovered.
-    enum Fault: Error {
-        case disk(DiskFault)
-        /// A daemon with another version of the format wrote the log.
-        case foreign(String)
-        /// There is a log, and it has no initial state.
-        case damaged(String)
-        /// The files of a log that this process has written were taken away.
-        case gone
-    }
-
-    /// The knowledge of a daemon about the log that it writes.
-    struct Written {
-        /// The end of the log: nothing after it counts.
-        var end: LogPosition
-        /// The bytes of that segment that are certainly on the disk.
-        var certain: Int
-        /// The highest sequence number that was given.
-        var given: SequenceNumber
-    }
+    typealias Fault = RecoveryFault
 
     private let options: StoreOptions
     /// Nil at a start: then every readable frame counts.
-    private let written: Written?
+    private let written: WrittenLog?
     private let files: LogFiles
     private var warnings: [String] = []
     private var notes: [String] = []
     /// Files whose header is damaged, and that no other file mentions.
     private var lost: [LogFile] = []
 
-    init(_ options: StoreOptions, written: Written? = nil) {
+    init(_ options: StoreOptions, written: WrittenLog? = nil) {
         (self.options, self.written) = (options, written)
         files = LogFiles(options)
     }
@@ -58,7 +39,7 @@ struct LogRecovery {
     /// - Parameter number: the number after which the events of a fresh log are numbered.
     mutating func run(numbersBehind number: SequenceNumber = 0) throws(Fault) -> Outcome {
         let inventory = try LogInventory(files)
-        guard let chain = try inventory.chain(written) else {
+        guard let chain = try Fault.of({ () throws(DiskFault) in try inventory.chain(written) }) else {
             switch try action(evidence(inventory)) {
             case .begin:
                 inventory.blank.forEach(files.remove)
@@ -229,8 +210,10 @@ struct LogRecovery {
     ) throws(Fault) -> Outcome {
         guard let last = replay.reading.report.frames.last else { throw .damaged("the newest segment has no record") }
         let active = active(replay, end: last.offset, last: last.frame.previous)
-        try Fault.of { () throws(DiskFault) in try active.resume(hasMarker: hasMarker) }
-        return try outcome(replay.state, active, next: inventory.newest + 1, inventory)
+        return try Fault.of { () throws(DiskFault) in
+            try active.resume(hasMarker: hasMarker)
+            return try outcome(replay.state, active, next: inventory.newest + 1, inventory)
+        }
     }
 
     /// - Parameters:
@@ -270,8 +253,10 @@ struct LogRecovery {
             try apply(frame, content, at: range.lowerBound, of: active.segment, to: &state)
         }
         if !carried.isEmpty { active.encode(.restartMarker) { _ in } }
-        try Fault.of { () throws(DiskFault) in try active.begin(synced: true) }
-        return try outcome(state, active, known: replay.tail, next: number + 1, inventory)
+        return try Fault.of { () throws(DiskFault) in
+            try active.begin(synced: true)
+            return try outcome(state, active, known: replay.tail, next: number + 1, inventory)
+        }
     }
 
     /// Writes the doubtful frames again in place, and continues after them. A power failure meanwhile cannot harm the
@@ -287,22 +272,22 @@ struct LogRecovery {
         guard let last = frames.last else { throw .damaged("the newest segment has no record") }
         let end = last.offset + last.frame.size
         let begin = doubtful.first?.offset ?? end
-        try Fault.of { () throws(DiskFault) in
+        return try Fault.of { () throws(DiskFault) in
             // A later segment that was never finished must not be the newest for the next start.
             for source in inventory.sources where source.header.number > tail.number {
                 try files.wipe(source.file)
             }
             let file = try tail.open()
-            try Array(reading.bytes(begin..<end)).lend { (bytes) throws(DiskFault) in try file.write(bytes, at: begin) }
+            try file.write(Array(reading.bytes(begin..<end)), at: begin)
             // Bytes after the end must not be taken for later frames.
             try file.fill(end..<tail.file.size)
             try file.sync()
             // If the segment has just been begun, its header is in doubt as well.
-            try reading.source.header.bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
+            try file.write(reading.source.header.bytes, at: 0)
             try file.sync()
+            let active = active(replay, end: end, last: last.frame.checksum)
+            return try outcome(state, active, next: inventory.newest + 1, inventory)
         }
-        let active = active(replay, end: end, last: last.frame.checksum)
-        return try outcome(state, active, next: inventory.newest + 1, inventory)
     }
 
     private mutating func begin(
@@ -313,8 +298,10 @@ struct LogRecovery {
         state.lastSequenceNumber = last
         let header = LogHeader(use: .active, number: number, previous: 0, previousEnd: 0)
         let active = try active(header, atLeast: ActiveSegment.size(for: state), state)
-        try Fault.of { () throws(DiskFault) in try active.begin(synced: true) }
-        return try outcome(state, active, next: number + 1, inventory)
+        return try Fault.of { () throws(DiskFault) in
+            try active.begin(synced: true)
+            return try outcome(state, active, next: number + 1, inventory)
+        }
     }
 
     /// Begins a segment with a state, in a new file: a used one may be needed after all if the power fails now.
@@ -326,7 +313,7 @@ struct LogRecovery {
     /// - Parameter known: a segment that has been read already.
     private mutating func outcome(
         _ state: LogState, _ active: ActiveSegment, known: LogSegment? = nil, next: UInt64, _ inventory: LogInventory
-    ) throws(Fault) -> Outcome {
+    ) throws(DiskFault) -> Outcome {
         var state = state
         // Forgotten files of ids may be gone, and their file numbers may be used again.
         _ = state.ids.takeForgottenFiles()
@@ -353,7 +340,7 @@ struct LogRecovery {
     /// Reads the indexes of the segments. A segment whose file is not there any more is left out.
     private mutating func load(
         _ state: inout LogState, _ known: LogSegment?, _ inventory: LogInventory
-    ) throws(Fault) -> [UInt64: LogSegment] {
+    ) throws(DiskFault) -> [UInt64: LogSegment] {
         var sealed: [UInt64: LogSegment] = [:]
         for entry in state.segments {
             if entry.number == known?.number {
@@ -372,7 +359,7 @@ struct LogRecovery {
 
     private mutating func load(
         _ entry: LogSegmentEntry, _ state: LogState, _ inventory: LogInventory
-    ) throws(Fault) -> LogSegment? {
+    ) throws(DiskFault) -> LogSegment? {
         guard let source = try inventory.source(entry) else { return nil }
         let segment = segment(source)
         if let index = try summary(of: segment, at: entry.summary) {
@@ -395,20 +382,8 @@ struct LogRecovery {
     }
 
     /// - Parameter offset: the offset of the summary; 0 if there is none.
-    private func summary(of segment: LogSegment, at offset: Int) throws(Fault) -> LogIndex? {
-        guard offset > 0 else { return nil }
-        let content = try Fault.of { () throws(DiskFault) in try segment.content(at: offset) }
-        return content.flatMap { $0.withUnsafeBytes { try? LogIndex($0, blockSize: options.blockSize) } }
-    }
-}
-
-extension LogRecovery.Fault {
-    fileprivate var isNoRoom: Bool {
-        if case .disk(let fault) = self { fault.isNoRoom } else { false }
-    }
-
-    /// Does work on the disk as a part of a recovery.
-    static func of<Value>(_ work: () throws(DiskFault) -> Value) throws(LogRecovery.Fault) -> Value {
-        do { return try work() } catch { throw .disk(error) }
+    private func summary(of segment: LogSegment, at offset: Int) throws(DiskFault) -> LogIndex? {
+        guard offset > 0, let content = try segment.content(at: offset) else { return nil }
+        return content.withUnsafeBytes { try? LogIndex($0, blockSize: options.blockSize) }
     }
 }

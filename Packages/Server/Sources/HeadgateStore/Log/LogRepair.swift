@@ -12,7 +12,7 @@ extension SegmentLog {
         var recovery = LogRecovery(
             options, written: .init(end: end, certain: active.certain, given: state.lastSequenceNumber))
         let recovered: LogRecovery.Outcome
-        do throws(LogRecovery.Fault) { recovered = try recovery.run() } catch {
+        do throws(RecoveryFault) { recovered = try recovery.run() } catch {
             if case .disk(let fault) = error { throw fault }
             guard case .gone = error, !isInPlace else { throw DiskFault(code: EIO) }
             return try recreate()

@@ -71,6 +71,11 @@ final class LogSegment {
 }
 
 extension DiskFile {
+    /// Writes all bytes.
+    func write(_ bytes: [UInt8], at offset: Int) throws(DiskFault) {
+        try bytes.lend { (bytes) throws(DiskFault) in try write(bytes, at: offset) }
+    }
+
     /// Reads a range. The result is shorter if the file is.
     func read(_ range: Range<Int>) throws(DiskFault) -> [UInt8] {
         // A damaged length does not take memory.

@@ -56,24 +56,17 @@ struct LogState {
     mutating func apply(_ changes: [LogChange], in frame: LogPosition) -> [DispatcherNumber: Int] {
         var dropped: [DispatcherNumber: Int] = [:]
         for (index, change) in changes.enumerated() {
-            switch change {
-            case .asked(.deadLetter(let letter)):
-                letters.add(letter, at: LetterPosition(frame: frame, index: index))
-            case .letter(let stored):
-                letters.add(stored.letter, under: stored.number, at: LetterPosition(frame: frame, index: index))
-            case .asked(.limitLetters(let bounds)): dropped.add(letters.limit(to: bounds))
-            case .asked, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound, .routes, .erased,
-                .erasureEnded:
-                apply(change)
-            }
+            dropped.add(apply(change, at: LetterPosition(frame: frame, index: index)))
         }
         return dropped
     }
 
-    private mutating func apply(_ change: LogChange) {
+    private mutating func apply(_ change: LogChange, at position: LetterPosition) -> [DispatcherNumber: Int] {
         switch change {
+        case .asked(.deadLetter(let letter)): letters.add(letter, at: position)
+        case .asked(.limitLetters(let bounds)): return letters.limit(to: bounds)
         case .asked(let change): apply(change)
-        case .letter: break
+        case .letter(let stored): letters.add(stored.letter, under: stored.number, at: position)
         case .lettersGone(let numbers):
             let gone = Set(numbers)
             letters.remove { gone.contains($0.number) }
@@ -86,6 +79,7 @@ struct LogState {
         case .erased(let events): erased = (erased ?? []).union(events)
         case .erasureEnded: erased = nil
         }
+        return [:]
     }
 
     /// The events that a dispatcher has settled. An event that no dispatcher needs counts as settled by all of them.
@@ -164,9 +158,6 @@ struct LogState {
         return (settled + others + letters.entries.map(\.sequenceNumber)).max() ?? lastSequenceNumber
     }
 
-    /// The content that has to be kept.
-    var needed: Needed { Needed(self) }
-
     /// The state as it would be if no settled events were retained.
     var withoutRetained: LogState {
         var other = self
@@ -175,39 +166,7 @@ struct LogState {
     }
 }
 
-/// The entry of a sealed segment.
-struct LogSegmentEntry: Equatable {
-    var number: UInt64
-    var file: LogFile
-    /// The offset of the segment's summary; 0 if it has none and must be read as a whole.
-    var summary: Int
-    /// The end of the last frame.
-    var end: Int
-    /// The first and the last event that the segment holds or held; the first is after the last if there are none.
-    var events: LogEvents
-}
-
-/// The first and the last of some events, between which others may be missing.
-struct LogEvents: Equatable {
-    var first: SequenceNumber = 1
-    var last: SequenceNumber = 0
-}
-
 extension LogWriter {
-    mutating func put(_ entry: LogSegmentEntry) {
-        put(entry.number)
-        put(entry.file)
-        put(UInt64(entry.summary))
-        put(UInt64(entry.end))
-        put(entry.events.first)
-        put(entry.events.last)
-    }
-
-    mutating func put(_ file: LogFile) {
-        put(file.number)
-        put(UInt64(file.size))
-    }
-
     mutating func put(_ position: LetterPosition) {
         put(position.frame)
         put(UInt32(position.index))
@@ -244,17 +203,6 @@ extension LogWriter {
 }
 
 extension LogReader {
-    mutating func takeSegmentEntry() throws(Unsound) -> LogSegmentEntry {
-        LogSegmentEntry(
-            number: try take(), file: try takeFile(), summary: try takeSize(),
-            end: try takeSize(),
-            events: LogEvents(first: try takeSequenceNumber(), last: try takeSequenceNumber()))
-    }
-
-    mutating func takeFile() throws(Unsound) -> LogFile {
-        LogFile(number: try take(), size: try takeSize())
-    }
-
     mutating func takeLetterPosition() throws(Unsound) -> LetterPosition {
         LetterPosition(frame: try takePosition(), index: Int(try take(UInt32.self)))
     }

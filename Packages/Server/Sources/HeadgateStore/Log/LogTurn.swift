@@ -8,7 +8,7 @@ extension LogEngine {
     func carryOutAtOnce(_ jobs: [StoreJob], report: (StoreNews) -> Void) -> Bool {
         guard jobs[...].sound(behind: lastAppended).count == jobs.count, writeAtOnce(jobs) else { return false }
         for job in jobs { lastAppended = max(lastAppended, job.lastAppended ?? 0) }
-        report(StoreNews(answers: jobs.compactMap { $0.answer(with: nil) }, letters: takeLetterNews()))
+        report(StoreNews(answers: jobs.compactMap { $0.answer(with: nil) }, sizes: takeSizes()))
         resumeChores()
         return true
     }
@@ -33,28 +33,19 @@ extension LogEngine {
         return true
     }
 
-    /// Reports losses, dead letters and sizes, if they have changed.
+    /// Reports losses, and the sizes if they have changed.
     func reportNews(_ report: (StoreNews) -> Void) {
-        var news = StoreNews(letters: takeLetterNews(), diskBytes: takeSizeNews())
-        let losses = log.losses.take()
-        (news.quarantined, news.lost, news.droppedLetters) = (losses.quarantined, losses.renewed, losses.droppedLetters)
-        if retained != reportedRetained { (news.retained, reportedRetained) = (retained, retained) }
+        let news = StoreNews(sizes: takeSizes(), losses: log.losses.take())
         if !news.isEmpty { report(news) }
     }
 
-    /// Returns the bytes of the files, or nil if they were reported already.
-    private func takeSizeNews() -> Int? {
-        guard diskBytes != reportedBytes else { return nil }
-        reportedBytes = diskBytes
-        return reportedBytes
-    }
-
-    /// Returns the dead letters, or nil if they were reported already.
-    private func takeLetterNews() -> Tally? {
-        let letters = letterTally
-        guard letters != reportedLetters else { return nil }
-        reportedLetters = letters
-        return letters
+    /// Returns the sizes of the store, or nil if they were reported already.
+    private func takeSizes() -> StoreSizes? {
+        let sizes = StoreSizes(
+            letters: log.state.letters.tally, diskBytes: log.files.bytes, retained: log.retained)
+        guard sizes != reportedSizes else { return nil }
+        reportedSizes = sizes
+        return sizes
     }
 
     /// Carries out jobs. Appends and writes are committed together first. A read sees everything that was requested
@@ -74,7 +65,7 @@ extension LogEngine {
     private func carryOutTogether(_ jobs: ArraySlice<StoreJob>, report: (StoreNews) -> Void) {
         // Most turns have nothing but changes.
         let faults = commitInOrder(jobs.allSatisfy(\.isChange) ? jobs : jobs.filter(\.isChange)[...])
-        var (news, changes) = (StoreNews(letters: takeLetterNews()), 0)
+        var (news, changes) = (StoreNews(sizes: takeSizes()), 0)
         for job in jobs {
             switch job {
             case .append, .write:
@@ -86,7 +77,7 @@ extension LogEngine {
                 // Clients do not wait for a read that follows their commit.
                 if !news.isEmpty { report(news) }
                 let answer = work(self)
-                news = StoreNews(answers: [answer], letters: takeLetterNews())
+                news = StoreNews(answers: [answer], sizes: takeSizes())
             case .close: break
             }
         }

@@ -87,3 +87,8 @@ struct Needed {
             || letterBytes[segment] != nil
     }
 }
+
+extension LogState {
+    /// The content that has to be kept.
+    var needed: Needed { Needed(self) }
+}

@@ -373,17 +373,3 @@ final class SegmentLog {
         counts.recovered += 1
     }
 }
-
-/// The number of times that a log has done something with its segments since it was opened.
-struct LogCounts: Equatable {
-    var begun = 0
-    /// Segments that were dropped because nothing in them was needed.
-    var forgotten = 0
-    /// Segments that were replaced by a copy.
-    var copied = 0
-    /// Recoveries after a failed write or sync.
-    var recovered = 0
-    /// Rewinds of dispatchers.
-    var rewound = 0
-    var erased = 0
-}

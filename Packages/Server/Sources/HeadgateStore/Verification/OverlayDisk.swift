@@ -31,11 +31,6 @@ package final class OverlayDisk: Disk, @unchecked Sendable {
         return known != nil
     }
 
-    package func size(of path: String) -> Int {
-        guard let known = changed[path] else { return system.size(of: path) }
-        return (try? known?.size()) ?? 0
-    }
-
     package func list(_ directory: String) throws(DiskFault) -> [String] {
         let prefix = directory + "/"
         let gone = Set(changed.filter { $0.value == nil }.map(\.key))

@@ -49,12 +49,12 @@ struct SegmentLogTests {
             let copy = try #require(try LogCopy(scene.log))
             while try copy.step() {}
             #expect(scene.log.counts.copied > 0)
-            #expect(scene.log.takeQuarantined() == 1)
+            #expect(scene.log.losses.take().quarantined == 1)
             let aside = try scene.disk.list(scene.log.options.logDirectory + "/damaged")
             #expect(aside.count == 1)
             try scene.check([2: [10, 30, 40, 50, 60]], "\(fill)")
             #expect(try scene.letters == [10])
-            #expect(scene.log.takeQuarantined() == 0)
+            #expect(scene.log.losses.take().quarantined == 0)
         }
     }
 
@@ -68,7 +68,7 @@ struct SegmentLogTests {
         try scene.rot("busy")
         let copy = try #require(try LogCopy(scene.log))
         while try copy.step() {}
-        #expect(scene.log.takeQuarantined() == 1)
+        #expect(scene.log.losses.take().quarantined == 1)
         #expect(scene.log.state.letters.entries.map(\.sequenceNumber) == [10])
         try scene.check([2: [10, 20, 30, 40, 50, 60]], "")
         #expect(try scene.letters == [10])

@@ -1,5 +1,6 @@
 import Foundation
 import HeadgateCore
+import HeadgateTransport
 
 @testable import HeadgateStore
 
@@ -7,7 +8,7 @@ import HeadgateCore
 final class StoreScene {
     let directory: String
     var options: DiskEventStore.Options
-    private let posted = Mailbox<@Sendable () -> Void>()
+    private let posted = Guarded<[@Sendable () -> Void]>([])
     private(set) var store: DiskEventStore
     /// Events that were reported as put aside.
     private(set) var quarantined = 0
@@ -26,7 +27,7 @@ final class StoreScene {
     /// Opens the store, with the options as they are now.
     @discardableResult
     func open() throws -> StoredState {
-        store = DiskEventStore(options: options) { [posted] in posted.put([$0]) }
+        store = DiskEventStore(options: options) { [posted] work in posted.withLock { $0.append(work) } }
         store.onQuarantine = { [unowned self] in quarantined += $0 }
         store.onLettersDropped = { [unowned self] in droppedLetters.merge($0, uniquingKeysWith: +) }
         return try store.open()

@@ -1,0 +1,31 @@
+import HeadgateCore
+
+/// The number of times that a log has done something with its segments since it was opened.
+struct LogCounts: Equatable {
+    var begun = 0
+    /// Segments that were dropped because nothing in them was needed.
+    var forgotten = 0
+    /// Segments that were replaced by a copy.
+    var copied = 0
+    /// Recoveries after a failed write or sync.
+    var recovered = 0
+    /// Rewinds of dispatchers.
+    var rewound = 0
+    var erased = 0
+}
+
+/// The losses of a log that have not been reported to the scheduler yet.
+struct LogLosses: Equatable {
+    /// The number of events that were found damaged and put aside (Behaviour Q8).
+    var quarantined = 0
+    /// The number of events that were lost at most with files that were taken away; nil if the log was not recreated.
+    var renewed: Int?
+    /// The number of dead letters that had to make room for newer ones, by dispatcher (Behaviour D10).
+    var droppedLetters: [DispatcherNumber: Int] = [:]
+
+    /// Returns the losses, and forgets them.
+    mutating func take() -> LogLosses {
+        defer { self = LogLosses() }
+        return self
+    }
+}
