@@ -1,0 +1,31 @@
+import Foundation
+import Testing
+
+@testable import HeadgateStore
+
+/// Compares `Docs/Store.md` with the module.
+@Suite struct StorePageTests {
+    private let root = URL(fileURLWithPath: #filePath).appending(path: "../../../../..").standardized
+    private let page: String
+
+    init() throws {
+        page = try String(contentsOf: root.appending(path: "Docs/Store.md"), encoding: .utf8)
+    }
+
+    @Test("Docs/Store.md names each file of the module")
+    func files() throws {
+        let sources = root.appending(path: "Packages/Server/Sources/HeadgateStore").path
+        let names = try FileManager.default.subpathsOfDirectory(atPath: sources)
+            .filter { $0.hasSuffix(".swift") }.map { ($0 as NSString).lastPathComponent }
+        let missing = names.filter { !page.contains("\($0)`") }
+        #expect(missing.isEmpty && !names.isEmpty, "\(missing)")
+    }
+
+    @Test("Docs/Store.md has a row for each recovery case, in their order")
+    func cases() {
+        let letters = page.split(separator: "\n").compactMap { line in
+            line.wholeMatch(of: /\| ([A-Z]) \|.*/)?.output.1.first
+        }
+        #expect(letters == RecoveryCase.all.map(\.letter))
+    }
+}
