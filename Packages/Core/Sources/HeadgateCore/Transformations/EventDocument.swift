@@ -144,7 +144,7 @@ public struct EventDocument: Sendable {
         switch (member, node.field(in: text)) {
         case (.data, .object), (.context, .object): nil
         case (.event, .string(let word)), (.key, .string(let word)):
-            word.isEmpty ? .notAnEvent : member == .key && word.utf8.count > limits.longestKey ? .tooLarge : nil
+            word.isEmpty ? .notAnEvent : word.utf8.count > limits.longestWord ? .tooLarge : nil
         default: .notAnEvent
         }
     }
@@ -156,14 +156,14 @@ public struct EventLimits: Sendable, Equatable {
     public var mostDepth = 64
     /// The largest delivered event in bytes.
     public var mostBytes = 1 << 20
-    /// The longest key in bytes.
-    public var longestKey = 1024
+    /// The longest name and the longest key in bytes.
+    public var longestWord = 1024
 
     public init() {}
 
     static let none: EventLimits = {
         var limits = EventLimits()
-        (limits.mostDepth, limits.mostBytes, limits.longestKey) = (.max, .max, .max)
+        (limits.mostDepth, limits.mostBytes, limits.longestWord) = (.max, .max, .max)
         return limits
     }()
 }

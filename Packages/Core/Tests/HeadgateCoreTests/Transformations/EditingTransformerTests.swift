@@ -97,6 +97,8 @@ struct EditingTransformerTests {
         #expect(result.faults.count == 2 && result.faults.contains(.tooLarge) && result.faults.contains(.tooDeep))
         #expect(result.event.key == nil && result.event["a"] == .string(long) && result.event["b"] == ["c": [1]])
         #expect(result.event["e"] == "ok")
+        let named = try edit(json, [rename(("a", "event"))])
+        #expect(named.faults == [.tooLarge] && named.event.event == "order" && named.event["a"] == .string(long))
         let huge = DataItem.string(String(repeating: "x", count: 1 << 20))
         let set = try edit(json, [.set("x", huge), .remove("a")])
         #expect(set.faults == [.tooLarge] && set.event["a"] == nil && set.event["x"] == nil)

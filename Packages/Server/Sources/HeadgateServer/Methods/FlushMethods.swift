@@ -12,7 +12,9 @@ struct FlushMethods: MethodFamily {
 
     private static let flush = FamilyMethod<Self>(
         "flush", .track, "Sends the events that are pending now, through all flushable barriers.",
-        Field(optional: "dispatchers", .array(of: .string), "the dispatchers to flush; by default all"),
+        Field(
+            optional: "dispatchers", .array(of: .string, atMost: Limits.mostDispatchers),
+            "the dispatchers to flush; by default all"),
         Field(optional: "wait", usually: false, "true: the answer comes when the flush has ended"),
         Field(optional: "timeout_ms", .milliseconds(atLeast: 0), usually: usualTimeout, "0: no timeout"),
         Field(optional: "flush", .string(1...Limits.longestName), "an id chosen by the client, for `flush.cancel`"),

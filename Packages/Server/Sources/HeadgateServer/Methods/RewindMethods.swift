@@ -14,8 +14,12 @@ struct RewindMethods: MethodFamily {
         if let number = view.int.flatMap(SequenceNumber.init(exactly:)) {
             return number >= 1 ? .sequenceNumber(number) : nil
         }
+        guard view.raw.count <= longestText else { return nil }
         return view.string.flatMap { RewindTarget(text: $0) }
     }
+
+    /// The most bytes of a time or duration, with quotes and escapes (Behaviour X3).
+    private static let longestText = 1_024
 
     private static let rewind = FamilyMethod<Self>(
         "dispatcher.rewind", .control,

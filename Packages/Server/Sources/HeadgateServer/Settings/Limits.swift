@@ -67,7 +67,7 @@ public struct Limits: Equatable, Sendable {
     /// The limits of transformed events, which are those of tracked events.
     var trackedEvents: EventLimits {
         var limits = EventLimits()
-        (limits.mostDepth, limits.mostBytes, limits.longestKey) = (maxDepth, maxLineBytes, Limits.longestWord)
+        (limits.mostDepth, limits.mostBytes, limits.longestWord) = (maxDepth, maxLineBytes, Limits.longestWord)
         return limits
     }
 
@@ -91,7 +91,7 @@ public struct Limits: Equatable, Sendable {
     static let mostErasuresPerUser = 16
     /// The most bytes of a client's name or version, of a flush's ID, and of a namespace.
     static let longestName = 256
-    /// The most bytes of an event's ID or key between its quotes, with escapes.
+    /// The most bytes of an event's name, ID or key between its quotes, with escapes.
     static let longestWord = 1024
     /// The most bytes of a barrier's reason, which is shown wherever the barrier is.
     static let longestReason = 1024

@@ -17,7 +17,7 @@ final class EventReader {
 
     /// The declared params of `track`. A test compares them with what this class reads.
     static let members: [Schema.Member] = [
-        .required("event", .name, "what happened"), .optional("data", .anyObject, "stored unchanged"),
+        .required("event", word, "what happened"), .optional("data", .anyObject, "stored unchanged"),
         .optional(
             "id", word, "events with the same id, in one namespace and within the dedupe window, are stored once"),
         .optional("key", word, "events with the same key are delivered in order, even with several batches in flight"),
@@ -70,7 +70,7 @@ final class EventReader {
         guard params.kind == .object else { throw .invalidParams(path: place(), "must be an object") }
         let members = Members(params, names)
         guard let name = members.event else { throw fault("event", "is missing") }
-        guard name.kind == .string, name.raw.count > 2 else { throw fault("event", "must be a string, and not empty") }
+        guard isWord(name) else { throw fault("event", EventReader.wordExpectation) }
         guard members.data?.kind ?? .object == .object else { throw fault("data", "must be an object") }
         guard isWord(members.id) else { throw fault("id", EventReader.wordExpectation) }
         guard isWord(members.key) else { throw fault("key", EventReader.wordExpectation) }
@@ -128,6 +128,10 @@ final class EventReader {
     ) throws(RPCError) -> RouteNumber {
         guard let view else { return gate.dispatchers.routeToAll }
         guard let elements = view.elements else { throw fault("dispatchers", "must be an array of dispatchers' ids") }
+        // Each id is looked up (Behaviour X3).
+        guard elements.count <= Limits.mostDispatchers else {
+            throw fault("dispatchers", "must have at most \(Limits.mostDispatchers) elements")
+        }
         var ids: [String] = []
         for (index, element) in elements.enumerated() {
             guard element.kind == .string else { throw fault("dispatchers[\(index)]", "must be a string") }

@@ -33,6 +33,9 @@ final class EventTracker {
         var isDropped: Bool
     }
 
+    /// The number of events of one call for which there is room from the start.
+    private static let usualEvents = 1_024
+
     // MARK: Admitting
 
     /// Tracks one event. The caller must send the acknowledgement only after ``EventQueue/whenCommitted(_:)``.
@@ -68,7 +71,8 @@ final class EventTracker {
         arena.clear()
         defer { arena.clear() }
         var prepared: [Prepared] = []
-        prepared.reserveCapacity(list.count)
+        // A prepared event is much larger than the shortest one in a message, and most long lists are wrong.
+        prepared.reserveCapacity(min(list.count, EventTracker.usualEvents))
         for (index, params) in list.enumerated() {
             var event = TrackedEvent()
             let isDropped = try !prepare(&event, params, at: "events[\(index)]", from: session)

@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateWire
 import Testing
 
 @testable import HeadgateServer
@@ -19,22 +20,39 @@ struct LongWordTests {
         }
     }
 
-    @Test("X3: a long name of a dispatcher, a barrier or a status is refused before it is looked up")
-    func names() async throws {
+    @Test("X3: a long string in any declared member of any method is refused with its path and a short message")
+    func members() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
-            let name = DataItem.string(Self.accents)
-            let calls: [(String, DataObject, String)] = [
-                ("dispatcher.pause", ["id": name], "id"), ("barrier.set", ["id": name], "id"),
-                ("application.status", ["status": name], "status"), ("board.activate", ["board": name], "board"),
-                ("track", ["event": "x", "dispatchers": [name]], "dispatchers[0]"),
-                ("track", ["event": "x", "time": name], "time"), ("event.trace", ["id": name], "id"),
-            ]
-            for (method, params, path) in calls {
-                let error = try await client.refusal(method, params)
-                #expect(error.code == -32602 && error.data["path"] == .string(path), "\(method)")
-                #expect(error.message.utf8.count < 400, "\(method)")
+            var checked = 0
+            for method in MethodTable.all {
+                for place in Schema.object(method.params).texts {
+                    let sample = Schema.object(method.params).sample(with: .string(Self.accents), at: place.steps)
+                    guard case .object(let params) = sample else { continue }
+                    let name = method.name.description
+                    let error = try await client.refusal(name, params)
+                    #expect(error.code == -32602 && error.data["path"] == .string(place.path), "\(name) \(place.path)")
+                    #expect(error.message.utf8.count < 400, "\(name) \(place.path)")
+                    checked += 1
+                }
             }
+            #expect(checked > 40)
+        }
+    }
+
+    @Test("P2, X3: an event's name has the limit of its id and key, however it is spelled")
+    func eventName() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let longest = String(repeating: "x", count: Limits.longestWord)
+            try await client.call("track", ["event": .string(longest)])
+            for name in ["", longest + "x", String(repeating: "\u{1}", count: Limits.longestWord / 6 + 1)] {
+                let error = try await client.refusal("track", ["event": .string(name)])
+                #expect(error.code == -32602 && error.data["path"] == "event")
+                let many: DataObject = ["events": [["event": "x"], ["event": .string(name)]]]
+                #expect(try await client.refusal("track_many", many).data["path"] == "events[1].event")
+            }
+            #expect(try await stage.look { $0.gate.events.lastSequenceNumber } == 1)
         }
     }
 
@@ -48,6 +66,58 @@ struct LongWordTests {
             for text in ["7e3", "7000.0", "7000"] {
                 try await client.call("track", ["event": "x", "ttl_ms": try DataItem(parsing: Array(text.utf8))])
             }
+        }
+    }
+}
+
+// MARK: Schemas
+
+/// The place of a string within parameters.
+private struct TextPlace {
+    var steps: [String]
+    /// The path as errors name it.
+    var path: String { steps.reduce("") { $0 + ($0.isEmpty || $1 == "[0]" ? "" : ".") + $1 } }
+}
+
+extension Schema {
+    /// The places of all strings in values of this schema. Arrays are represented by their first element.
+    fileprivate var texts: [TextPlace] {
+        switch self {
+        case .string, .time, .words: [TextPlace(steps: [])]
+        case .object(let members):
+            members.flatMap { member in member.schema.texts.map { TextPlace(steps: [member.name] + $0.steps) } }
+        case .array(let element, _): element.texts.map { TextPlace(steps: ["[0]"] + $0.steps) }
+        case .either(let schemas): schemas.first.map(\.texts) ?? []
+        case .named(_, let schema): schema.texts
+        case .any, .null, .bool, .integer, .number, .dictionary: []
+        }
+    }
+
+    /// Returns a valid value in which the string at a place is replaced.
+    fileprivate func sample(with text: DataItem? = nil, at steps: [String] = []) -> DataItem {
+        let rest = Array(steps.dropFirst())
+        switch self {
+        case .string(let least, _): return text ?? .string(String(repeating: "x", count: max(1, least)))
+        case .time: return text ?? "2026-01-01T00:00:00Z"
+        case .words(let words): return text ?? .string(words[0])
+        case .integer(let least, _): return .number(DataNumber(max(1, least ?? 1)))
+        case .number: return 1
+        case .bool: return true
+        case .null: return .null
+        case .any, .dictionary: return [:]
+        case .named(_, let schema): return schema.sample(with: text, at: steps)
+        case .either(let schemas): return schemas.first?.sample(with: text, at: steps) ?? .null
+        case .array(let element, let least):
+            let own = text.map { [element.sample(with: $0, at: rest)] } ?? []
+            return .array(own + (own.count..<max(own.count, least)).map { _ in element.sample() })
+        case .object(let members):
+            let present = members.filter { $0.isRequired || $0.name == steps.first }
+            return .object(
+                DataObject(
+                    present.map { member in
+                        let isOnPath = text != nil && member.name == steps.first
+                        return (member.name, member.schema.sample(with: isOnPath ? text : nil, at: rest))
+                    }))
         }
     }
 }

@@ -148,12 +148,15 @@ extension Shape {
         }
     }
 
-    /// Returns a shape of arrays with at least `least` elements.
-    public static func array<Element>(of element: Shape<Element>, atLeast least: Int = 0) -> Shape
+    /// Returns a shape of arrays with at least `least` elements, and at most `most`. A longer array is refused before its
+    /// elements are read.
+    public static func array<Element>(of element: Shape<Element>, atLeast least: Int = 0, atMost most: Int = .max)
+        -> Shape
     where Value == [Element] {
         Shape(.array(element.schema, least: least)) { view throws(ParameterFault) in
             guard let elements = view.elements else { throw ParameterFault("must be an array") }
             guard elements.count >= least else { throw ParameterFault("must not be empty") }
+            guard elements.count <= most else { throw ParameterFault("must have at most \(most) elements") }
             var values: [Element] = []
             for (index, view) in elements.enumerated() {
                 do throws(ParameterFault) { values.append(try element.read(view)) } catch {
