@@ -47,7 +47,7 @@ final class SQLiteLog {
     /// Writes a file of the machine's over itself, if there is one, and syncs it and its name.
     /// - Returns: an `errno`, or 0.
     @Sendable static func rewriteFile(_ path: String) -> Int32 {
-        let file = open(path, O_RDWR | O_CLOEXEC)
+        let file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else { return errno == ENOENT ? syncDirectory(of: path) : errno }
         defer { close(file) }
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 1)

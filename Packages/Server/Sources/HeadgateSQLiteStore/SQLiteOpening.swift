@@ -1,6 +1,7 @@
 import CSQLite
 import Glibc
 import HeadgateCore
+import HeadgateTransport
 
 /// The opening of a database, which makes it if there is none. A damaged file is set aside, and the start goes on with a fresh one
 /// (Behaviour Q8).
@@ -65,10 +66,14 @@ struct SQLiteOpening {
     private func prepareFile() throws(StoreFault) {
         guard options.fileSystem == nil else { return }
         let descriptor = Glibc.open(options.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        defer { if descriptor >= 0 { Glibc.close(descriptor) } }
         guard descriptor >= 0, fchmod(descriptor, 0o600) == 0 else {
             throw .failed("cannot open \(options.path): \(String(cString: strerror(errno)))")
         }
-        Glibc.close(descriptor)
+        // Another user may have put it into a directory that others can write to (Behaviour X8).
+        guard OwnFile.isTrusted(descriptor, at: options.path) else {
+            throw .failed("cannot open \(options.path): it is not a regular file of this user")
+        }
     }
 
     /// Sees to it that the file has the tables that it should have.

@@ -180,4 +180,27 @@ struct DatabaseTests {
         scene.close()
         #expect(try !verification.holdsAnything())
     }
+
+    @Test("X8: a symbolic link in place of a file is not followed", arguments: ["", "-shm"])
+    func link(_ suffix: String) throws {
+        let target = scene.directory + "/target"
+        try "mine".write(toFile: target, atomically: true, encoding: .utf8)
+        symlink(target, scene.options.path + suffix)
+        #expect(throws: StoreFault.self) {
+            try scene.open()
+            if let fault = scene.append(.sample(1...3, newRoutes: [1: [1]])) { throw fault }
+        }
+        #expect(try String(contentsOfFile: target, encoding: .utf8) == "mine")
+    }
+
+    @Test("X8: a file that another user has made is refused, in a directory that others can write to")
+    func foreign() throws {
+        try scene.open()
+        scene.close()
+        guard geteuid() == 0 else { return }
+        chmod(scene.directory, 0o777)
+        chown(scene.options.path, 45_001, 45_001)
+        let fault = StoreFault.failed("cannot open \(scene.options.path): it is not a regular file of this user")
+        #expect(throws: fault) { try scene.open() }
+    }
 }

@@ -108,4 +108,42 @@ import Testing
             model += [UInt8](repeating: 0, count: 300)
         }
     }
+
+    @Test("X8: a symbolic link is not opened for writing, and its target stays as it was", arguments: [true, false])
+    func link(creating: Bool) throws {
+        try withFolder { folder in
+            try "mine".write(toFile: folder + "/target", atomically: true, encoding: .utf8)
+            for (name, target) in [("existing", "/target"), ("missing", "/none")] {
+                symlink(folder + target, folder + "/" + name)
+                #expect(throws: DiskFault(code: ELOOP)) {
+                    try SystemDisk().open(folder + "/" + name, creating: creating)
+                }
+            }
+            #expect(try String(contentsOfFile: folder + "/target", encoding: .utf8) == "mine")
+            #expect(!FileManager.default.fileExists(atPath: folder + "/none"))
+        }
+    }
+
+    @Test("X8: a named pipe, and a file that another user has made, are not opened for writing")
+    func foreign() throws {
+        try withFolder { folder in
+            mkfifo(folder + "/pipe", 0o600)
+            #expect(throws: DiskFault(code: EPERM)) { try SystemDisk().open(folder + "/pipe", creating: true) }
+            guard geteuid() == 0 else { return }
+            try "theirs".write(toFile: folder + "/file", atomically: true, encoding: .utf8)
+            chown(folder + "/file", 45_001, 45_001)
+            #expect(throws: DiskFault(code: EPERM)) { try SystemDisk().open(folder + "/file", creating: true) }
+            #expect(throws: DiskFault(code: EPERM)) { try SystemDisk().open(folder + "/file", creating: false) }
+            // Root may work in the data directory of the daemon's user.
+            chown(folder, 45_001, 45_001)
+            #expect(throws: Never.self) { try SystemDisk().open(folder + "/file", creating: true) }
+        }
+    }
+
+    private func withFolder(_ test: (String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/headgate-disk-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try test(folder)
+    }
 }

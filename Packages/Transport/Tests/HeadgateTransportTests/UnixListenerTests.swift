@@ -84,6 +84,18 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
     }
 
+    @Test("X8: a symbolic link in place of the lock or of the socket is not followed", arguments: [".lock", ""])
+    func link(suffix: String) throws {
+        let (path, target) = (directory.entry("it.sock"), directory.entry("target"))
+        try "mine".write(toFile: target, atomically: true, encoding: .utf8)
+        symlink(target, path + suffix)
+        try onLoop { loop in
+            #expect(throws: TransportError.self) { try UnixListener(path: path, on: loop) { _ in } }
+            #expect((try? String(contentsOfFile: target, encoding: .utf8)) == "mine")
+            loop.stop()
+        }
+    }
+
     @Test("the file is removed with the listener, and with the loop")
     func fileIsRemoved() throws {
         let closed = directory.entry("closed.sock")

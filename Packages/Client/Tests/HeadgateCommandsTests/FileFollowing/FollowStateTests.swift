@@ -35,6 +35,22 @@ import Testing
         #expect(try FollowState<FollowerPosition>(path: stage.path).load() == place)
     }
 
+    @Test("X8: a state, and the new file that replaces it, are never written through a symbolic link")
+    func link() throws {
+        let stage = try Stage()
+        let target = stage.folder + "/target"
+        try Data("mine".utf8).write(to: URL(filePath: target))
+        symlink(target, stage.path)
+        #expect(throws: FollowFault.self) { try FollowState<FollowerPosition>(path: stage.path).load() }
+        unlink(stage.path)
+        let state = FollowState<FollowerPosition>(path: stage.path)
+        _ = try state.load()
+        symlink(target, stage.path + ".new")
+        try state.save(place)
+        #expect(try state.load() == place)
+        #expect(FileManager.default.contents(atPath: target) == Data("mine".utf8))
+    }
+
     @Test("A state file without a position is reported, and stays")
     func foreign() throws {
         let stage = try Stage()

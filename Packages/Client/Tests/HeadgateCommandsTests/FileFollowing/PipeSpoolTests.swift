@@ -48,6 +48,16 @@ import Testing
         }
     }
 
+    @Test("X8: a spool is not opened through a symbolic link", arguments: [true, false])
+    func link(isMissing: Bool) throws {
+        let stage = try Stage()
+        let target = stage.folder + "/target"
+        if !isMissing { try Data("mine".utf8).write(to: URL(filePath: target)) }
+        symlink(target, stage.spool)
+        #expect(throws: FollowFault.self) { try stage.open() }
+        #expect(FileManager.default.contents(atPath: target) == (isMissing ? nil : Data("mine".utf8)))
+    }
+
     @Test("No byte is read before a request, then all of them; none after a stop")
     func moves() throws {
         let stage = try Stage()

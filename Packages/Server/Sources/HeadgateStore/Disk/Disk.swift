@@ -84,7 +84,7 @@ extension DiskFile {
 }
 
 /// The reason why a disk did not do what it was asked to do.
-package struct DiskFault: Error {
+package struct DiskFault: Error, Equatable {
     /// The system's error number (`errno`).
     package var code: Int32
 }

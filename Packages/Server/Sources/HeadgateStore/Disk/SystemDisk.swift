@@ -1,6 +1,7 @@
 import CDisk
 import Glibc
 import HeadgateCore
+import HeadgateTransport
 
 /// The machine's file system.
 package final class SystemDisk: Disk {
@@ -32,9 +33,10 @@ package final class SystemDisk: Disk {
         guard fault.code == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw fault }
     }
 
-    /// Opens a file. A file that may be created is never reached through a symbolic link (Behaviour X8).
+    /// Opens a file for writing. It is never reached through a symbolic link, and a regular file only (Behaviour X8).
     package func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
-        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT | O_NOFOLLOW : O_RDWR, context)
+        let file = try SystemFile(path, flags: O_RDWR | O_NOFOLLOW | (creating ? O_CREAT : 0), context)
+        try file.refuseForeign(at: path)
         if creating { try file.makePrivate() }
         return file
     }
@@ -108,6 +110,11 @@ private final class SystemFile: DiskFile {
         // runs, it has all open files.
         if isLocked { flock(descriptor, LOCK_UN) }
         close(descriptor)
+    }
+
+    /// Refuses a file that is not regular, or that another user has put into the directory.
+    func refuseForeign(at path: String) throws(DiskFault) {
+        guard OwnFile.isTrusted(descriptor, at: path) else { throw DiskFault(code: EPERM) }
     }
 
     func makePrivate() throws(DiskFault) {

@@ -133,6 +133,16 @@ struct EventFileTests {
         #expect(folder.names == ["volume"])
     }
 
+    @Test(
+        "X8: in a directory that others can write to, another user's file is not written", .enabled(if: geteuid() == 0))
+    func foreignFile() throws {
+        chmod(folder.path, 0o777)
+        try folder.write("theirs\n", to: "events")
+        chown(folder("events"), 45_001, 45_001)
+        #expect(throws: FileFault.self) { try file().append(line(0)) }
+        #expect(folder.text(of: "events") == "theirs\n")
+    }
+
     @Test("P7: a file is rotated when it is old enough by the monotonic clock, and only if there is something in it")
     func rotationByAge() throws {
         let file = file(rotateAge: .seconds(60))

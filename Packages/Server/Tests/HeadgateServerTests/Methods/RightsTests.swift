@@ -64,7 +64,7 @@ struct RightsTests {
             #expect(found[1].members["object"] == "archive" && found[1].members["reason"] == .null)
             // Names of settings, never values.
             #expect(found[2].members["object"] == "limits.max_depth, log_format")
-            #expect(!found[2].message.contains("40"))
+            #expect(!found[2].message.contains(": 40"))
             let metrics = try await client.call("metrics")["metrics"].elements
             let samples = metrics.first { $0["name"] == "headgate_operations_total" }?["samples"].elements ?? []
             #expect(samples.contains(["labels": ["method": "dispatcher.pause"], "value": 1]))
@@ -85,10 +85,12 @@ struct RightsTests {
             let client = try await stage.client("shop/2")
             try await client.call("ping")
             try await disguise(stage)
+            let patch: DataItem = ["durability": "memory", "limits": ["max_depth": 40]]
             for _ in 1...50 {
-                let error = try await client.refusal("config.set", ["patch": ["durability": "memory"]])
+                let error = try await client.refusal("config.set", ["patch": patch])
                 #expect(error.reason == "unauthorized")
             }
+            #expect(try await stage.look { $0.limits.maxDepth } == Limits().maxDepth)
             let found = lines.all("calls_refused")
             #expect(found.count == 1)
             let line = try #require(found.first)

@@ -1,3 +1,4 @@
+import Foundation
 import HeadgateCore
 import HeadgateData
 import Testing
@@ -63,6 +64,18 @@ struct LocalSettingTests {
         let faults = Settings.read(["remote": .object(remote)]).faults
         #expect(faults.isEmpty == isFine, "\(faults)")
         if !isFine { #expect(faults.map(\.path) == ["remote.url"]) }
+    }
+
+    @Test("X8: the copy of remote settings is never written through a symbolic link")
+    func link() throws {
+        let folder = try ScratchFolder()
+        let name = RemoteSettingsCopy.name
+        try folder.write("mine", to: "target")
+        for link in [name, name + ".new"] { symlink(folder("target"), folder(link)) }
+        let copy = RemoteSettingsCopy(directory: folder.path)
+        copy.write(["limits": ["max_depth": 40]], tag: nil, url: "https://example.com")
+        #expect(copy.read(url: "https://example.com")?.settings["limits"] == ["max_depth": 40])
+        #expect(folder.text(of: "target") == "mine")
     }
 
     @Test("S1: the requests for remote settings are a second apart, however often their source changes")

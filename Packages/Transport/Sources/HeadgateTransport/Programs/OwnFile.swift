@@ -33,14 +33,24 @@ public enum OwnFile {
         return -1
     }
 
+    /// Returns true if an open file may be written to for a program that works in the directory of the file: it is
+    /// regular, and belongs to this user or to the owner of the directory. Any other user may have put it there.
+    public static func isTrusted(_ descriptor: Int32, at path: String) -> Bool {
+        var (own, above) = (stat(), stat())
+        guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG else { return false }
+        return own.st_uid == geteuid() || stat(directory(of: path), &above) == 0 && own.st_uid == above.st_uid
+    }
+
     /// Returns true if other users can put files into the directory of a path: its mode allows it, or its owner is
     /// neither root nor this user.
     public static func isInSharedDirectory(_ path: String) -> Bool {
-        let end = path.lastIndex(of: "/")
-        let directory = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         var status = stat()
-        guard stat(directory, &status) == 0 else { return false }
+        guard stat(directory(of: path), &status) == 0 else { return false }
         let isOfOthers = status.st_uid != 0 && status.st_uid != geteuid()
         return isOfOthers || status.st_mode & (S_IWGRP | S_IWOTH) != 0
+    }
+
+    private static func directory(of path: String) -> String {
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 }
