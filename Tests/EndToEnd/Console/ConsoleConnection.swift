@@ -67,6 +67,15 @@ final class ConsoleConnection {
         }
     }
 
+    /// True if the console has closed the connection. What it has sent before is discarded.
+    var hasEnded: Bool {
+        var chunk = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = recv(descriptor, &chunk, chunk.count, Int32(MSG_DONTWAIT))
+            guard count > 0 else { return count == 0 || errno == ECONNRESET }
+        }
+    }
+
     /// Discards the received text.
     func forget() {
         received = []

@@ -51,11 +51,14 @@ struct TokenFile: Sendable {
     }
 
     /// Reads the token. If the file is missing, makes a token and the file, with mode 0600.
-    func token() throws(Fault) -> Token {
+    func token() throws(Fault) -> Token { try token(isMade: true) }
+
+    /// - Parameter isMade: true if a missing file is made.
+    private func token(isMade: Bool) throws(Fault) -> Token {
         // Non-blocking, because a named pipe without a writer would hold up the start for ever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw failure("open") }
+            guard errno == ENOENT, isMade else { throw failure("open") }
             return try made()
         }
         defer { close(descriptor) }
@@ -98,7 +101,8 @@ struct TokenFile: Sendable {
         guard close(descriptor) == 0, isWhole else { throw failure("write") }
         guard link(draft, path) == 0 else {
             guard errno == EEXIST else { throw failure("link") }
-            return try self.token()
+            // Another process has made the file meanwhile, or the name is a symbolic link to nothing.
+            return try self.token(isMade: false)
         }
         return token
     }

@@ -48,6 +48,19 @@ struct TokenFileTests {
         }
     }
 
+    @Test("X8: a new token is never written through a symbolic link")
+    func link() throws {
+        try withFolder { path in
+            let target = path + ".target"
+            for link in [path, "\(path).\(getpid())"] {
+                symlink(target, link)
+                #expect(throws: TokenFile.Fault.self) { try TokenFile(path: path).token() }
+                #expect(!FileManager.default.fileExists(atPath: target))
+                unlink(link)
+            }
+        }
+    }
+
     @Test("A file with no token in it is refused and left as it is", arguments: ["", "\n", "two words", "a;b"])
     func refused(contents: String) throws {
         try withFolder { path in
