@@ -143,6 +143,23 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "theirs\n")
     }
 
+    @Test("X8: a link in a directory that others can write to is not followed: as the path itself, or above it")
+    func sharedLink() throws {
+        try FileManager.default.createDirectory(atPath: folder("volume"), withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: folder("events"), withDestinationPath: "volume/real")
+        try FileManager.default.createSymbolicLink(atPath: folder("logs"), withDestinationPath: "volume")
+        chmod(folder.path, 0o1777)
+        for path in ["events", "logs/real"] {
+            let file = EventFile(FileSettings(path: folder(path), keep: 0)) { 0 }
+            #expect(throws: FileFault.self) { try file.append(line(0)) }
+        }
+        #expect(folder.text(of: "volume/real") == nil)
+        // Once no other user can write to the directory, the same file is written.
+        chmod(folder.path, 0o700)
+        try file().append(line(1))
+        #expect(folder.text(of: "volume/real") == "{\"id\":1}\n")
+    }
+
     @Test("P7: a file is rotated when it is old enough by the monotonic clock, and only if there is something in it")
     func rotationByAge() throws {
         let file = file(rotateAge: .seconds(60))

@@ -3,27 +3,32 @@ import Glibc
 /// Resolves the symbolic links of a path, so that two spellings of one file become equal. The file and the directories
 /// above it need not exist.
 enum CanonicalPath {
-    /// Returns the resolved path. A relative path starts at the working directory. If links form a circle, the rest of
-    /// the path stays as it is.
+    /// Returns the resolved path. See ``resolve(_:)``.
     static func of(_ path: String) -> String {
+        resolve(path).path
+    }
+
+    /// Returns the resolved path, and the paths of all links that were followed. A relative path starts at the working
+    /// directory. If links form a circle, the rest of the path stays as it is.
+    static func resolve(_ path: String) -> (path: String, links: [String]) {
         var resolved: [String] = path.hasPrefix("/") ? [] : steps(workingDirectory)
         var rest = Array(steps(path).reversed())
-        var links = 0
+        var links: [String] = []
         while let step = rest.popLast() {
             if step == ".." {
                 _ = resolved.popLast()
                 continue
             }
             let here = "/" + (resolved + [step]).joined(separator: "/")
-            guard links < mostLinks, let target = link(at: here) else {
+            guard links.count < mostLinks, let target = link(at: here) else {
                 resolved.append(step)
                 continue
             }
-            links += 1
+            links.append(here)
             if target.hasPrefix("/") { resolved = [] }
             rest += steps(target).reversed()
         }
-        return "/" + resolved.joined(separator: "/")
+        return ("/" + resolved.joined(separator: "/"), links)
     }
 
     /// Returns the type bits of a file's mode, or nil if there is no such file.

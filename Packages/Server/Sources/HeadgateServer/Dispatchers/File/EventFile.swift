@@ -1,4 +1,5 @@
 import Glibc
+import HeadgateTransport
 
 /// The file of a dispatcher of kind `file`. It is rotated, and reopened if another process moves or removes it
 /// (Behaviour K2).
@@ -7,9 +8,9 @@ final class EventFile: @unchecked Sendable {
     private let settings: FileSettings
     private let clock: @Sendable () -> Int64
     private var file: OpenFile?
-    /// The resolved path of the file. If the settings' path is a symbolic link, the link's target is written and
-    /// rotated.
-    private lazy var path = Self.resolved(settings.path)
+    /// The resolved path of the file, once it is known. If the settings' path is a symbolic link, the link's target is
+    /// written and rotated, and later changes of the link have no effect.
+    private var resolvedPath: String?
 
     /// - Parameter clock: returns nanoseconds of the monotonic clock.
     init(_ settings: FileSettings, clock: @escaping @Sendable () -> Int64) {
@@ -40,11 +41,12 @@ final class EventFile: @unchecked Sendable {
         let file = try currentFile()
         guard file.isRegular, try isDue(file, before: count) else { return file }
         close()
-        try Rotation(path: path, keep: settings.keep).run()
+        try Rotation(path: try path(), keep: settings.keep).run()
         return try currentFile()
     }
 
     private func currentFile() throws(FileFault) -> OpenFile {
+        let path = try path()
         if let file, file.isStill(at: path) { return file }
         // The old file is closed first, because its lock would block the new one.
         close()
@@ -53,11 +55,24 @@ final class EventFile: @unchecked Sendable {
         return opened
     }
 
+    private func path() throws(FileFault) -> String {
+        if let resolvedPath { return resolvedPath }
+        let path = try Self.resolved(settings.path)
+        resolvedPath = path
+        return path
+    }
+
     /// Resolves the path of a regular or new file. Pipes and devices are not rotated, and their links in `/dev` and
-    /// `/proc` may have no named target.
-    private static func resolved(_ path: String) -> String {
+    /// `/proc` may have no named target. A link in a directory that other users can write to is not followed, because
+    /// another user may have made it (Behaviour X8).
+    private static func resolved(_ path: String) throws(FileFault) -> String {
         let kind = CanonicalPath.kind(of: path)
-        return kind == nil || kind == S_IFREG ? CanonicalPath.of(path) : path
+        guard kind == nil || kind == S_IFREG else { return path }
+        let resolution = CanonicalPath.resolve(path)
+        if let link = resolution.links.first(where: OwnFile.isInSharedDirectory) {
+            throw FileFault(cause: "\(link) is a symbolic link in a directory that others can write to")
+        }
+        return resolution.path
     }
 
     private func isDue(_ file: OpenFile, before count: Int) throws(FileFault) -> Bool {
