@@ -144,6 +144,68 @@ extension MachineFault {
     }
 }
 
+// MARK: Memory
+
+extension MachineFault {
+    /// No fault; counts the allocations of memory and their bytes.
+    static func countedAllocations(in folder: String) async throws -> MachineFault {
+        try await MachineFault(
+            in: folder,
+            #"""
+            #include <sys/mman.h>
+
+            extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+            extern void *__libc_memalign(size_t, size_t);
+
+            static struct { long calls, bytes; } *sums;
+
+            __attribute__((constructor)) static void begin_sums(void) {
+                int file = syscall(SYS_openat, AT_FDCWD, "\#(folder)/fault.sums", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+                if (ftruncate(file, sizeof *sums) != 0) return;
+                void *memory = mmap(NULL, sizeof *sums, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+                if (memory != MAP_FAILED) sums = memory;
+                close(file);
+            }
+
+            static void note(size_t size) {
+                if (!sums) return;
+                __atomic_add_fetch(&sums->calls, 1, __ATOMIC_SEQ_CST);
+                __atomic_add_fetch(&sums->bytes, size, __ATOMIC_SEQ_CST);
+            }
+
+            void *malloc(size_t size) { note(size); return __libc_malloc(size); }
+            void *calloc(size_t count, size_t size) { note(count * size); return __libc_calloc(count, size); }
+            void *realloc(void *old, size_t size) { note(size); return __libc_realloc(old, size); }
+            void *memalign(size_t step, size_t size) { note(size); return __libc_memalign(step, size); }
+            void *aligned_alloc(size_t step, size_t size) { note(size); return __libc_memalign(step, size); }
+            int posix_memalign(void **place, size_t step, size_t size) {
+                note(size);
+                *place = __libc_memalign(step, size);
+                return *place ? 0 : ENOMEM;
+            }
+            """#)
+    }
+
+    /// The allocations since the start of the process, by ``countedAllocations(in:)``.
+    var allocations: Allocations {
+        let sums = FileManager.default.contents(atPath: switchPath + ".sums") ?? Data()
+        guard sums.count == 16 else { return Allocations(calls: 0, bytes: 0) }
+        return sums.withUnsafeBytes {
+            Allocations(calls: $0.load(as: Int.self), bytes: $0.load(fromByteOffset: 8, as: Int.self))
+        }
+    }
+
+    /// A number of allocations, and their bytes.
+    struct Allocations {
+        var calls: Int
+        var bytes: Int
+
+        static func - (one: Allocations, other: Allocations) -> Allocations {
+            Allocations(calls: one.calls - other.calls, bytes: one.bytes - other.bytes)
+        }
+    }
+}
+
 // MARK: Names and clocks
 
 extension MachineFault {

@@ -76,7 +76,10 @@ struct BarrierMethods: MethodFamily {
     private static let scope = Shape<BarrierScope>(
         .string(least: 1, most: DispatcherID.longest), mustBe: "`all` or the id of a dispatcher"
     ) { view in
-        guard let word = view.string, (1...DispatcherID.longest).contains(word.utf8.count) else { return nil }
+        // A long text is refused before it becomes a string (Behaviour X3). An escaped byte takes six.
+        guard view.raw.count <= 6 * DispatcherID.longest + 2, let word = view.string,
+            (1...DispatcherID.longest).contains(word.utf8.count)
+        else { return nil }
         return BarrierScope(rawValue: word)
     }
 
