@@ -7,7 +7,8 @@ import Testing
     private static let most = 1_200
 
     @Test(
-        "O3: 1 200 connections with half a request do not lock out a user with a session, and single bytes extend nothing")
+        "O3: 1 200 connections with half a request do not lock out a user with a session, and single bytes extend nothing"
+    )
     func crowd() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": ["collect": scene.collector().dispatcher()]])

@@ -85,7 +85,8 @@ extension Guarded where Value: RangeReplaceableCollection {
     /// Takes all elements out.
     /// - Parameter waiting: true to wait for the first element. Blocks the thread.
     public func takeAll(waiting: Bool = false) -> Value {
-        withLock(when: { !waiting || !$0.isEmpty }) { elements in
+        let isReady: (Value) -> Bool = { !waiting || !$0.isEmpty }
+        return withLock(when: isReady) { elements in
             defer { elements = Value() }
             return elements
         }
