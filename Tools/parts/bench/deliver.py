@@ -1,12 +1,15 @@
 """Measures how fast a stored backlog is delivered, the processor time for it, and the cost of a large backlog at a start."""
 
 import argparse
+import dataclasses
+import os
 import pathlib
-import socket
-import subprocess
+import statistics
+import sys
 import time
 from collections.abc import Iterator
 
+import figures as figures_file
 from machine import ROOT, build_c, find_program, real_disk, run
 from servers import BenchmarkError, Headgate
 from sinks import CollectorSink, CountingSink, KafkaSink, NATSSink, Sink
@@ -68,9 +71,68 @@ def deliver(daemon: Headgate) -> tuple[float, float]:
     return seconds, cpu
 
 
-def measure(arguments: argparse.Namespace, name: str, dispatcher: dict, sink: Sink | None) -> None:
-    if not name.startswith(arguments.only):
-        return
+@dataclasses.dataclass(frozen=True)
+class Delivery:
+    """The results of one run, and of the ideal sender that ran after it. Its figures are None if there is no such sender."""
+
+    rate: float
+    cpu_us: float
+    """The daemon's processor time per event, in µs."""
+    cores: float
+    sink_cores: float | None
+    peak_mebibytes: float
+    alone_rate: float | None = None
+    alone_cpu_us: float | None = None
+
+
+@dataclasses.dataclass
+class Row:
+    """The pairs of one destination, in the order in which they ran."""
+
+    name: str
+    runs: list[Delivery] = dataclasses.field(default_factory=list)
+
+    def median(self, figure: str) -> float | None:
+        values = [getattr(run, figure) for run in self.runs]
+        return None if None in values else statistics.median(values)
+
+    @property
+    def ratio(self) -> float | None:
+        alone = self.median("alone_rate")
+        return self.median("rate") / alone if alone else None
+
+    @property
+    def ratio_range(self) -> list[float] | None:
+        return [find(run.rate / run.alone_rate for run in self.runs) for find in (min, max)] if self.ratio else None
+
+    def cells(self) -> list[str]:
+        forms = [
+            ("rate", ",.0f"), ("cpu_us", ".2f"), ("cores", ".2f"), ("sink_cores", ".2f"), ("peak_mebibytes", ".0f"),
+            ("alone_rate", ",.0f"), ("alone_cpu_us", ".2f"),
+        ]  # fmt: skip
+        cells = ["" if (value := self.median(name)) is None else format(value, form) for name, form in forms]
+        ratios = self.ratio_range
+        return cells + [f"{self.ratio:.2f}" if ratios else "", "–".join(f"{ratio:.2f}" for ratio in ratios or [])]
+
+    def figures(self) -> dict:
+        """Returns the row for `--json`: the medians, and the range of the ratios of single pairs."""
+        medians = {field.name: self.median(field.name) for field in dataclasses.fields(Delivery)}
+        return {"load": self.name, **medians, "ratio": self.ratio, "ratio_range": self.ratio_range}
+
+
+HEADINGS = [
+    "events/s", "CPU µs/event", "cores", "sink's cores", "peak MiB", "sink alone/s", "its CPU µs", "ratio", "pairs",
+]  # fmt: skip
+
+
+def print_cells(name: str, cells: list[str]) -> None:
+    print("  ".join([name.ljust(16)] + [cell.rjust(12) for cell in cells]), flush=True)
+
+
+def measure(arguments: argparse.Namespace, name: str, dispatcher: dict, sink: Sink | None) -> Delivery:
+    """Delivers once from new data. Then an ideal sender sends as many events of the same size."""
+    # Write back the data of earlier runs now, so that it does not happen during this one.
+    os.sync()
     daemon = Headgate(arguments.disk, arguments.headgated, delivering=False, dispatcher=dispatcher)
     with daemon:
         daemon.connection.settimeout(3600)
@@ -82,12 +144,24 @@ def measure(arguments: argparse.Namespace, name: str, dispatcher: dict, sink: Si
         peak = daemon.peak_mebibytes()
     if sink and sink.count() - before < arguments.events:
         raise BenchmarkError(f"{name}: the sink has {sink.count() - before} events")
-    rate = arguments.events / seconds
-    cells = [f"{rate:,.0f}", f"{cpu / arguments.events * 1e6:.2f}", f"{cpu / seconds:.2f}"]
-    cells += [f"{sink_cpu / seconds:.2f}" if sink else "", f"{peak:.0f}"]
-    capacity = sink.capacity(dispatcher["dispatch_limit"], event_bytes + 16) if sink else None
-    cells += [f"{capacity:,.0f}", f"{rate / capacity:.2f}"] if capacity else ["", ""]
-    print("  ".join([name.ljust(16)] + [cell.rjust(12) for cell in cells]), flush=True)
+    alone = sink.alone(arguments.events, dispatcher["dispatch_limit"], event_bytes + 16) if sink else None
+    return Delivery(
+        arguments.events / seconds, cpu / arguments.events * 1e6, cpu / seconds, sink_cpu / seconds if sink else None, peak,
+        *(alone or (None, None)),
+    )  # fmt: skip
+
+
+def run_pairs(arguments: argparse.Namespace, rows: list[Row], name: str, dispatcher: dict, sink: Sink | None) -> None:
+    """Appends a row, unless `--only` excludes its name."""
+    if not name.startswith(arguments.only):
+        return
+    row = Row(name)
+    for pair in range(1, arguments.pairs + 1):
+        row.runs.append(measure(arguments, name, dispatcher, sink))
+        ours, theirs = row.runs[-1].rate, row.runs[-1].alone_rate
+        print(f"{name}, pair {pair}: {ours:,.0f}" + (f" / {theirs:,.0f} = {ours / theirs:.2f}" if theirs else ""), file=sys.stderr)
+    rows.append(row)
+    print_cells(name, row.cells())
 
 
 def http_dispatcher(sink: Sink, limit: int) -> dict:
@@ -140,42 +214,56 @@ def seconds_until_first(daemon: Headgate) -> float:
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="Tools/bench deliver", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="20 000 events, a backlog of 100 000: does it work at all")
-    parser.add_argument("--events", type=int, help="events of each row (1 000 000)")
+    parser.add_argument("--quick", action="store_true", help="one pair of 20 000 events, a backlog of 100 000: does it work at all")
+    parser.add_argument("--pairs", type=int, help="pairs of runs for each row (5)")
+    parser.add_argument("--events", type=int, help="events of each run (1 000 000)")
     parser.add_argument("--only", default="", help="only rows whose names begin so, like kafka")
     parser.add_argument("--backlog", type=int, help="events of the backlog (10 000 000); 0: leave it out")
+    parser.add_argument("--json", type=pathlib.Path, help="also write the figures of the rows to this file")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where the daemon keeps its data (.build/bench)")
     arguments = parser.parse_args()
+    arguments.pairs = arguments.pairs or (1 if arguments.quick else 5)
     arguments.events = arguments.events or (20_000 if arguments.quick else 1_000_000)
     if arguments.backlog is None:
         arguments.backlog = 100_000 if arguments.quick else 10_000_000
+    if arguments.pairs < 1 or arguments.events < 1:
+        parser.error("--pairs and --events must be 1 or more")
     return arguments
+
+
+def run_rows(arguments: argparse.Namespace) -> list[Row]:
+    rows: list[Row] = []
+    programs = build_c()
+    with CountingSink(programs / "sink") as sink:
+        for limit in (25, 1000):
+            run_pairs(arguments, rows, f"http, {limit}", http_dispatcher(sink, limit), sink)
+    with CollectorSink(arguments.disk) as sink:
+        for limit in (25, 1000):
+            run_pairs(arguments, rows, f"collector, {limit}", http_dispatcher(sink, limit), sink)
+    for partitions in (1, 4):
+        with KafkaSink(programs, partitions) as sink:
+            for limit in (1000, 10_000):
+                run_pairs(arguments, rows, f"kafka {partitions}, {limit}", sink.dispatcher(limit), sink)
+    with NATSSink(programs, arguments.disk) as sink:
+        for limit in (1000, 10_000):
+            run_pairs(arguments, rows, f"nats, {limit}", sink.dispatcher(limit), sink)
+    for name, path in [("file", "events.ndjson"), ("/dev/null", "/dev/null")]:
+        dispatcher = {"kind": "file", "path": path, "dispatch_limit": 1000, "byte_limit": 1 << 20}
+        run_pairs(arguments, rows, name, dispatcher, None)
+    return rows
 
 
 def main() -> None:
     arguments = read_arguments()
     arguments.headgated = find_program("headgated", arguments.headgated)
     arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
-    print(f"{arguments.events:,} stored events of {SIZE} bytes; CPU and cores are the daemon's own.")
-    headings = ["events/s", "CPU µs/event", "cores", "sink's cores", "peak MiB", "sink alone/s", "ratio"]
-    print("  ".join([" " * 16] + [heading.rjust(12) for heading in headings]))
-    programs = build_c()
-    with CountingSink(programs / "sink") as sink:
-        for limit in (25, 1000):
-            measure(arguments, f"http, {limit}", http_dispatcher(sink, limit), sink)
-    with CollectorSink(arguments.disk) as sink:
-        for limit in (25, 1000):
-            measure(arguments, f"collector, {limit}", http_dispatcher(sink, limit), sink)
-    for partitions in (1, 4):
-        with KafkaSink(programs, partitions) as sink:
-            for limit in (1000, 10_000):
-                measure(arguments, f"kafka {partitions}, {limit}", sink.dispatcher(limit), sink)
-    with NATSSink(programs, arguments.disk) as sink:
-        for limit in (1000, 10_000):
-            measure(arguments, f"nats, {limit}", sink.dispatcher(limit), sink)
-    for name, path in [("file", "events.ndjson"), ("/dev/null", "/dev/null")]:
-        measure(arguments, name, {"kind": "file", "path": path, "dispatch_limit": 1000, "byte_limit": 1 << 20}, None)
+    conditions = f"medians of {arguments.pairs} pairs of {arguments.events:,} stored events of {SIZE} bytes"
+    print(f"{conditions}; CPU and cores are the daemon's own; {os.cpu_count()} CPUs.")
+    print_cells("", HEADINGS)
+    rows = run_rows(arguments)
+    if arguments.json:
+        figures_file.write(arguments.json, "deliver", conditions, [row.figures() for row in rows])
     if arguments.backlog:
         measure_backlog(arguments, ids=False)
         measure_backlog(arguments, ids=True)

@@ -3,6 +3,7 @@
 import http.client
 import os
 import pathlib
+import resource
 import shutil
 import socket
 import subprocess
@@ -41,9 +42,18 @@ class Sink:
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def capacity(self, batch: int, event_bytes: int) -> float | None:
-        """Returns the events per second that it accepts from an ideal sender, or None if that is unknown."""
+    def alone(self, events: int, batch: int, event_bytes: int) -> tuple[float, float] | None:
+        """Returns the events per second of an ideal sender, and its processor time for each in microseconds, or None if there is none."""
         return None
+
+
+def run_sender(events: int, command: list[str | int | pathlib.Path]) -> tuple[float, float]:
+    """Runs a program that sends events and prints their rate. Returns the rate, and the processor time per event in microseconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    finished = subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return float(finished.stdout), seconds / events * 1e6
 
 
 class CountingSink(Sink):
@@ -53,11 +63,10 @@ class CountingSink(Sink):
         super().__init__([program, "serve"])
         self.program = program
 
-    def capacity(self, batch: int, event_bytes: int) -> float | None:
-        """Returns the rate of a sender in C that posts one batch after the other on one connection."""
-        batches = max(1_000_000 // batch, 1)
-        command = [self.program, "post", str(self.port), str(batches), str(batch), str(event_bytes)]
-        return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    def alone(self, events: int, batch: int, event_bytes: int) -> tuple[float, float]:
+        """Runs a sender in C that posts one batch after the other on one connection."""
+        batches = max(events // batch, 1)
+        return run_sender(batches * batch, [self.program, "post", self.port, batches, batch, event_bytes])
 
 
 class KafkaSink(Sink):
@@ -79,15 +88,12 @@ class KafkaSink(Sink):
         return {**dispatcher, "dispatch_limit": limit, "byte_limit": 16 << 20}
 
     def count(self) -> int:
-        return int(self.produce())
+        command = [self.program, self.brokers]
+        return int(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
-    def capacity(self, batch: int, event_bytes: int) -> float:
-        """Returns the rate of a program in C that produces as fast as librdkafka accepts messages."""
-        return float(self.produce("1000000", str(event_bytes), "1000000"))
-
-    def produce(self, *arguments: str) -> str:
-        command = [self.program, self.brokers, *arguments]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    def alone(self, events: int, batch: int, event_bytes: int) -> tuple[float, float]:
+        """Runs a program in C that produces as fast as librdkafka accepts messages."""
+        return run_sender(events, [self.program, self.brokers, events, event_bytes, events])
 
 
 class NATSSink(Sink):
@@ -118,15 +124,12 @@ class NATSSink(Sink):
         return {**dispatcher, "dispatch_limit": limit, "byte_limit": 16 << 20}
 
     def count(self) -> int:
-        return int(self.publish())
+        command = [self.program, self.url]
+        return int(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
-    def capacity(self, batch: int, event_bytes: int) -> float:
-        """Returns the rate of a program in C with up to 10,000 messages in flight."""
-        return float(self.publish("500000", str(event_bytes)))
-
-    def publish(self, *arguments: str) -> str:
-        command = [self.program, self.url, *arguments]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    def alone(self, events: int, batch: int, event_bytes: int) -> tuple[float, float]:
+        """Runs a program in C with up to 10,000 messages in flight."""
+        return run_sender(events, [self.program, self.url, events, event_bytes])
 
 
 def free_port() -> int:
