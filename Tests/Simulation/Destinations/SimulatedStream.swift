@@ -9,24 +9,19 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     private let record: Record
     private var link: MessageLink?
     private var flights: [Flight] = []
-    /// Messages held by libnats. The memory of a message may be reused after its outcome is reported.
-    private var messages: [MessageFlights.Message: Sent] = [:]
+    /// The published messages without an outcome.
+    private var messages: [MessageFlights.Message] = []
 
     /// A batch being published.
     private struct Flight {
         let number: Int
         let batch: Batch
-        /// Events that may be sent and are not.
-        var ready: [Int] = []
+        /// Messages that may be published and are not.
+        var ready: [MessageFlights.Message] = []
         /// The outcome of each event, if known while the batch is in flight.
         var said: [EventOutcome?]
         /// True if the connection was lost while the batch was in flight.
         var isCut = false
-    }
-
-    private struct Sent {
-        let flight: Int
-        let event: Int
     }
 
     init(_ record: Record) {
@@ -39,7 +34,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     }
 
     func lifeEnded() {
-        (link, flights, messages) = (nil, [], [:])
+        (link, flights, messages) = (nil, [], [])
     }
 
     // MARK: The sender's end
@@ -51,7 +46,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         let known = flights.firstIndex { $0.number == flight }
         let place = known ?? flights.count
         if known == nil { flights.append(Flight(number: flight, batch: batch, said: batch.events.map { _ in nil })) }
-        while let event = link.nextEvent(of: flight) { flights[place].ready.append(event) }
+        flights[place].ready += link.take(batch.events.count, of: flight)
     }
 
     func close() {
@@ -74,11 +69,9 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         let places = flights.indices.filter { !flights[$0].ready.isEmpty }
         guard let link, !places.isEmpty else { return }
         let place = record.pick(places)
-        let (flight, event) = (flights[place].number, flights[place].ready.removeFirst())
-        record.expect(link.batch(of: flight) != nil, "a batch is over, and nobody was told")
-        let message = (1...).first { messages[$0] == nil } ?? 0
-        guard link.send(message, event, of: flight) else { return record.expect(false, "a message need not go") }
-        messages[message] = Sent(flight: flight, event: event)
+        let message = flights[place].ready.removeFirst()
+        record.expect(link.batch(of: message.flight) != nil, "a batch is over, and nobody was told")
+        messages.append(message)
         // Sometimes libnats rejects the message.
         if record.oneIn(20) { tell(message, .retry(cause: "not taken", charged: false)) }
     }
@@ -86,7 +79,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     /// Reports the outcome of a message, or never reports any.
     func answerOne(isWell: Bool) {
         guard !messages.isEmpty else { return }
-        let message = record.pick(messages.keys.sorted())
+        let message = record.pick(messages)
         if isWell { return tell(message, .delivered) }
         switch record.number(0...11) {
         case 0...6: tell(message, .delivered)
@@ -99,26 +92,26 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     }
 
     private func tell(_ message: MessageFlights.Message, _ outcome: EventOutcome) {
-        guard let sent = messages.removeValue(forKey: message) else { return }
-        if let place = flights.firstIndex(where: { $0.number == sent.flight }) {
-            flights[place].said[sent.event] = outcome
+        messages.removeAll { $0 == message }
+        if let place = flights.firstIndex(where: { $0.number == message.flight }) {
+            flights[place].said[message.event] = outcome
         } else {
             record.count(.streamLate)
         }
         var answer = NATSAnswer.stored
         answer.outcome = outcome
         link?.answer(message, answer)
-        let isOver = flights.contains { $0.number == sent.flight && !$0.said.contains(nil) }
+        let isOver = flights.contains { $0.number == message.flight && !$0.said.contains(nil) }
         record.expect(!isOver, "the stream has answered for a batch, which is still on its way")
     }
 
     /// Loses the connection: published messages get no outcome, or a late one.
     func loseConnection() {
-        let cut = Set(messages.values.map(\.flight))
+        let cut = Set(messages.map(\.flight))
         guard !cut.isEmpty else { return }
         record.count(.streamCut)
         record.note("the stream is lost")
-        for message in messages.keys.sorted() where record.oneIn(2) { messages[message] = nil }
+        messages.removeAll { _ in record.oneIn(2) }
         link?.endSent(cause: "connection lost")
         let left = flights.contains { cut.contains($0.number) }
         record.expect(!left, "a batch waits for answers of a connection that is lost")

@@ -22,19 +22,20 @@ enum StreamsTarget {
         /// The number of events of each batch that has not ended.
         private var open: [Int: Int] = [:]
         private var next = 0
-        private var messages: MessageFlights.Message = 0
+        /// The messages that were published, in order.
+        private var messages: [MessageFlights.Message] = []
 
         mutating func step(_ input: inout FuzzInput) {
             let choice = input.byte()
             let flight = Int(choice >> 4)
             switch choice & 7 {
             case 0: begin(events: flight + 1)
-            case 1: send(flight, event: input.number(below: 16))
+            case 1: publish(flight, most: input.number(below: 16))
             case 2: end(flights.end(flight, cause: "x"))
             case 3: for ended in flights.endSent(cause: "x") { end(ended) }
-            case 4: answer(NATSAnswer(failure: natsStatus(UInt32(input.byte()) % statuses)), of: UInt(flight))
-            case 5: answer(refusal(&input), of: UInt(flight))
-            default: answer(.stored, of: UInt(flight))
+            case 4: answer(NATSAnswer(failure: natsStatus(UInt32(input.byte()) % statuses)), of: flight)
+            case 5: answer(refusal(&input), of: flight)
+            default: answer(.stored, of: flight)
             }
         }
 
@@ -51,18 +52,15 @@ enum StreamsTarget {
             next += 1
         }
 
-        /// Sends each event once, as senders do.
-        private mutating func send(_ flight: Int, event: Int) {
-            let isThere = flights.batch(of: flight) != nil
-            guard event < open[flight] ?? 1, sent.insert(flight << 8 | event).inserted else { return }
-            messages += 1
-            precondition(flights.send(messages, event, of: flight) == isThere)
+        private mutating func publish(_ flight: Int, most: Int) {
+            let taken = flights.take(most, of: flight)
+            precondition(taken.count == 0 || flights.batch(of: flight) != nil)
+            messages += taken
         }
 
-        private var sent: Set<Int> = []
-
-        private mutating func answer(_ answer: NATSAnswer, of message: UInt) {
-            if case .ended(let ended) = flights.answer(message, answer.outcome) { end(ended) }
+        private mutating func answer(_ answer: NATSAnswer, of place: Int) {
+            guard messages.indices.contains(place) else { return }
+            if case .ended(let ended) = flights.answer(messages[place], answer.outcome) { end(ended) }
         }
 
         private mutating func end(_ ended: MessageFlights.Ended?) {

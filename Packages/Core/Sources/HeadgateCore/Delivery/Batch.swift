@@ -162,8 +162,17 @@ extension Batch {
     }
 
     /// Returns the key by which a destination recognises an event when it is sent again (Behaviour K8).
-    public func deduplicationKey(of event: Event) -> String {
-        "\(origin)-\(event.sequenceNumber)"
+    func deduplicationKey(of event: Event) -> String {
+        var key: [UInt8] = []
+        appendDeduplicationKey(of: event, to: &key)
+        return String(decoding: key, as: UTF8.self)
+    }
+
+    /// Appends the key by which a destination recognises an event when it is sent again (Behaviour K8).
+    public func appendDeduplicationKey(of event: Event, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: origin.utf8)
+        bytes.append(UInt8(ascii: "-"))
+        bytes.append(contentsOf: String(event.sequenceNumber).utf8)
     }
 
     /// The 64-bit FNV-1a hash of the sequence numbers, computed on whole numbers instead of bytes.

@@ -1,4 +1,5 @@
 import CNATS
+import HeadgateWire
 import Testing
 
 @testable import HeadgateCore
@@ -58,8 +59,42 @@ struct NATSAnswerTests {
         var batch = Batch(of: ["{}"], in: .separate)
         batch.events = [Batch.Event(id: "\"a b\"", sequenceNumber: 7, range: 0..<2)]
         batch.origin = "00ff-3"
-        #expect(NATSSettings.MessageID.dispatch.text(of: batch.events[0], in: batch) == "00ff-3-7")
-        #expect(NATSSettings.MessageID.event.text(of: batch.events[0], in: batch) == "a%20b")
+        let texts = [NATSSettings.MessageID.dispatch, .event].map { kind in
+            var text: [UInt8] = []
+            kind.append(of: batch.events[0], in: batch, to: &text)
+            return String(decoding: text, as: UTF8.self)
+        }
+        #expect(texts == ["00ff-3-7", "a%20b"])
+    }
+
+    @Test(
+        "K4: a stream's answer says that it has the event, had it before, or refuses it; anything else is no answer",
+        arguments: [
+            (#"{"stream":"EVENTS", "seq":12}"#, NATSAnswer.stored),
+            (#"{"stream":"EVENTS","domain":"hub","seq":12,"duplicate": true}"#, .duplicate),
+            (
+                #"{"type":"x","error":{"code":503,"err_code":10008,"description":"s3cret"}}"#,
+                .init(refusal: jsErrCode(10008))
+            ),
+            (#"{"error":{"code":500,"description":"s3cret"},"stream":"EVENTS","seq":0}"#, .init(failure: NATS_ERR)),
+            (#"{"error":{"err_code":-1}}"#, .init(failure: NATS_ERR)), ("+OK", .init(failure: NATS_ERR)),
+            ("", .init(failure: NATS_ERR)), ("{}", .init(failure: NATS_ERR)), ("[]", .init(failure: NATS_ERR)),
+        ])
+    func answers(json: String, answer: NATSAnswer) {
+        let scanner = JSONScanner()
+        #expect(Array(json.utf8).withUnsafeBytes { NATSAnswer(json: $0, scanner) } == answer)
+    }
+
+    @Test("K4: the subject of an acknowledgement names the message, and other subjects name none")
+    func subjects() {
+        let message = MessageFlights.Message(flight: 12, event: 10_345)
+        var subject = Array("_INBOX.x7.".utf8)
+        message.appendSubject(to: &subject)
+        #expect(String(decoding: subject, as: UTF8.self) == "_INBOX.x7.12.10345")
+        #expect(subject.withUnsafeBytes { MessageFlights.Message(subject: $0) } == message)
+        for other in ["", ".", "_INBOX.x", "_INBOX.1", "_INBOX.1.", "_INBOX.x.1.a", "_INBOX.x.1.1234567890123456789"] {
+            #expect(Array(other.utf8).withUnsafeBytes { MessageFlights.Message(subject: $0) } == nil)
+        }
     }
 
     @Test("D6, K4: an event that is too large for the server or the stream is dead")

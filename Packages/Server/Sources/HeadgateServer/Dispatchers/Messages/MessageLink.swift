@@ -50,15 +50,9 @@ final class MessageLink: FlightAccount {
         state.withLock { $0.publish = publish }
     }
 
-    /// Takes the next event of a flight that may be published now, or returns nil if there is none.
-    func nextEvent(of flight: Int) -> Int? {
-        state.withLock { $0.flights.nextEvent(of: flight) }
-    }
-
-    /// Notes that an event is about to be published as a message.
-    /// - Returns: false if the flight has ended, so that the message must not be sent.
-    func send(_ message: MessageFlights.Message, _ event: Int, of flight: Int) -> Bool {
-        state.withLock { $0.flights.send(message, event, of: flight) }
+    /// Takes the next events of a flight that may be published now, at most this many. They count as published.
+    func take(_ most: Int, of flight: Int) -> [MessageFlights.Message] {
+        state.withLock { $0.flights.take(most, of: flight) }
     }
 
     /// Handles the outcome of a message.
@@ -101,41 +95,6 @@ final class MessageLink: FlightAccount {
     }
 }
 
-/// The links of all connections by number. A library gets a number instead of a pointer. Its threads may call back long
-/// after the connection is destroyed, and then find no link.
-enum MessageLinks {
-    private struct State {
-        var links: [UInt: MessageLink] = [:]
-        var next: UInt = 1
-    }
-
-    private static let state = Guarded(State())
-
-    /// Adds a link and returns its number.
-    static func add(_ link: MessageLink) -> UInt {
-        state.withLock { state in
-            let number = state.next
-            state.next += 1
-            state.links[number] = link
-            return number
-        }
-    }
-
-    static func remove(_ number: UInt) {
-        state.withLock { $0.links[number] = nil }
-    }
-
-    /// Returns the link of a number that ``closure(of:)`` made a pointer, or nil if the link was removed.
-    static func link(_ closure: UnsafeMutableRawPointer?) -> MessageLink? {
-        state.withLock { $0.links[UInt(bitPattern: closure)] }
-    }
-
-    /// Returns a number in the form of a pointer, which is never followed.
-    static func closure(of number: UInt) -> UnsafeMutableRawPointer? {
-        UnsafeMutableRawPointer(bitPattern: number)
-    }
-}
-
 /// The events of batches in flight that have no acknowledgement. A pure value.
 ///
 /// Events of one key are published one after the other: each waits until the one before is stored or dead-lettered. So
@@ -144,8 +103,12 @@ enum MessageLinks {
 /// A flight is a batch in flight. It ends once each of its events has an outcome, and later reports are ignored. Only
 /// the flight keeps the batch, so a slow call of the library keeps no batch in memory longer.
 struct MessageFlights {
-    /// The number of a message, or its address, which no other message has until its acknowledgement is handled.
-    typealias Message = UInt
+    /// A message: the event that it carries. An event that is sent again has another flight.
+    struct Message: Sendable, Hashable {
+        let flight: Int
+        /// The event's index in the batch.
+        let event: Int
+    }
 
     /// A flight that has ended.
     struct Ended: Sendable, Equatable {
@@ -155,11 +118,9 @@ struct MessageFlights {
 
     private struct Flight {
         let batch: Batch
-        var outcomes: [EventOutcome?]
-        /// The number of events without an outcome.
-        var open: Int
-        /// The flight's messages without an outcome.
-        var messages: Set<Message> = []
+        var outcomes: BatchOutcomes
+        /// The number of published messages without an outcome.
+        var sent = 0
         /// The events that may be published now, the next one last.
         var ready: [Int]
         /// The index of the next event of the same key, by the index of the event that it waits for.
@@ -167,8 +128,7 @@ struct MessageFlights {
 
         init(_ batch: Batch) {
             self.batch = batch
-            open = batch.events.count
-            outcomes = Array(repeating: nil, count: open)
+            outcomes = BatchOutcomes(of: batch.events.count)
             (ready, followers) = ([], [:])
             var last: [EventKey: Int] = [:]
             for index in batch.events.indices {
@@ -182,10 +142,18 @@ struct MessageFlights {
             ready.reverse()
         }
 
-        /// Notes an event's outcome.
+        mutating func take(_ most: Int) -> [Int] {
+            let taken = Array(ready.suffix(most).reversed())
+            ready.removeLast(taken.count)
+            sent += taken.count
+            return taken
+        }
+
+        /// Notes the outcome of a published event.
         /// - Returns: true if another event may be published now.
         mutating func settle(_ event: Int, _ outcome: EventOutcome) -> Bool {
-            note(event, outcome)
+            sent -= 1
+            outcomes.note(outcome, of: event)
             guard case .retry(let cause, _) = outcome else {
                 guard let next = followers.removeValue(forKey: event) else { return false }
                 ready.append(next)
@@ -193,15 +161,10 @@ struct MessageFlights {
             }
             var event = event
             while let next = followers.removeValue(forKey: event) {
-                note(next, .retry(cause: cause, charged: false))
+                outcomes.note(.retry(cause: cause, charged: false), of: next)
                 event = next
             }
             return false
-        }
-
-        private mutating func note(_ event: Int, _ outcome: EventOutcome) {
-            outcomes[event] = outcome
-            open -= 1
         }
     }
 
@@ -214,7 +177,6 @@ struct MessageFlights {
     }
 
     private var flights: [Int: Flight] = [:]
-    private var places: [Message: (flight: Int, event: Int)] = [:]
 
     /// Begins a flight with a batch.
     mutating func begin(_ flight: Int, _ batch: Batch) {
@@ -226,61 +188,37 @@ struct MessageFlights {
         flights[flight]?.batch
     }
 
-    /// Takes the next event of a flight that may be published now, or returns nil if there is none.
-    mutating func nextEvent(of flight: Int) -> Int? {
-        flights[flight]?.ready.popLast()
-    }
-
-    /// Notes that an event is about to be published as a message.
-    /// - Returns: false if the flight has ended, so that the message must not be sent.
-    mutating func send(_ message: Message, _ event: Int, of flight: Int) -> Bool {
-        guard flights[flight] != nil else { return false }
-        flights[flight]?.messages.insert(message)
-        places[message] = (flight, event)
-        return true
+    /// Takes the next events of a flight that may be published now, at most this many. They count as published.
+    mutating func take(_ most: Int, of flight: Int) -> [Message] {
+        (flights[flight]?.take(most) ?? []).map { Message(flight: flight, event: $0) }
     }
 
     /// Handles the outcome of a message. If its event is sent again, so are the events that wait behind it.
     mutating func answer(_ message: Message, _ outcome: EventOutcome) -> Answer? {
-        guard let place = places.removeValue(forKey: message), var flight = flights.removeValue(forKey: place.flight)
+        // In place, because a copy of a flight costs more than all else here.
+        guard let place = flights.index(forKey: message.flight), flights.values[place].outcomes.lacks(message.event)
         else { return nil }
-        flight.messages.remove(message)
-        let isReady = flight.settle(place.event, outcome)
-        guard flight.open > 0 else {
-            return .ended(Ended(number: place.flight, result: SendResult(flight.outcomes)))
+        let isReady = flights.values[place].settle(message.event, outcome)
+        guard flights.values[place].outcomes.open > 0 else {
+            let result = flights.remove(at: place).value.outcomes.result()
+            return .ended(Ended(number: message.flight, result: result))
         }
-        flights[place.flight] = flight
-        return isReady ? .ready(place.flight) : nil
+        return isReady ? .ready(message.flight) : nil
     }
 
     /// Ends a flight. Its events without an outcome are sent again.
     mutating func end(_ number: Int, cause: String) -> Ended? {
         guard let flight = flights.removeValue(forKey: number) else { return nil }
-        for message in flight.messages { places[message] = nil }
-        let again = EventOutcome.retry(cause: cause, charged: false)
-        return Ended(number: number, result: SendResult(flight.outcomes.map { $0 ?? again }))
+        return Ended(number: number, result: flight.outcomes.result(cause: cause))
     }
 
     /// Ends all flights that have messages in flight, because their acknowledgements will not come.
     mutating func endSent(cause: String) -> [Ended] {
-        let sent = flights.filter { !$0.value.messages.isEmpty }.keys.sorted()
+        let sent = flights.filter { $0.value.sent > 0 }.keys.sorted()
         return sent.compactMap { end($0, cause: cause) }
     }
 
     mutating func removeAll() {
         flights = [:]
-        places = [:]
-    }
-}
-
-extension SendResult {
-    /// Makes the result of a batch whose events all have outcomes. Equal outcomes become one result for the batch.
-    init(_ outcomes: [EventOutcome?]) {
-        let outcomes = outcomes.compactMap { $0 }
-        switch outcomes.first {
-        case .delivered where Set(outcomes).count == 1: self = .delivered
-        case .retry(let cause, charged: false) where Set(outcomes).count == 1: self = .noAnswer(cause: cause)
-        default: self = .each(outcomes)
-        }
     }
 }

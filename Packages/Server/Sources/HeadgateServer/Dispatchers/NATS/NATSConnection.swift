@@ -17,10 +17,14 @@ extension MessageSender {
 final class NATSConnection: MessagePublisher, @unchecked Sendable {
     private let settings: NATSSettings
     private let link: MessageLink
-    /// The link's number in the present connection.
+    /// The number of the present connection's reports.
     private var number: UInt = 0
     private var connection: OpaquePointer?
-    private var jetStream: OpaquePointer?
+    private var acknowledgements: OpaquePointer?
+    /// The beginning of the subjects to which the stream sends acknowledgements.
+    private var inbox: [UInt8] = []
+    /// Texts of a message, each with a NUL at its end. They are kept for their memory.
+    private var (replySubject, messageID): ([UInt8], [UInt8]) = ([], [])
 
     init(_ settings: NATSSettings, link: MessageLink) {
         self.settings = settings
@@ -31,75 +35,79 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
     func publish(_ flight: Int) {
         guard let batch = link.batch(of: flight) else { return }
         do throws(NATSFault) {
-            let jetStream = try readyJetStream()
-            while let index = link.nextEvent(of: flight) {
-                guard try publish(index, of: batch, as: flight, jetStream) else { return }
+            let connection = try readyConnection()
+            var messages = link.take(Self.mostTaken, of: flight)
+            while !messages.isEmpty {
+                for message in messages { try publish(message, of: batch, to: connection) }
+                messages = link.take(Self.mostTaken, of: flight)
             }
         } catch {
             link.end(flight, cause: error.cause)
         }
     }
 
+    /// The most events that are taken at once. Each take costs a lock.
+    private static let mostTaken = 64
+
     /// Closes the connection. Another can be made after this.
     func close() {
-        MessageLinks.remove(number)
-        jsCtx_Destroy(jetStream)
+        NATSReports.remove(number)
+        natsSubscription_Destroy(acknowledgements)
         natsConnection_Destroy(connection)
-        (number, jetStream, connection) = (0, nil, nil)
+        (number, acknowledgements, connection) = (0, nil, nil)
     }
 
     // MARK: One event
 
-    /// Publishes one event.
-    /// - Returns: false if the flight has ended, so that its other events must not be published.
     private func publish(
-        _ index: Int, of batch: Batch, as flight: Int, _ jetStream: OpaquePointer
-    ) throws(NATSFault) -> Bool {
-        var message = try message(batch.events[index], of: batch)
-        // libnats owns the message once it has accepted it, and then clears the variable.
-        defer { natsMsg_Destroy(message) }
-        let place = UInt(bitPattern: message)
-        guard link.send(place, index, of: flight) else { return false }
-        var options = jsPubOptions()
-        try NATSFault.check(jsPubOptions_Init(&options))
-        options.MaxWait = max(1, settings.timeout.wholeMilliseconds)
-        let status = js_PublishMsgAsync(jetStream, &message, &options)
-        if status != NATS_OK { link.answer(place, NATSAnswer(failure: status)) }
-        return true
+        _ message: MessageFlights.Message, of batch: Batch, to connection: OpaquePointer
+    ) throws(NATSFault) {
+        let raw = try make(message, of: batch)
+        defer { natsMsg_Destroy(raw) }
+        let status = natsConnection_PublishMsg(connection, raw)
+        if status != NATS_OK { link.answer(message, NATSAnswer(failure: status)) }
     }
 
-    private func message(_ event: Batch.Event, of batch: Batch) throws(NATSFault) -> OpaquePointer? {
-        var message: OpaquePointer?
-        let status = batch.body[event.range].withUnsafeBytes { bytes in
-            // Events are limited by the longest line of the socket, which is far below the greatest `Int32`.
-            let count = Int32(clamping: bytes.count)
-            return natsMsg_Create(&message, settings.subject, nil, bytes.baseAddress, count)
+    private func make(_ message: MessageFlights.Message, of batch: Batch) throws(NATSFault) -> OpaquePointer? {
+        let event = batch.events[message.event]
+        replySubject.removeSubrange(inbox.count...)
+        message.appendSubject(to: &replySubject)
+        replySubject.append(0)
+        messageID.removeAll(keepingCapacity: true)
+        settings.messageID.append(of: event, in: batch, to: &messageID)
+        messageID.append(0)
+        var raw: OpaquePointer?
+        // Events are limited by the longest line of the socket, which is far below the greatest `Int32`.
+        let status = batch.body.withUnsafeBytes { body in
+            let json = UnsafeRawBufferPointer(rebasing: body[event.range])
+            return replySubject.withCString {
+                natsMsg_Create(&raw, settings.subject, $0, json.baseAddress, Int32(clamping: json.count))
+            }
         }
         try NATSFault.check(status)
         do throws(NATSFault) {
-            let id = settings.messageID.text(of: event, in: batch)
-            try NATSFault.check(natsMsgHeader_Set(message, "Nats-Msg-Id", id))
-            guard let stream = settings.stream else { return message }
-            try NATSFault.check(natsMsgHeader_Set(message, "Nats-Expected-Stream", stream))
-            return message
+            try NATSFault.check(messageID.withCString { natsMsgHeader_Set(raw, "Nats-Msg-Id", $0) })
+            guard let stream = settings.stream else { return raw }
+            try NATSFault.check(natsMsgHeader_Set(raw, "Nats-Expected-Stream", stream))
+            return raw
         } catch {
-            natsMsg_Destroy(message)
+            natsMsg_Destroy(raw)
             throw error
         }
     }
 
     // MARK: Connecting
 
-    private func readyJetStream() throws(NATSFault) -> OpaquePointer {
+    private func readyConnection() throws(NATSFault) -> OpaquePointer {
         if natsConnection_IsClosed(connection) { close() }
         if connection == nil { try connect() }
-        guard let connection, let jetStream else { throw NATSFault("NATS: not connected") }
+        guard let connection else { throw NATSFault("NATS: not connected") }
         guard natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED else { throw lastFault }
         if let name = settings.stream, !link.isReady {
-            try NATSStream(name, settings, jetStream).prepare()
+            try NATSStream.prepare(name, settings, on: connection)
             link.isReady = true
         }
-        return jetStream
+        return connection
     }
 
     /// The reason why libnats has not reconnected yet.
@@ -114,41 +122,45 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
 
     private func connect() throws(NATSFault) {
         guard NATSLibrary.isOpen else { throw NATSFault("NATS: the library libnats could not be initialized") }
-        number = MessageLinks.add(link)
+        number = NATSReports.add(link)
         do throws(NATSFault) {
-            let closure = MessageLinks.closure(of: number)
+            let closure = NATSReports.closure(of: number)
             let options = try NATSOptions(settings, closure: closure)
             let status = natsConnection_Connect(&connection, options.raw)
             try NATSFault.check(status, else: connectCause(status))
-            try openJetStream(closure)
+            try openInbox(closure)
         } catch {
             close()
             throw error
         }
     }
 
+    /// Subscribes to the acknowledgements. libnats subscribes again after it has reconnected.
+    private func openInbox(_ closure: UnsafeMutableRawPointer?) throws(NATSFault) {
+        var name: UnsafeMutablePointer<CChar>?
+        try NATSFault.check(natsInbox_Create(&name))
+        defer { natsInbox_Destroy(name) }
+        guard let name else { throw NATSFault(NATS_NO_MEMORY.cause) }
+        let prefix = String(cString: name) + "."
+        inbox = Array(prefix.utf8)
+        replySubject = inbox
+        let status = natsConnection_Subscribe(
+            &acknowledgements, connection, prefix + ">", NATSReports.onAcknowledgement, closure)
+        try NATSFault.check(status)
+        // The events in flight are bounded, and so are their acknowledgements. None may be dropped.
+        try NATSFault.check(natsSubscription_SetPendingLimits(acknowledgements, -1, -1))
+    }
+
     /// Returns the cause of a failed connect. For an unusable credentials file libnats returns only a general error.
     private func connectCause(_ status: natsStatus) -> String {
         status == NATS_ERR && settings.credentialsFile != nil ? "NATS: credentials file not usable" : status.cause
     }
+}
 
-    private func openJetStream(_ closure: UnsafeMutableRawPointer?) throws(NATSFault) {
-        var options = jsOptions()
-        try NATSFault.check(jsOptions_Init(&options))
-        options.PublishAsync.AckHandler = Self.onAcknowledgement
-        options.PublishAsync.AckHandlerClosure = closure
-        try NATSFault.check(natsConnection_JetStream(&jetStream, connection, &options))
-    }
-
-    private static let onAcknowledgement: jsPubAckHandler = { _, message, acknowledgement, error, closure in
-        // The message is destroyed last: until then no other message can have its address.
-        defer { natsMsg_Destroy(message) }
-        guard let link = MessageLinks.link(closure) else { return }
-        let place = UInt(bitPattern: message)
-        if let acknowledgement {
-            return link.answer(place, acknowledgement.pointee.Duplicate ? .duplicate : .stored)
-        }
-        link.answer(place, error.map { NATSAnswer($0.pointee) } ?? NATSAnswer(failure: NATS_ERR))
+extension [UInt8] {
+    /// Calls a closure with the bytes, which must end with a NUL.
+    fileprivate func withCString<Result>(_ body: (UnsafePointer<CChar>?) -> Result) -> Result {
+        withUnsafeBytes { body($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
     }
 }
 
@@ -158,7 +170,7 @@ private struct NATSStream {
     private let settings: NATSSettings
     private let jetStream: OpaquePointer
 
-    init(_ name: String, _ settings: NATSSettings, _ jetStream: OpaquePointer) {
+    private init(_ name: String, _ settings: NATSSettings, _ jetStream: OpaquePointer) {
         self.name = name
         self.settings = settings
         self.jetStream = jetStream
@@ -166,7 +178,15 @@ private struct NATSStream {
 
     /// Checks that the stream exists, and creates it if the settings allow it (Behaviour K4). An existing stream is not
     /// changed.
-    func prepare() throws(NATSFault) {
+    static func prepare(_ name: String, _ settings: NATSSettings, on connection: OpaquePointer) throws(NATSFault) {
+        var jetStream: OpaquePointer?
+        try NATSFault.check(natsConnection_JetStream(&jetStream, connection, nil))
+        defer { jsCtx_Destroy(jetStream) }
+        guard let jetStream else { throw NATSFault(NATS_NO_MEMORY.cause) }
+        try NATSStream(name, settings, jetStream).prepare()
+    }
+
+    private func prepare() throws(NATSFault) {
         var info: UnsafeMutablePointer<jsStreamInfo>?
         var code = jsErrCode(0)
         let status = js_GetStreamInfo(&info, jetStream, name, nil, &code)

@@ -98,11 +98,11 @@ struct NATSSettings: Sendable, Equatable {
         /// The event's ID. The stream stores an ID once, even if several machines or dispatchers send it.
         case event
 
-        func text(of event: Batch.Event, in batch: Batch) -> String {
+        func append(of event: Batch.Event, in batch: Batch, to text: inout [UInt8]) {
             switch self {
-            case .dispatch: batch.deduplicationKey(of: event)
+            case .dispatch: batch.appendDeduplicationKey(of: event, to: &text)
             // IDs may have any characters, and headers may not.
-            case .event: PercentEncoding.header(event.plainId)
+            case .event: text.append(contentsOf: PercentEncoding.header(event.plainId).utf8)
             }
         }
     }

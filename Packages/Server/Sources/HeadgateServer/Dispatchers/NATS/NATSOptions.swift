@@ -73,14 +73,14 @@ final class NATSOptions {
     }
 
     private static let onLoss: natsConnectionHandler = { _, closure in
-        MessageLinks.link(closure)?.endSent(cause: NATS_CONNECTION_DISCONNECTED.cause)
+        NATSReports.reports(closure)?.link.endSent(cause: NATS_CONNECTION_DISCONNECTED.cause)
     }
 
     /// Ends the flights in flight if a server refuses a subject. The server's text varies, and no acknowledgement
     /// follows.
     private static let onError: natsErrHandler = { _, _, status, closure in
         guard status == NATS_NOT_PERMITTED else { return }
-        MessageLinks.link(closure)?.endSent(cause: status.cause)
+        NATSReports.reports(closure)?.link.endSent(cause: status.cause)
     }
 
     /// Spreads the reconnects of machines that lost one cluster, in milliseconds.
