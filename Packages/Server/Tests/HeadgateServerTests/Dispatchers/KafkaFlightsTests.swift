@@ -171,7 +171,7 @@ struct KafkaFlightsTests {
         link.begin(1, batch(1))
         _ = link.mayProduce()
         _ = link.take(1)
-        link.report([(1, .failed(cause: "gone"))])
+        link.report([.init(messages: 1...1, report: .failed(cause: "gone"))])
         link.begin(2, batch(2))
         #expect(!link.mayProduce())
         #expect(ended.withLock { $0.map(\.number) } == [1, 2])

@@ -24,6 +24,12 @@ struct KafkaFlights {
         case failed(cause: String?)
     }
 
+    /// Consecutive messages with the same report.
+    struct Reports: Equatable {
+        var messages: ClosedRange<Message>
+        let report: Report
+    }
+
     /// The effects of a fact.
     struct Outcome: Equatable {
         /// The flights that have ended.
@@ -40,9 +46,7 @@ struct KafkaFlights {
 
     private struct Flight {
         let batch: Batch
-        var outcomes: [EventOutcome?]
-        /// The number of events without an outcome.
-        var open: Int
+        var outcomes: BatchOutcomes
     }
 
     /// An event that waits to be produced.
@@ -141,16 +145,16 @@ struct KafkaFlights {
 
     /// Begins a flight with a batch.
     mutating func begin(_ number: Int, _ batch: Batch) -> Outcome {
-        let count = batch.events.count
-        var flight = Flight(batch: batch, outcomes: Array(repeating: nil, count: count), open: count)
+        var flight = Flight(batch: batch, outcomes: BatchOutcomes(of: batch.events.count))
         if !stored.isEmpty, let first = batch.events.first?.sequenceNumber { stored = stored.filter { $0 >= first } }
-        for (index, event) in batch.events.enumerated() {
+        // Iterate over indices: each copied event would retain its chunk.
+        for index in batch.events.indices {
             let place = Place(flight: number, index: index)
-            if !orphans.isEmpty, let message = orphans.removeValue(forKey: event.sequenceNumber) {
+            let event = batch.events[index].sequenceNumber
+            if !orphans.isEmpty, let message = orphans.removeValue(forKey: event) {
                 sent[message]?.place = place
-            } else if !stored.isEmpty, stored.remove(event.sequenceNumber) != nil {
-                flight.outcomes[index] = .delivered
-                flight.open -= 1
+            } else if !stored.isEmpty, stored.remove(event) != nil {
+                flight.outcomes.note(.delivered, of: index)
             } else {
                 waiting.append(Waiting(place: place, isSuspect: false))
             }
@@ -189,8 +193,7 @@ struct KafkaFlights {
             sent.place = nil
             return Returned(message: entry.message, sent: sent, report: entry.report)
         }
-        let again = EventOutcome.retry(cause: cause, charged: false)
-        return MessageFlights.Ended(number: number, result: SendResult(flight.outcomes.map { $0 ?? again }))
+        return MessageFlights.Ended(number: number, result: flight.outcomes.result(cause: cause))
     }
 
     /// Returns all events that were not produced yet for another attempt, because there is no producer.
@@ -232,28 +235,29 @@ struct KafkaFlights {
         return limit.map { sent.count < $0 } ?? true
     }
 
-    /// Events of one batch that are to be produced now.
+    /// Consecutive events of one batch that are to be produced now.
     struct Portion {
         let batch: Batch
         /// The number of the first event's message. The other numbers follow it.
         let firstMessage: Message
-        var indices: [Int]
+        var indices: Range<Int>
     }
 
     /// Takes the next events that may be produced, at most this many.
     mutating func take(_ most: Int) -> [Portion] {
         var portions: [Portion] = []
-        var flight: (number: Int, batch: Batch)?
+        var flight: Int?
         for _ in 0..<most where mayProduce {
             let place = waiting[nextWaiting].place
-            if flight?.number != place.flight {
+            if flight != place.flight || portions.last?.indices.upperBound != place.index {
                 guard let batch = flights[place.flight]?.batch else { break }
-                flight = (place.flight, batch)
-                portions.append(Portion(batch: batch, firstMessage: lastMessage + 1, indices: []))
+                flight = place.flight
+                let indices = place.index..<place.index
+                portions.append(Portion(batch: batch, firstMessage: lastMessage + 1, indices: indices))
             }
-            guard let batch = flight?.batch else { break }
-            produce(batch.events[place.index].sequenceNumber)
-            portions[portions.count - 1].indices.append(place.index)
+            let last = portions.count - 1
+            produce(portions[last].batch.events[place.index].sequenceNumber)
+            portions[last].indices = portions[last].indices.lowerBound..<place.index + 1
         }
         return portions
     }
@@ -275,27 +279,36 @@ struct KafkaFlights {
 
     /// Handles the report of a message.
     mutating func report(_ message: Message, _ report: Report) -> Outcome {
-        guard let entry = sent.remove(message) else { return Outcome() }
-        if entry.place == nil { orphans[entry.sequenceNumber] = nil }
+        self.report(Reports(messages: message...message, report: report))
+    }
+
+    /// Handles the reports of messages.
+    mutating func report(_ reports: Reports) -> Outcome {
         let could = mayProduce
         var outcome = Outcome()
+        for message in reports.messages { note(reports.report, of: message, &outcome.ended) }
+        outcome.mayProduce = mayProduce && !could
+        return outcome
+    }
+
+    private mutating func note(_ report: Report, of message: Message, _ ended: inout [MessageFlights.Ended]) {
+        guard let entry = sent.remove(message) else { return }
+        if entry.place == nil { orphans[entry.sequenceNumber] = nil }
         switch report {
         case .stored:
             if let place = entry.place {
-                outcome.ended = settle(place, .delivered)
+                ended += settle(place, .delivered)
             } else {
                 stored.insert(entry.sequenceNumber)
             }
         case .refused(let believed) where entry.isAlone:
-            if let place = entry.place { outcome.ended = settle(place, believed) }
+            if let place = entry.place { ended += settle(place, believed) }
             // Events behind a returned event must not be produced before it.
-            if case .retry(let cause, _) = believed { outcome.ended += failWaiting(cause).ended }
+            if case .retry(let cause, _) = believed { ended += failWaiting(cause).ended }
         case .refused, .failed:
             returned.append(Returned(message: message, sent: entry, report: report))
         }
-        if sent.isEmpty { outcome.ended += drained() }
-        outcome.mayProduce = mayProduce && !could
-        return outcome
+        if sent.isEmpty { ended += drained() }
     }
 
     /// Drops the producer with its messages, whose reports will not come.
@@ -343,24 +356,32 @@ struct KafkaFlights {
 
     private mutating func settle(_ place: Place, _ outcome: EventOutcome) -> [MessageFlights.Ended] {
         // In place, because a copy of a flight costs more than all else here.
-        guard let flight = flights.index(forKey: place.flight), flights.values[flight].outcomes[place.index] == nil
-        else {
-            return []
-        }
-        flights.values[flight].outcomes[place.index] = outcome
-        flights.values[flight].open -= 1
-        return flights.values[flight].open == 0 ? over(place.flight) : []
+        guard let flight = flights.index(forKey: place.flight), flights.values[flight].outcomes.lacks(place.index)
+        else { return [] }
+        flights.values[flight].outcomes.note(outcome, of: place.index)
+        return flights.values[flight].outcomes.open == 0 ? over(place.flight) : []
     }
 
     /// Ends a flight if all its events have outcomes.
     /// - Returns: the ended flight, or an empty array.
     private mutating func over(_ number: Int) -> [MessageFlights.Ended] {
-        guard flights[number]?.open == 0, let flight = flights.removeValue(forKey: number) else { return [] }
-        return [MessageFlights.Ended(number: number, result: SendResult(flight.outcomes))]
+        guard flights[number]?.outcomes.open == 0, let flight = flights.removeValue(forKey: number) else { return [] }
+        return [MessageFlights.Ended(number: number, result: flight.outcomes.result())]
     }
 
     /// The number of parts, at least, in which a refused set is produced again.
     private static let parts = 8
+}
+
+extension [KafkaFlights.Reports] {
+    /// Adds the report of a message.
+    mutating func add(_ report: KafkaFlights.Report, of message: KafkaFlights.Message) {
+        if let last = indices.last, self[last].messages.upperBound + 1 == message, self[last].report == report {
+            self[last].messages = self[last].messages.lowerBound...message
+        } else {
+            append(KafkaFlights.Reports(messages: message...message, report: report))
+        }
+    }
 }
 
 extension KafkaFlights.Report {

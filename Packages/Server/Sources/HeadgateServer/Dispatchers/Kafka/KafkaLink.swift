@@ -22,14 +22,14 @@ final class KafkaLink: FlightAccount {
         /// Produces the events that may be produced by now.
         var publish: (@Sendable () -> Void)?
 
-        /// Returns a report, with the known problem as its cause if it has none.
-        mutating func explained(_ report: KafkaFlights.Report) -> KafkaFlights.Report {
-            switch report {
+        /// Returns reports, with the known problem as their cause if they have none.
+        mutating func explained(_ reports: KafkaFlights.Reports) -> KafkaFlights.Reports {
+            switch reports.report {
             case .stored:
-                if trouble != nil { trouble = nil }
-                return report
-            case .failed(nil): return .failed(cause: trouble?.cause)
-            case .refused, .failed: return report
+                trouble = nil
+                return reports
+            case .failed(nil): return .init(messages: reports.messages, report: .failed(cause: trouble?.cause))
+            case .refused, .failed: return reports
             }
         }
     }
@@ -136,11 +136,11 @@ final class KafkaLink: FlightAccount {
     // MARK: Reports of the producer
 
     /// Handles the reports of some messages.
-    func report(_ reports: [(message: KafkaFlights.Message, report: KafkaFlights.Report)]) {
+    func report(_ reports: [KafkaFlights.Reports]) {
         change { state in
             var all = KafkaFlights.Outcome()
-            for (message, report) in reports {
-                let outcome = state.flights.report(message, state.explained(report))
+            for range in reports {
+                let outcome = state.flights.report(state.explained(range))
                 all.ended += outcome.ended
                 all.mayProduce = all.mayProduce || outcome.mayProduce
             }

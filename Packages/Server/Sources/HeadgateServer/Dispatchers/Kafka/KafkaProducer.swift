@@ -101,13 +101,13 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
 
     private func produce(_ portion: KafkaFlights.Portion, to topic: OpaquePointer) {
         portion.batch.body.withUnsafeBytes { body in
-            for (offset, index) in portion.indices.enumerated() {
+            for index in portion.indices {
                 let json = UnsafeRawBufferPointer(rebasing: body[portion.batch.events[index].range])
-                let message = portion.firstMessage + UInt(offset)
+                let message = portion.firstMessage + UInt(index - portion.indices.lowerBound)
                 let error = KafkaMessage.with(json: json, scanner) { produce($0, json, as: message, to: topic) }
                 guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { continue }
                 if let producer { reports?.noteEnd(of: producer) }
-                link.report([(message, KafkaAnswer(error).report)])
+                link.report([.init(messages: message...message, report: KafkaAnswer(error).report)])
             }
         }
     }

@@ -86,9 +86,10 @@ final class KafkaReports: Sendable {
         noteEnd(of: producer)
         switch rd_kafka_event_type(event) {
         case RD_KAFKA_EVENT_DR:
-            var reports: [(message: KafkaFlights.Message, report: KafkaFlights.Report)] = []
-            reports.reserveCapacity(rd_kafka_event_message_count(event))
-            while let message = rd_kafka_event_message_next(event) { reports.append(Self.report(message)) }
+            var reports: [KafkaFlights.Reports] = []
+            while let message = rd_kafka_event_message_next(event) {
+                reports.add(Self.report(message), of: UInt(bitPattern: message.pointee._private))
+            }
             // Failed messages wait in the producer for another attempt, which an ended producer never makes.
             if state.withLock({ $0.isFatal }) { takeBack(from: producer) }
             link.report(reports)
@@ -99,15 +100,13 @@ final class KafkaReports: Sendable {
         }
     }
 
-    private static func report(
-        _ message: UnsafePointer<rd_kafka_message_t>
-    ) -> (message: KafkaFlights.Message, report: KafkaFlights.Report) {
+    private static func report(_ message: UnsafePointer<rd_kafka_message_t>) -> KafkaFlights.Report {
         var error = message.pointee.err
         // Without the acknowledgement of all replicas in sync the message does not count as delivered.
         if error == RD_KAFKA_RESP_ERR_NO_ERROR, rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_PERSISTED {
             error = RD_KAFKA_RESP_ERR__TIMED_OUT
         }
-        return (UInt(bitPattern: message.pointee._private), KafkaAnswer(error).report)
+        return KafkaAnswer(error).report
     }
 
     /// Handles a problem of the connections. If no broker is left, a producer that has sent nothing returns its
