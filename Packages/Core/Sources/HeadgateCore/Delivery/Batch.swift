@@ -81,12 +81,12 @@ public struct Batch: Sendable, Equatable {
         /// time and memory.
         private enum Spelling: Sendable, Equatable {
             case text(String, key: EventKey?)
-            case stored(Chunk, offset: Int, count: Int)
+            case stored(Chunk, offset: Int, count: Int, isChanged: Bool)
 
             var text: String {
                 switch self {
                 case .text(let text, _): text
-                case .stored(let chunk, let offset, let count):
+                case .stored(let chunk, let offset, let count, _):
                     String(decoding: chunk.bytes[offset..<offset + count], as: UTF8.self)
                 }
             }
@@ -94,9 +94,18 @@ public struct Batch: Sendable, Equatable {
             var key: EventKey? {
                 switch self {
                 case .text(_, let key): key
-                case .stored(let chunk, let offset, _):
-                    chunk.event(at: offset - RecordHeader.size - RecordHeader.idStart)?.orderKey
+                case .stored(let chunk, let offset, _, _): Spelling.event(in: chunk, offset)?.orderKey
                 }
+            }
+
+            var head: EventHead? {
+                guard case .stored(let chunk, let offset, _, isChanged: false) = self else { return nil }
+                return Spelling.event(in: chunk, offset)?.header.head
+            }
+
+            /// Returns the event whose id is at an offset.
+            private static func event(in chunk: Chunk, _ idOffset: Int) -> StoredEvent? {
+                chunk.event(at: idOffset - RecordHeader.size - RecordHeader.idStart)
             }
 
             static func == (left: Spelling, right: Spelling) -> Bool { left.text == right.text }
@@ -117,10 +126,11 @@ public struct Batch: Sendable, Equatable {
         }
 
         /// Creates an event that refers to a stored event.
-        init(_ event: consuming StoredEvent, attempt: Int, range: Range<Int>) {
+        /// - Parameter isChanged: true if a transformation changed the JSON.
+        init(_ event: consuming StoredEvent, attempt: Int, range: Range<Int>, isChanged: Bool) {
             let (offset, count) = (event.idOffset, Int(event.header.idLength))
             (sequenceNumber, self.range, self.attempt) = (event.sequenceNumber, range, attempt)
-            spelling = .stored((consume event).chunk, offset: offset, count: count)
+            spelling = .stored((consume event).chunk, offset: offset, count: count, isChanged: isChanged)
         }
 
         /// The id as a JSON string, with its quotes, as it is written in the body.
@@ -129,6 +139,9 @@ public struct Batch: Sendable, Equatable {
         /// The stored event's key for ordering, whatever transformations did to it; nil if there is none (Behaviour
         /// Q2).
         public var key: EventKey? { spelling.key }
+
+        /// The positions of members in the JSON; nil if a transformation changed it, so that it must be scanned.
+        public var head: EventHead? { spelling.head }
     }
 
     /// The number of the batch, counted per dispatcher since the start.

@@ -81,7 +81,10 @@ struct BatchBuilder {
         isOfHalf = share != nil
         if let share { mostEvents = min(mostEvents, Int(share)) }
         if let id { ids?.insert(id) }
-        events.append(Batch.Event((consume entry).event, attempt: attempt, range: start..<body.bytes.count))
+        events.append(
+            Batch.Event(
+                (consume entry).event, attempt: attempt, range: start..<body.bytes.count, isChanged: transformed != nil)
+        )
         return true
     }
 

@@ -160,6 +160,41 @@ struct RecordHeader: Equatable {
     }
 }
 
+/// The positions of some members' JSON strings in an event as it is delivered, each with its quotes.
+public struct EventHead: Sendable, Equatable {
+    /// The position of the id.
+    public let id: Range<Int>
+    /// The position of the name.
+    public let name: Range<Int>
+    /// The position of the time, which has no escapes.
+    public let time: Range<Int>
+    /// The position of the key; nil if the event has none.
+    public let key: Range<Int>?
+
+    package init(id: Range<Int>, name: Range<Int>, time: Range<Int>, key: Range<Int>?) {
+        (self.id, self.name, self.time, self.key) = (id, name, time, key)
+    }
+}
+
+extension RecordHeader {
+    /// The positions of members in the head; nil if its lengths are wrong.
+    var head: EventHead? {
+        let (seq, event, time): (StaticString, StaticString, StaticString) = (#","seq":"#, #","event":"#, #","time":"#)
+        let (receivedAt, key): (StaticString, StaticString) = (#","received_at":"#, #","key":"#)
+        let idEnd = RecordHeader.idStart + Int(idLength)
+        let nameStart = idEnd + seq.utf8CodeUnitCount + sequenceNumber.digitCount + event.utf8CodeUnitCount
+        let keyStart = Int(headLength) - Int(keyLength)
+        let timesEnd = keyLength == 0 ? keyStart : keyStart - key.utf8CodeUnitCount
+        let timeEnd = timesEnd - TimestampText.byteCount - receivedAt.utf8CodeUnitCount
+        let timeStart = timeEnd - TimestampText.byteCount
+        let nameEnd = timeStart - time.utf8CodeUnitCount
+        guard idLength >= 2, nameEnd - nameStart >= 2, keyLength != 1 else { return nil }
+        return EventHead(
+            id: RecordHeader.idStart..<idEnd, name: nameStart..<nameEnd, time: timeStart..<timeEnd,
+            key: keyLength == 0 ? nil : keyStart..<Int(headLength))
+    }
+}
+
 /// The header's layout in a chunk: its numbers in order, little-endian, independent of the machine and of Swift's
 /// memory layout (Behaviour Q11). A change of the layout requires a new version of the store's format.
 extension RecordHeader {

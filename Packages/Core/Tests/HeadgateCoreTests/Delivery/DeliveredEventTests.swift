@@ -37,6 +37,21 @@ struct DeliveredEventTests {
         #expect(try text(bench) == expected)
     }
 
+    @Test("K6: the positions of id, name, time and key are those in the JSON", arguments: [nil, "k\n"])
+    func head(key: String?) throws {
+        let bench = GateBench()
+        for _ in 1...12 { bench.track(1, EventDraft("sign\"up", key: key)) }
+        let batch = try #require(bench.sender.batches.last)
+        let event = try #require(batch.events.last)
+        let head = try #require(event.head)
+        let json = Array(batch.body[event.range])
+        let text = { (range: Range<Int>) in String(decoding: json[range], as: UTF8.self) }
+        #expect(text(head.id) == event.id)
+        #expect(text(head.name) == #""sign\"up""#)
+        #expect(text(head.time) == #""2027-01-15T08:00:00.000Z""#)
+        #expect(head.key.map(text) == key.map { _ in #""k\n""# })
+    }
+
     @Test("P5: the same event carries the same id on every attempt, also after a restart")
     func sameId() throws {
         let bench = GateBench()

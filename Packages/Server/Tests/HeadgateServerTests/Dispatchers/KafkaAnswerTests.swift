@@ -112,10 +112,12 @@ struct KafkaAnswerTests {
     }
 
     /// Returns the key, ID, name and time of an event's message.
-    private func message(_ json: String) -> [String?] {
+    private func message(_ json: String, _ head: EventHead? = nil) -> [String?] {
         let text = { (bytes: UnsafeRawBufferPointer?) in bytes.map { String(decoding: $0, as: UTF8.self) } }
         return Array(json.utf8).withUnsafeBytes { json in
-            KafkaMessage.with(json: json, JSONScanner()) { [text($0.key), text($0.id), text($0.name), text($0.time)] }
+            KafkaMessage.with(json: json, head, JSONScanner()) {
+                [text($0.key), text($0.id), text($0.name), text($0.time)]
+            }
         }
     }
 
@@ -126,5 +128,21 @@ struct KafkaAnswerTests {
         #expect(message(#"{"event":"x","key":7}"#) == [nil, nil, "x", nil])
         #expect(message("{") == [nil, nil, nil, nil])
         #expect(message(#"{"key":""}"#) == ["", nil, nil, nil])
+    }
+
+    @Test("K6: where the positions of the members are known, the message has the same parts, also with escapes")
+    func knownPositions() {
+        for (name, key) in [("a", "k"), (#"a\n"#, "k"), ("a", #"k\n"#), ("", "")] {
+            let json = #"{"id":"i","event":"\#(name)","time":"2026","key":"\#(key)"}"#
+            let start = 18
+            let end = start + name.utf8.count + 2
+            let head = EventHead(
+                id: 6..<9, name: start..<end, time: end + 8..<end + 14, key: end + 21..<end + 23 + key.utf8.count)
+            #expect(message(json, head) == message(json))
+        }
+        let other = EventHead(id: 6..<9, name: 6..<9, time: 6..<9, key: nil)
+        #expect(message(#"{"id":"i","key":"k"}"#, other) == [nil, "i", "i", "i"], "only the positions count")
+        let beyond = EventHead(id: 6..<900, name: 6..<9, time: 6..<9, key: nil)
+        #expect(message(#"{"id":"i"}"#, beyond) == [nil, "i", nil, nil])
     }
 }

@@ -92,7 +92,9 @@ private struct KafkaHistory {
         outbox.removeAll { sent in set.contains { $0.message == sent.message } }
         guard set.contains(where: { poison.contains($0.event) }) else {
             stored[event % 3] += set.map(\.event)
-            for sent in set { end(flights.report(sent.message, .stored)) }
+            var reports: [KafkaFlights.Reports] = []
+            for sent in set { reports.add(.stored, of: sent.message) }
+            for range in reports { end(flights.report(range)) }
             return
         }
         isEnded = true

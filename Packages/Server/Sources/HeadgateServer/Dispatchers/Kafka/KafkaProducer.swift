@@ -102,9 +102,10 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
     private func produce(_ portion: KafkaFlights.Portion, to topic: OpaquePointer) {
         portion.batch.body.withUnsafeBytes { body in
             for index in portion.indices {
-                let json = UnsafeRawBufferPointer(rebasing: body[portion.batch.events[index].range])
+                let (range, head) = (portion.batch.events[index].range, portion.batch.events[index].head)
+                let json = UnsafeRawBufferPointer(rebasing: body[range])
                 let message = portion.firstMessage + UInt(index - portion.indices.lowerBound)
-                let error = KafkaMessage.with(json: json, scanner) { produce($0, json, as: message, to: topic) }
+                let error = KafkaMessage.with(json: json, head, scanner) { produce($0, json, as: message, to: topic) }
                 guard error != RD_KAFKA_RESP_ERR_NO_ERROR else { continue }
                 if let producer { reports?.noteEnd(of: producer) }
                 link.report([.init(messages: message...message, report: KafkaAnswer(error).report)])
