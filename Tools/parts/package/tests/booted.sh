@@ -118,9 +118,11 @@ test_faulty_start() {
 
 test_watching() {
     section "A daemon that is killed, and one that stands still"
+    local restarts
+    restarts=$(unit NRestarts) # it counts the starts with a faulty configuration, too
     in_booted systemctl kill --signal KILL headgate.service
     shows "a client that comes meanwhile waits, and is served" . as shop headgate send after_kill
-    becomes "systemd has started it again" 1 unit NRestarts
+    becomes "systemd has started it again" $((restarts + 1)) unit NRestarts
     in_booted mkdir -p /run/systemd/system/headgate.service.d
     printf '[Service]\nWatchdogSec=2\n' | in_booted tee /run/systemd/system/headgate.service.d/watchdog.conf >/dev/null
     in_booted systemctl daemon-reload
