@@ -39,7 +39,7 @@ let server: [Target] = [
     .part("CRE2", of: "Server", linking: "re2"),
     .part(
         "HeadgateStore", of: "Server",
-        ["CDisk", "CXXHash", "CLZ4", "HeadgateCore", "HeadgateData", "HeadgateTransport"]),
+        ["CDisk", "CCrypto", "CXXHash", "CLZ4", "HeadgateCore", "HeadgateData", "HeadgateTransport"]),
     .part(
         "HeadgateSQLiteStore", of: "Server",
         ["CSQLite", "CXXHash", "HeadgateCore", "HeadgateData", "HeadgateTransport"]),

@@ -26,7 +26,7 @@ let package = Package(
         .target(
             name: "HeadgateStore",
             dependencies: [
-                "CDisk", "CXXHash", "CLZ4", .product(name: "HeadgateCore", package: "Core"),
+                "CDisk", "CCrypto", "CXXHash", "CLZ4", .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "HeadgateTransport", package: "Transport"),
             ]),

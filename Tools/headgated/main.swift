@@ -12,7 +12,8 @@ do throws(DaemonCommand.UsageFault) {
     case .help: Terminal.print(DaemonCommand.usage)
     case .version: Terminal.print(Version.line(of: "headgated", builtFrom: builtFrom))
     case .check(let options): exit(Check(options: options, environment: environment).run())
-    case .verify(let directory): exit(Verification(directory: directory).run())
+    case .verify(let directory, let options):
+        exit(Verification(directory: directory, options: options, environment: environment).run())
     case .run(let options):
         ProcessMemory.economize()
         exit(Daemon(options: options, environment: environment).run())

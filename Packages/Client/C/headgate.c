@@ -2747,6 +2747,11 @@ bool headgate_erase(headgate *client, const char *when, const char *reason, bool
     member_true(&params, "dry_run", dry_run);
     return ask(client, "store.erase", &params, deadline_ms, answer, error);
 }
+
+bool headgate_rekey(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask(client, "store.rekey", &params, deadline_ms, answer, error);
+}
 /* end of what Tools/protocol has written */
 
 /* ---- What lasts as long as a connection ---- */

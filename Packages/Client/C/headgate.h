@@ -266,6 +266,9 @@ bool headgate_backup(headgate *client, const char *backup, long deadline_ms, hea
  * is JSON. */
 bool headgate_erase(headgate *client, const char *when, const char *reason, bool dry_run, long deadline_ms,
                     headgate_answer *answer, headgate_error *error);
+/* Reads the keys of `store.encryption` again, and rewrites the files under other keys with the first of them, in the
+ * background. */
+bool headgate_rekey(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* end of what Tools/protocol has written */
 
 /* ---- Barriers (Behaviour B29) ---- */

@@ -283,6 +283,7 @@ CALL(call_clients, headgate_clients(client, deadline, answer, error))
 CALL(call_backup, headgate_backup(client, text_of(from, "backup"), deadline, answer, error))
 CALL(call_erase, headgate_erase(client, json_of(from, "when"), text_of(from, "reason"), is_true(from, "dry_run"),
                                 deadline, answer, error))
+CALL(call_rekey, headgate_rekey(client, deadline, answer, error))
 /* end of what Tools/protocol has written */
 
 static const struct {
@@ -315,6 +316,7 @@ static const struct {
     {"client.list", call_clients, false},
     {"store.backup", call_backup, false},
     {"store.erase", call_erase, false},
+    {"store.rekey", call_rekey, false},
     /* end of what Tools/protocol has written */
 };
 

@@ -55,6 +55,7 @@ CALLS = {
     "client.list": lambda client, values: {"clients": client.clients(**values)},
     "store.backup": lambda client, values: client.backup(**values),
     "store.erase": lambda client, values: client.erase(**values),
+    "store.rekey": lambda client, values: client.rekey(**values),
     # end of what Tools/protocol has written
 }
 

@@ -63,6 +63,7 @@ CALLS = {
     "client.list": lambda client, values: member("clients", client.clients(**values)),
     "store.backup": lambda client, values: client.backup(**values),
     "store.erase": lambda client, values: client.erase(**values),
+    "store.rekey": lambda client, values: client.rekey(**values),
     # end of what Tools/protocol has written
 }
 

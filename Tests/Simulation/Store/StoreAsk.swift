@@ -8,6 +8,7 @@ enum StoreAsk {
     case write([StoreChange])
     case read(after: SequenceNumber)
     case purgeLetters(DeadLetterQuery)
+    case rekey
     case close
 
     /// Returns the job for the store's engine.
@@ -19,6 +20,7 @@ enum StoreAsk {
         case .read(let number): .ask({ $0.read(after: number) }, then: { tell(.read($0)) })
         case .purgeLetters(let query):
             .ask(isAboutLetters: true, { $0.purgeLetters(query) }, then: { tell(.purged($0)) })
+        case .rekey: .ask({ $0.rekey(nil) }, then: { tell(.rekeyed($0)) })
         case .close: .close { tell(.closed) }
         }
     }
@@ -30,5 +32,6 @@ enum StoreAnswer {
     case done(StoreFault?)
     case read(Result<Chunk?, StoreFault>)
     case purged(Result<Int, StoreFault>)
+    case rekeyed(Result<StoreEncryption, StoreFault>)
     case closed
 }

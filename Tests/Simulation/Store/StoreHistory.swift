@@ -18,6 +18,8 @@ final class StoreHistory {
     private var disk: SimulatedDisk
     private var executor: SimulatedStoreExecutor
     private var queue: StoreQueue
+    /// The keys of the store, or nil if it is never encrypted.
+    private let keys: KeySwitches?
     private var isOpen = false
     /// True if the end of this life was handled.
     private var isOver = true
@@ -27,6 +29,7 @@ final class StoreHistory {
 
     init(seed: Seed) {
         record = Record(seed: seed)
+        keys = seed.number.isMultiple(of: 3) ? KeySwitches(seed) : nil
         durability = record.oneIn(3) ? .normal : .full
         room = record.oneIn(4) ? DiskRoom(record) : nil
         segmentSize = room?.segmentSize ?? record.pick([1, 2, 4, 16]) << 10
@@ -55,6 +58,7 @@ final class StoreHistory {
         if !isWell { trouble() }
         var options = StoreOptions(directory: "/data", durability: durability)
         options.disk = disk
+        options.keyring = keys?.next(record)
         options.leastPacked = record.pick([1, 400, 4_096])
         (options.segmentSize, options.blockSize, options.mostUnfiledIDBytes) = (segmentSize, 512, 256)
         options.leastSegmentSize = room?.leastSegmentSize ?? segmentSize
@@ -116,6 +120,7 @@ final class StoreHistory {
         case 84...85: readLetters()
         case 86...90: trouble()
         case 91...94: calm()
+        case 95 where keys?.rekeys() == true: ask(.rekey)
         case 95: stop()
         default: end(record.oneIn(2) ? .killed : .powerless)
         }
@@ -211,6 +216,18 @@ final class StoreHistory {
         readOn()
         stop()
         if record.violation == nil { start(isWell: true) }
+        if isOpen { expectOneKey() }
+    }
+
+    /// Checks that nothing is left under another key than the present one, once everything is rewritten.
+    private func expectOneKey() {
+        guard let keys, record.violation == nil, room == nil else { return }
+        ask(.rekey)
+        quiet()
+        for (path, node) in platter.names where path.hasSuffix(".log") {
+            guard case .header(let header) = node.bytes.withUnsafeBytes(LogHeader.read) else { continue }
+            record.insist(keys.isPresent(header.seal), "\(path) is under key \(header.seal?.key ?? 0)")
+        }
     }
 
     private func quiet() {

@@ -56,6 +56,7 @@ struct StoreQueue {
         case write([StoreChange])
         case purge(DeadLetterQuery)
         case read
+        case rekey
         case close
 
         func enter(into book: inout StoreBook, isDone: Bool) {
@@ -63,7 +64,7 @@ struct StoreQueue {
             case .group(let group, _): book.append(group, isDone)
             case .write(let changes): book.write(changes, isDone)
             case .purge(let query): book.purge(query, isDone)
-            case .read, .close: break
+            case .read, .rekey, .close: break
             }
         }
     }
@@ -110,6 +111,7 @@ struct StoreQueue {
         case .write(let changes): waiting.append(.write(changes))
         case .purgeLetters(let query): waiting.append(.purge(query))
         case .read: waiting.append(.read)
+        case .rekey: waiting.append(.rekey)
         case .close: waiting.append(.close)
         }
     }
@@ -330,7 +332,7 @@ struct StoreQueue {
         case (.read, .read(.success(let chunk))):
             lastRead = chunk
             if let chunk { book.check(chunk, record) }
-        case (.read, .read(.failure)), (.close, .closed): break
+        case (.read, .read(.failure)), (.rekey, .rekeyed), (.close, .closed): break
         default: record.insist(false, "answered out of order: \(outcome)")
         }
     }

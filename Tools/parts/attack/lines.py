@@ -52,6 +52,7 @@ def parameters(chance: random.Random) -> dict[str, dict]:
         "queue.purge": {"dispatcher": "decoy"},
         "dead_letters.requeue": {"dispatcher": "decoy"},
         "dead_letters.purge": {"dispatcher": "decoy"},
+        "store.rekey": {},
         "store.erase": {"when": {"operator": "equals", "path": "event", "value": "none"}, "dry_run": True},
         "board.serve": {"board": name},
         "board.unserve": {"board": name},

@@ -9,6 +9,7 @@ NAMES = {
     "client.list": {"swift": "clients", "python": "clients", "c": "clients"},
     "dispatcher.rewind": {"swift": "rewind", "python": "rewind", "c": "rewind"},
     "store.backup": {"swift": "backup", "python": "backup", "c": "backup"},
+    "store.rekey": {"swift": "rekey", "python": "rekey", "c": "rekey"},
     "store.erase": {"swift": "erase", "python": "erase", "c": "erase"},
     "dispatcher.retry": {"swift": "retry", "python": "retry", "c": "retry"},
     "flush.list": {"swift": "flushes", "python": "flushes", "c": "flushes"},

@@ -14,7 +14,7 @@ MENU = {
     "Start": ["index", "Tutorial"],
     "Guides": ["Guides/HTTPS", "Guides/Hold", "Guides/Follow", "Guides/Services", "Guides/Frameworks", "Guides/Database", "Guides/NATS", "Guides/Kafka", "Guides/OTLP",
                "Guides/Activation", "Guides/Containers", "Guides/Upgrade", "Guides/Sizing", "Guides/NothingSent", "Guides/DiskFull",
-               "Guides/SendAgain", "Guides/Replace", "Guides/OnePerson"],
+               "Guides/SendAgain", "Guides/Replace", "Guides/OnePerson", "Guides/Encrypt"],
     "Reference": ["Configuration", "Protocol", "openrpc.json", "Metrics", "Operations", "Console", "Sending", "Receiving", "Workers",
                   "Boards", "Clients", "Swift", "Python", "C", "Node", "Go", "PHP", "Ruby", "Java", "Rust", "Logging", "Log", "Glossary", "Compatibility", "Changelog", "Security"],
     "Explanation": ["Guarantees", "Barriers", "Behaviour", "Reliability", "Benchmarks", "Architecture", "Store", "Contributing"],

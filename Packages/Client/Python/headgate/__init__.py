@@ -2039,6 +2039,11 @@ class Client:
         (`when`: the condition for the events, in the language of load rules; `reason`: the reason, for the log;
         `dry_run`: true: the events are counted, and nothing is erased)"""
         return self.call("store.erase", _given(when=when, reason=reason, dry_run=dry_run or None), deadline)
+
+    def rekey(self, deadline: Optional[float] = None) -> JSONObject:
+        """Reads the keys of `store.encryption` again, and rewrites the files under other keys with the first of them,
+        in the background."""
+        return self.call("store.rekey", None, deadline)
     # end of what Tools/protocol has written
 
     def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:

@@ -130,6 +130,7 @@ public final class FaultyStore: EventStore {
         scheduler.soon { then(.failure(rewindFault)) }
     }
 
+    public var canEncrypt: Bool { memory.canEncrypt }
     public var canErase: Bool { memory.canErase }
 
     public func scan(_ scan: ErasureScan, then: @escaping (Result<ErasureScan, StoreFault>) -> Void) {

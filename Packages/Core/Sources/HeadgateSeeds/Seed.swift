@@ -11,7 +11,7 @@ public struct Seed: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A generator whose random numbers are the same for the same seed (SplitMix64; Steele, Lea and Flood, 2014).
-public struct SeededRandom: RandomNumberGenerator {
+public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     public init(seed: Seed) {

@@ -83,7 +83,8 @@ final class Service {
             output: LogOutput(settings.logFormat, to: loop == nil ? .nowhere : configuration.logTarget))
         (started, startedAt) = (scheduler.now, scheduler.wall)
         store = ServiceStore(
-            configuration.makeStore, settings: settings, places: places, scheduler: scheduler, loop: loop, log: log)
+            configuration.makeStore, settings: settings, places: places, scheduler: scheduler, loop: loop, log: log,
+            keyring: loaded.keyring)
         let state = try store.open()
         startWarnings = state.warnings
         for note in state.notes { log.tell(.storeNoted, ["note": .string(note)]) }
@@ -152,7 +153,7 @@ final class Service {
             ConnectionMethods(
                 statuses: statuses, watches: watches, control: control, description: { OpenRPCDocument.json }),
             TrackMethods(tracking: tracking), FlushMethods(gate: gate, clientFlushes: clientFlushes),
-            StatusMethods(gate: gate, sessions: sessions, control: control) { [unowned self] in
+            StatusMethods(gate: gate, sessions: sessions, control: control, encryption: encryption) { [unowned self] in
                 ServiceState(uptime: uptime, isReady: isReady, warnings: warnings)
             },
             WatchMethods(watches: watches), BarrierMethods(gate: gate), DispatcherMethods(gate: gate, log: log),
@@ -167,7 +168,12 @@ final class Service {
             EraseMethods(
                 gate: gate, control: control, log: log,
                 quota: UserQuota(most: Limits.mostErasuresPerUser, of: "erasures")),
+            RekeyMethods(gate: gate, control: control, encryption: encryption, log: log),
         ]
+    }
+
+    private var encryption: ServiceEncryption {
+        ServiceEncryption(settings: control.atStart.encryption, environment: configuration.environment)
     }
 
     var uptime: Duration { scheduler.now - started }

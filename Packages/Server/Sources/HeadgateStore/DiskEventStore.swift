@@ -20,6 +20,8 @@ public final class DiskEventStore: EventStore {
     public var letters: Tally { sizes.letters }
     /// The sizes that the engine reported last.
     @exclusivity(unchecked) private var sizes = StoreSizes()
+    /// The keys under which the files are; nil if the store has no keys (Behaviour C2).
+    @exclusivity(unchecked) package private(set) var encryption: StoreEncryption?
     /// The durations of syncs (Behaviour O1).
     public var syncing: Histogram { syncTimes?.histogram ?? Histogram(.seconds) }
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
@@ -115,6 +117,7 @@ public final class DiskEventStore: EventStore {
         ask(then, isAboutLetters: true) { $0.rewind(request) }
     }
 
+    public let canEncrypt = true
     public let canErase = true
 
     public func scan(_ scan: ErasureScan, then: @escaping (Result<ErasureScan, StoreFault>) -> Void) {
@@ -134,6 +137,21 @@ public final class DiskEventStore: EventStore {
 
     public func beginBackup(without names: [String]) -> (any StoreBackup)? {
         DiskBackup(of: self, LogBackup(without: names))
+    }
+
+    /// Rewrites everything that is not under the first of the keys, in the background (Behaviour C2).
+    /// - Parameter keys: the keys from now on; nil leaves them as they are.
+    /// - Returns: a fault if a key is missing that files need. Then nothing changes.
+    package func rekey(_ keys: EncryptionKeys?, then: @escaping (StoreFault?) -> Void) {
+        let answer = { [door] (result: Result<StoreEncryption, StoreFault>) in
+            switch result {
+            case .success(let found):
+                door.store?.encryption = found
+                then(nil)
+            case .failure(let fault): then(fault)
+            }
+        }
+        ask(answer) { $0.rekey(keys) }
     }
 
     fileprivate func next(of backup: LogBackup, then: @escaping (Result<BackupPiece, StoreFault>) -> Void) {
@@ -171,6 +189,7 @@ public final class DiskEventStore: EventStore {
 
     private func take(_ news: StoreNews) {
         if let new = news.sizes { sizes = new }
+        if let found = news.encryption { encryption = found }
         let losses = news.losses
         if losses.quarantined > 0 { onQuarantine(losses.quarantined) }
         if let lost = losses.renewed { onRenewal(lost) }

@@ -41,9 +41,11 @@ struct StoreNews: @unchecked Sendable {
     var answers: [() -> Void] = []
     /// The sizes of the store; nil if they have not changed.
     var sizes: StoreSizes?
+    /// The keys of the files; nil if they have not changed.
+    var encryption: StoreEncryption?
     var losses = LogLosses()
 
-    var isEmpty: Bool { answers.isEmpty && sizes == nil && losses == LogLosses() }
+    var isEmpty: Bool { answers.isEmpty && sizes == nil && encryption == nil && losses == LogLosses() }
 }
 
 /// The sizes of a store that the scheduler knows.

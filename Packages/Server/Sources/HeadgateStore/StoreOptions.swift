@@ -20,6 +20,8 @@ public struct StoreOptions: Sendable {
     var leastPacked = 4 << 10
     /// The bytes from which on ids get a file of their own.
     var mostUnfiledIDBytes = 256 << 10
+    /// The keys; nil if nothing is or was encrypted (Behaviour C1).
+    public var keyring: Keyring?
     /// The file system.
     var disk: any Disk = SystemDisk()
     /// The wall clock, for people. It is read at a start.

@@ -140,6 +140,7 @@ struct Calls {
         case "store.erase":
             return try await client.erase(
                 given["when"] ?? .null, reason: given["reason"], dryRun: given["dry_run"] ?? false, deadline: deadline)
+        case "store.rekey": return try await client.rekey(deadline: deadline)
         // end of what Tools/protocol has written
         default: throw UsageError("there is no method \(method)")
         }

@@ -156,6 +156,15 @@ extension HeadgateClient {
         if dryRun { params["dry_run"] = true }
         return try await object("store.erase", params, deadline)
     }
+
+    /// Reads the keys of `store.encryption` again, and rewrites the files under other keys with the first of them,
+    /// in the background.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `conflict` or `storage` when the daemon refuses it.
+    @discardableResult
+    public func rekey(deadline: Duration? = nil) async throws -> DataObject {
+        try await object("store.rekey", [:], deadline)
+    }
     // end of what Tools/protocol has written
 }
 

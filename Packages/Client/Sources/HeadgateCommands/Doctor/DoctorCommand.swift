@@ -60,6 +60,7 @@ private struct Doctor {
         findings += fault.map { [$0] } ?? []
         findings += answers.map { DaemonCheck.findings($0.status) } ?? []
         findings += answers.flatMap(store).map { [$0] } ?? []
+        findings += answers.map { EncryptionCheck.findings($0.status) } ?? []
         if let rights = try? invocation.ask([Question(method: "rights")])[0] {
             findings.append(RightsText.finding(rights))
         }

@@ -61,6 +61,7 @@ import Testing
         "client.list": { _ = try await $0.clients() },
         "store.backup": { _ = try await $0.backup("a") },
         "store.erase": { _ = try await $0.erase(1, reason: "a", dryRun: true) },
+        "store.rekey": { _ = try await $0.rekey() },
         // end of what Tools/protocol has written
     ]
 

@@ -45,6 +45,26 @@ import Testing
         #expect(verdicts { $0["dispatchers"] = [] } == [.fine, .wrong])
     }
 
+    @Test("C2: doctor says whether the store is encrypted, what is left, and whether the key file is open to others")
+    func encryption() {
+        func findings(_ encryption: DataItem) -> [Finding] {
+            EncryptionCheck.findings(["store": ["encryption": encryption]])
+        }
+        func state(_ key: DataItem, left: Int, rewriting: Bool = false, exposed: Bool = false) -> DataItem {
+            [
+                "key": key, "bytes_left": .number(DataNumber(left)), "rewriting": .bool(rewriting),
+                "key_file_exposed": .bool(exposed),
+            ]
+        }
+        #expect(findings(.null).map(\.words) == ["the store is not encrypted"])
+        #expect(findings(state(2, left: 0)) == [.fine("encryption", "the store is encrypted with key 2")])
+        #expect(findings(state(2, left: 9, rewriting: true)).map(\.verdict) == [.doubtful])
+        #expect(findings(state(2, left: 9)).first?.advice?.contains("headgate rekey") == true)
+        #expect(findings(state(.null, left: 9)).first?.words.contains("being decrypted") == true)
+        #expect(findings(state(.null, left: 0)).first?.advice?.contains("remove store.encryption") == true)
+        #expect(findings(state(2, left: 0, exposed: true)).map(\.verdict) == [.fine, .wrong])
+    }
+
     @Test("A dispatcher whose last attempt failed is a fault, and a blocked one with a backlog is a warning")
     func dispatchers() {
         let failing: DataItem = ["id": "a", "state": "blocked", "pending": 3, "last_error": "HTTP 503"]

@@ -47,6 +47,9 @@ public protocol EventStore: AnyObject {
     /// Makes a dispatcher's events from a place on unsettled again. The result is that of this moment: it contains the
     /// events of all earlier appends and of no later ones. It is called only if ``canRewind``.
     func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void)
+    /// True if the store can encrypt what it keeps, or keeps nothing (Behaviour C1). A setting that needs it is refused
+    /// otherwise.
+    var canEncrypt: Bool { get }
     /// True if the store can erase events (Behaviour E1). Calls that need it are refused otherwise.
     var canErase: Bool { get }
     /// Continues a scan for an erasure: processes the next part of the store that can be scanned without a noticeable
@@ -81,6 +84,9 @@ extension EventStore {
     public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
         preconditionFailure("the store `\(kind)` cannot rewind")
     }
+
+    /// The default for stores that cannot encrypt.
+    public var canEncrypt: Bool { false }
 
     /// The default for stores that cannot erase.
     public var canErase: Bool { false }

@@ -158,6 +158,7 @@ public final class MemoryEventStore: EventStore {
 
     // MARK: Erasing
 
+    public let canEncrypt = true
     public let canErase = true
 
     public func scan(_ scan: ErasureScan, then: @escaping (Result<ErasureScan, StoreFault>) -> Void) {

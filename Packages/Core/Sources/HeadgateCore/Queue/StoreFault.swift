@@ -6,6 +6,8 @@ public enum StoreFault: Error, Equatable, Sendable {
     case inUse(String)
     /// The data were written by a newer version. They are left unchanged.
     case newerVersion(String)
+    /// The data are encrypted, and the key is missing or another one. They are left unchanged (Behaviour C2).
+    case locked(String)
     /// Any other failure.
     case failed(String)
 
@@ -15,7 +17,9 @@ public enum StoreFault: Error, Equatable, Sendable {
     /// The description of the failure, for people.
     public var message: String {
         switch self {
-        case .noRoom(let message), .inUse(let message), .newerVersion(let message), .failed(let message): message
+        case .noRoom(let message), .inUse(let message), .newerVersion(let message), .locked(let message),
+            .failed(let message):
+            message
         }
     }
 }

@@ -1,7 +1,9 @@
 /// The content of an event store, for people (Behaviour Q8).
 public struct StoreReport: Sendable {
     private let kind: String
-    private let state: StoredState
+    private var state: StoredState
+    /// The findings in a store whose key is missing; nil if its events were read (Behaviour C3).
+    private var locked: (reason: String, files: Int, frames: Int)?
     /// The bytes of the store's files.
     public var diskBytes = 0
     public private(set) var events = 0
@@ -34,14 +36,26 @@ public struct StoreReport: Sendable {
         }
     }
 
+    /// Creates the report about an encrypted store whose key is missing: only its checksums were verified.
+    /// - Parameters:
+    ///   - reason: the reason why the events cannot be read.
+    ///   - damage: a description of each damaged range.
+    public init(kind: String, reason: String, files: Int, frames: Int, bytes: Int, damage: [String]) {
+        (self.kind, state, locked, diskBytes) = (kind, StoredState(), (reason, files, frames), bytes)
+        state.warnings = damage
+    }
+
     /// True if nothing is damaged.
     public var isSound: Bool { damaged == 0 && damagedLetters == 0 && state.warnings.isEmpty }
 
     public func lines(_ directory: String) -> [String] {
-        var lines = [
-            "\(directory): an event store of kind \(kind), \(diskBytes) bytes",
-            "events: \(events), last sequence number \(state.lastSequenceNumber)",
-        ]
+        let title = "\(directory): an event store of kind \(kind), \(diskBytes) bytes"
+        if let locked {
+            let seen = "only the checksums of \(locked.files) files with \(locked.frames) frames were verified"
+            return [title, locked.reason, seen] + state.warnings.map { "damaged: \($0)" }
+                + (isSound ? ["no damage found"] : [])
+        }
+        var lines = [title, "events: \(events), last sequence number \(state.lastSequenceNumber)"]
         lines += state.dispatchers.sorted { $0.number < $1.number }.map { dispatcher in
             let waiting = state.unsettled[dispatcher.number]?.total ?? .zero
             let gone = dispatcher.orphanedSince == nil ? "" : ", no longer configured"

@@ -108,6 +108,24 @@ public struct ServerConfiguration {
         }
     }
 
+    /// Returns the verification of a data directory, with the keys that the configuration file names (Behaviour C3).
+    public func verification(of directory: String) throws(StartFault) -> DirectoryVerification {
+        guard let path = options.configuration else { return DirectoryVerification(directory: directory) }
+        let file: DataObject
+        do throws(SettingsFault) { file = try readFile(path) } catch { throw StartFault(error.description) }
+        return DirectoryVerification(directory: directory, keyring: try keyring(file.patched(with: settings)))
+    }
+
+    /// Returns the keys that settings name; nil if they name none.
+    private func keyring(_ settings: DataObject) throws(StartFault) -> Keyring? {
+        let store = settings.get(key: "store", as: DataObject.self)
+        guard let section = store?.get(key: "encryption", as: DataObject.self) else { return nil }
+        let reader = SettingsReader(section)
+        // The reading of all settings reports the faults of the section.
+        guard let found = EncryptionSettings(reader) else { return nil }
+        return Keyring(try found.keys(environment), encrypts: found.isOn)
+    }
+
     /// Reads the settings of all layers and finds the paths, before anything is opened (Behaviour S1).
     /// - Parameter warn: called with each fault that does not prevent the start.
     func load(warn: (SettingsFault) -> Void = { _ in }) throws(StartFault) -> LoadedSettings {
@@ -138,7 +156,11 @@ public struct ServerConfiguration {
             // An inherited socket has the path that its creator gave it.
             if let first = inherited.first { places.socket = SocketActivation.path(of: first) ?? places.socket }
             if !opensSocket { places.socket = nil }
-            return read(file, places, try persisted(places))
+            let keyring: Keyring?
+            do throws(StartFault) { keyring = try self.keyring(own) } catch {
+                throw SettingsFault(path: error.path, message: error.message)
+            }
+            return read(file, places, try persisted(places, keyring), keyring)
         } catch {
             // Reports the faults of the settings too, not only the missing path.
             var findings = Settings.read(own, vocabulary: vocabulary).findings
@@ -148,11 +170,11 @@ public struct ServerConfiguration {
     }
 
     private func read(
-        _ file: DataObject, _ places: DaemonPaths, _ persisted: DataObject?
+        _ file: DataObject, _ places: DaemonPaths, _ persisted: DataObject?, _ keyring: Keyring?
     ) -> Result<LoadedSettings, RefusedSettings> {
         let source = file.patched(with: settings).patched(with: persisted ?? [:])["remote"]
         let url = source.flatMap(DataObject.init(dataItem:))?.get(key: "url", as: String.self)
-        let copy = url.flatMap { RemoteSettingsCopy(directory: places.dataDirectory).read(url: $0) }
+        let copy = url.flatMap { RemoteSettingsCopy(directory: places.dataDirectory, keyring: keyring).read(url: $0) }
         let start = StartSettings(
             check: settingsCheck(places), file: file, program: settings, remote: copy?.settings,
             persisted: persisted ?? [:])
@@ -166,6 +188,7 @@ public struct ServerConfiguration {
             layers: outcome.layers, reading: outcome.reading, settings: settings, places: places,
             persisted: persisted ?? [:], leftOut: outcome.leftOut, refusedRemote: outcome.refusedRemote,
             remoteFaults: outcome.remoteFaults)
+        loaded.keyring = keyring
         loaded.startWarnings = outcome.warnings + found.warnings
         if persisted == nil {
             loaded.startWarnings.append(
@@ -176,9 +199,9 @@ public struct ServerConfiguration {
     }
 
     /// Reads the persisted settings. Returns nil if the file is damaged.
-    private func persisted(_ places: DaemonPaths) throws(SettingsFault) -> DataObject? {
+    private func persisted(_ places: DaemonPaths, _ keyring: Keyring?) throws(SettingsFault) -> DataObject? {
         do throws(DiskFault) {
-            return try PersistedSettings(directory: places.dataDirectory, on: settingsDisk).read()
+            return try PersistedSettings(directory: places.dataDirectory, on: settingsDisk, keyring: keyring).read()
         } catch {
             let message = error.storeFault("the settings persisted with config.set cannot be read").message
             throw SettingsFault(path: "", message: message)
@@ -215,6 +238,8 @@ struct LoadedSettings {
     var refusedRemote: DataObject?
     /// The faults of the refused remote settings.
     var remoteFaults: [SettingsFault] = []
+    /// The keys of the data directory, or nil if nothing is encrypted (Behaviour C1).
+    var keyring: Keyring?
     /// Warnings of the start, apart from those of the settings in force.
     var startWarnings: [SettingsFault] = []
 

@@ -60,6 +60,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case storeFailed = "store_failed"
     case storeLeft = "store_left"
     case storeNoted = "store_noted"
+    case storeRekeyed = "store_rekeyed"
     case storeRenewed = "store_renewed"
     case storeUnwritten = "store_unwritten"
     case transformationFailed = "transformation_failed"
@@ -144,6 +145,7 @@ enum LogKind: String, CaseIterable, Sendable {
                 "the daemon stopped without an answer from the event store; all acknowledged events are on disk"
             )
         case .storeNoted: (.notice, "the store: {note}")
+        case .storeRekeyed: (.notice, "user {uid} asked to rewrite the store under key {key}")
         case .storeRenewed:
             (
                 .error,

@@ -8,7 +8,7 @@ struct MethodTable {
             BarrierMethods.self, DispatcherMethods.self, RewindMethods.self, WorkerMethods.self, QueueMethods.self,
             DeadLetterMethods.self, BoardMethods.self, ConfigMethods.self, MetricsMethods.self, TraceMethods.self,
             ClientMethods.self, BackupMethods.self,
-            EraseMethods.self,
+            EraseMethods.self, RekeyMethods.self,
         ]
     }
 

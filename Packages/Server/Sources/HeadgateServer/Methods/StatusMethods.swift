@@ -7,6 +7,7 @@ struct StatusMethods: MethodFamily {
     let gate: Headgate
     let sessions: SessionRegistry
     let control: SettingsControl
+    let encryption: ServiceEncryption
     /// Returns the state of the service now.
     let state: () -> ServiceState
 
@@ -39,6 +40,22 @@ struct StatusMethods: MethodFamily {
                             .required(
                                 "since", .nullable(.time), "the time at which the oldest remembered id was received"),
                         ])),
+                    .required(
+                        "encryption",
+                        .nullable(
+                            .object([
+                                .required(
+                                    "key", .nullable(.count),
+                                    "the number of the key that encrypts; null while the store is decrypted"),
+                                .required(
+                                    "bytes", .dictionary(.count),
+                                    "the bytes of the files under each key; `0` stands for plain files"),
+                                .required("bytes_left", .count, "the bytes of the files that are not under `key`"),
+                                .required("rewriting", .bool, "true while files are rewritten under `key`"),
+                                .required(
+                                    "key_file_exposed", .bool,
+                                    "true if users other than its owner may read or write the key file"),
+                            ])), "the encryption of the store; null if it has no keys"),
                 ])),
             .required("clients", .count),
             .required(
@@ -85,7 +102,7 @@ struct StatusMethods: MethodFamily {
             "events": .number(DataNumber(stored.events)), "bytes": .number(DataNumber(stored.bytes)),
             "oldest_ms": gate.oldestAge.milliseconds,
             "disk_bytes": .number(DataNumber(gate.events.store.diskBytes)), "dedupe": .object(dedupe),
-            "retained": .object(retained),
+            "retained": .object(retained), "encryption": encryption.status(gate.events.store),
         ]
     }
 

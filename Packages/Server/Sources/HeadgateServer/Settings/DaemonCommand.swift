@@ -6,8 +6,9 @@ public enum DaemonCommand: Equatable, Sendable {
     case run(DaemonOptions)
     /// `--check`: print the faults of the configuration, and exit.
     case check(DaemonOptions)
-    /// `--verify DIR`: print the contents of a data directory and its damage, and exit.
-    case verify(String)
+    /// `--verify DIR`: print the contents of a data directory and its damage, and exit. Of the options only the
+    /// configuration counts, for the keys of an encrypted store.
+    case verify(String, DaemonOptions)
     /// `--help`: print the usage, and exit.
     case help
     /// `--version`: print the version, and exit.
@@ -28,7 +29,7 @@ public enum DaemonCommand: Equatable, Sendable {
     /// The text that `--help` prints.
     public static let usage = """
         usage: headgated [--config FILE] [--socket PATH] [--data DIR] [--check]
-               headgated --verify DIR
+               headgated --verify DIR [--config FILE]
 
           --config FILE   read the configuration from FILE (JSON, comments allowed)
           --socket PATH   listen on this Unix socket; by default $HEADGATE_SOCKET, then the
@@ -38,7 +39,8 @@ public enum DaemonCommand: Equatable, Sendable {
                           then $STATE_DIRECTORY, then $XDG_STATE_HOME/headgate, which is
                           ~/.local/state/headgate if $XDG_STATE_HOME is not set
           --check         check the configuration and print its faults; exit 1 if there are any
-          --verify DIR    report the contents of a data directory without changing it; exit 1 if it is damaged
+          --verify DIR    report the contents of a data directory without changing it; exit 1 if it is damaged;
+                          the keys of an encrypted one are those of the configuration
           --help          print this
           --version       print the version
 
@@ -70,8 +72,10 @@ private struct Parser {
             }
         }
         guard let verified else { return isCheck ? .check(options) : .run(options) }
-        guard !isCheck, options == DaemonOptions() else { throw fault("--verify allows no other option") }
-        return .verify(verified)
+        guard !isCheck, options == DaemonOptions(configuration: options.configuration) else {
+            throw fault("--verify allows no other option but --config")
+        }
+        return .verify(verified, options)
     }
 
     private mutating func take(

@@ -43,10 +43,11 @@ final class RemoteSettings {
     /// thread can be started to read files.
     /// - Parameters:
     ///   - pace: limits the requests of all sources that follow each other.
+    ///   - keyring: the keys of the copy in the data directory; nil if it is not encrypted.
     ///   - onFound: called with the result of each fetch, and first with the copy in the data directory. It returns false if the settings are refused, which are
     ///     then not kept.
     init?(
-        _ source: RemoteSource, in context: SenderContext, pace: RemotePace,
+        _ source: RemoteSource, in context: SenderContext, pace: RemotePace, keyring: Keyring?,
         onFound: @escaping (Found) -> Bool
     ) {
         guard let http = context.http else { return nil }
@@ -63,7 +64,7 @@ final class RemoteSettings {
         self.pace = pace
         self.onFound = onFound
         scheduler = context.scheduler
-        copy = RemoteSettingsCopy(directory: context.dataDirectory)
+        copy = RemoteSettingsCopy(directory: context.dataDirectory, keyring: keyring)
     }
 
     deinit {
@@ -167,17 +168,22 @@ final class RemotePace {
 /// The copy of the remote settings in the data directory, with their URL and `ETag`.
 struct RemoteSettingsCopy {
     private let path: String
+    /// The keys; nil if the file is not encrypted.
+    private let keyring: Keyring?
 
     /// The file's name in the data directory.
     static let name = "remote-settings.json"
 
-    init(directory: String) {
+    init(directory: String, keyring: Keyring? = nil) {
         path = "\(directory)/\(RemoteSettingsCopy.name)"
+        self.keyring = keyring
     }
 
     /// Reads the copy. Returns nil if it is missing, damaged or from another URL.
     func read(url: String) -> (settings: DataObject, tag: String?)? {
-        guard let copy = try? SettingsFile.read(path), copy.get(key: "url", as: String.self) == url,
+        guard let bytes = SmallFile(path).contents(upTo: 2 * SettingsFile.longest),
+            let text = SealedFile.content(bytes, of: RemoteSettingsCopy.name, under: keyring),
+            let copy = try? SettingsText.parse(text), copy.get(key: "url", as: String.self) == url,
             let settings = copy.get(key: "settings", as: DataObject.self)
         else { return nil }
         return (settings, copy.get(key: "etag"))
@@ -189,10 +195,24 @@ struct RemoteSettingsCopy {
         if let tag { copy["etag"] = .string(tag) }
         var json = JSONWriter()
         json.object(copy)
+        write(json.bytes)
+    }
+
+    /// Writes the copy again if it is under another key than the present one, or under none.
+    func rekey() {
+        guard let keyring, let bytes = SmallFile(path).contents(upTo: 2 * SettingsFile.longest),
+            !SealedFile.isCurrent(bytes, under: keyring),
+            let text = SealedFile.content(bytes, of: RemoteSettingsCopy.name, under: keyring)
+        else { return }
+        write(text)
+    }
+
+    private func write(_ text: [UInt8]) {
+        let content = SealedFile.bytes(text, as: RemoteSettingsCopy.name, under: keyring)
         let fresh = "\(path).new"
         let file = OwnFile.create(fresh)
         guard file >= 0 else { return }
-        let isWritten = Glibc.write(file, json.bytes, json.bytes.count) == json.bytes.count && fsync(file) == 0
+        let isWritten = Glibc.write(file, content, content.count) == content.count && fsync(file) == 0
         Glibc.close(file)
         if isWritten { rename(fresh, path) } else { unlink(fresh) }
     }

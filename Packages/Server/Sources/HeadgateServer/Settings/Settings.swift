@@ -16,6 +16,8 @@ public struct Settings: Equatable, Sendable {
     public var access = AccessSettings()
     /// The kind of the event store (Behaviour Q1).
     public var storeKind = StoreKind.log
+    /// The keys of the event store, or nil if it is not encrypted (Behaviour C1).
+    public var encryption: EncryptionSettings?
     /// The limits of the event store, in number, size and age (Behaviour Q4).
     public var store = StoreLimits()
     /// The format of the log (Behaviour O4).
@@ -108,6 +110,10 @@ public struct Settings: Equatable, Sendable {
         reader.section("store") { section in
             section.word("kind", of: StoreKind.allCases, into: &storeKind)
             store.read(section)
+            section.section("encryption") { encryption = EncryptionSettings($0) }
+            if section.keys.contains("encryption"), storeKind == .sqlite, durability != .memory {
+                section.fault("encryption", "", "needs the store of kind log: a store of kind sqlite is not encrypted")
+            }
             guard store.retain != nil, storeKind == .sqlite, durability != .memory else { return }
             section.fault("retain", "", "needs the store of kind log: a store of kind sqlite deletes delivered events")
         }
@@ -174,7 +180,8 @@ public struct Settings: Equatable, Sendable {
     // MARK: Showing
 
     private var storeSection: DataObject {
-        DataObject([("kind", .string(storeKind.rawValue))] + Array(store.object))
+        let keys = encryption.map { [("encryption", DataItem.object($0.object))] } ?? []
+        return DataObject([("kind", .string(storeKind.rawValue))] + Array(store.object) + keys)
     }
 
     /// The sections that have defaults, in the form of a configuration. Reading the object returns the same settings.

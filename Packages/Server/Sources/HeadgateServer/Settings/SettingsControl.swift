@@ -31,13 +31,16 @@ final class SettingsControl {
     private let installer: SettingsInstaller
     private let check: SettingsCheck
     private let file: PersistedSettings
+    /// The keys of the settings in the data directory; nil if they are not encrypted.
+    private let keyring: Keyring?
     private weak var follower: (any SettingsObserver)?
 
     init(_ loaded: LoadedSettings, installer: SettingsInstaller) {
         self.installer = installer
         check = installer.configuration.settingsCheck(loaded.places)
         file = PersistedSettings(
-            directory: loaded.places.dataDirectory, on: installer.configuration.settingsDisk)
+            directory: loaded.places.dataDirectory, on: installer.configuration.settingsDisk, keyring: loaded.keyring)
+        keyring = loaded.keyring
         layers = loaded.layers
         inForce = loaded.settings
         atStart = loaded.settings
@@ -92,6 +95,15 @@ final class SettingsControl {
     /// Applies the loaded settings.
     func start() throws(StartFault) {
         try installer.start(inForce)
+        rekey()
+    }
+
+    /// Writes the settings in the data directory again if they are under another key, or under none. Settings that cannot be written stay
+    /// as they are until the next change.
+    func rekey() {
+        guard let keyring else { return }
+        try? file.rekey()
+        RemoteSettingsCopy(directory: installer.senderContext.dataDirectory, keyring: keyring).rekey()
     }
 
     /// Starts to fetch the remote layer.
@@ -212,7 +224,7 @@ final class SettingsControl {
         failedLoads.succeeded(.fetch)
         if inForce.remote == nil { failedLoads.succeeded(.remote) }
         remote = inForce.remote.flatMap { source in
-            RemoteSettings(source, in: installer.senderContext, pace: remotePace) { [weak self] in
+            RemoteSettings(source, in: installer.senderContext, pace: remotePace, keyring: keyring) { [weak self] in
                 self?.takeRemote($0) ?? false
             }
         }

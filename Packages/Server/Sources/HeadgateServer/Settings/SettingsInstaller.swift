@@ -24,6 +24,7 @@ struct SettingsInstaller {
 
     /// Makes the new parts for settings, and changes nothing.
     func prepare(_ new: Settings, insteadOf old: Settings) throws(StartFault) -> Preparation {
+        try refuseEncryption(new)
         try refuseRetention(new)
         try refuseEarlyStarts(new)
         try refuseTakenIds(new)
@@ -37,6 +38,13 @@ struct SettingsInstaller {
             throw error
         }
         return made
+    }
+
+    /// Refuses to encrypt a store that cannot (Behaviour C1).
+    private func refuseEncryption(_ new: Settings) throws(StartFault) {
+        let store = gate.events.store
+        guard new.encryption != nil, !store.canEncrypt else { return }
+        throw StartFault("the event store of kind \(store.kind) is not encrypted", at: "store.encryption")
     }
 
     /// Refuses to retain events in a store that cannot (Behaviour R1).

@@ -267,7 +267,7 @@ enum LocalSetting {
 
 extension DataObject {
     /// Returns true if the object has a member at a key path, whatever its value.
-    fileprivate func contains(_ path: ArraySlice<String>) -> Bool {
+    func contains(_ path: ArraySlice<String>) -> Bool {
         guard let key = path.first, let item = self[key] else { return false }
         return path.count == 1 || DataObject(dataItem: item)?.contains(path.dropFirst()) == true
     }

@@ -6,6 +6,7 @@ enum StartOnlySetting: String, CaseIterable {
     case dataDirectory = "data_dir"
     case durability
     case storeKind = "store.kind"
+    case encryption = "store.encryption"
 
     /// Returns the settings of this kind that differ.
     static func changed(from old: Settings, to new: Settings) -> [StartOnlySetting] {
@@ -23,17 +24,18 @@ enum StartOnlySetting: String, CaseIterable {
     /// Returns a patch that sets this setting to its value in `settings`. If the value is missing there,
     /// the patch has null, which removes it.
     func patch(of settings: Settings) -> DataObject {
-        let value = value(in: settings).map { DataItem.string($0) } ?? .null
+        let value = value(in: settings) ?? .null
         let names = rawValue.split(separator: ".").map(String.init)
         return names.dropLast().reversed().reduce([names[names.count - 1]: value]) { [$1: .object($0)] }
     }
 
-    private func value(in settings: Settings) -> String? {
+    private func value(in settings: Settings) -> DataItem? {
         switch self {
-        case .socket: settings.socket
-        case .dataDirectory: settings.dataDirectory
-        case .durability: settings.durability.rawValue
-        case .storeKind: settings.storeKind.rawValue
+        case .socket: settings.socket.map { .string($0) }
+        case .dataDirectory: settings.dataDirectory.map { .string($0) }
+        case .durability: .string(settings.durability.rawValue)
+        case .storeKind: .string(settings.storeKind.rawValue)
+        case .encryption: settings.encryption.map { .object($0.wholeObject) }
         }
     }
 }

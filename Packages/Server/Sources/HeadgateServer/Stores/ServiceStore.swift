@@ -9,22 +9,23 @@ final class ServiceStore {
     private let directoryPath: String?
     /// The data directory, where the store does not hold it itself: it is one daemon's alone in any case (Behaviour Q9).
     private var directory: DataDirectory?
+    private let keyring: Keyring?
     /// The kind that the settings ask for; nil if the store is a program's own or in memory.
     private let kind: StoreKind?
 
     /// - Parameter loop: the loop to which a store on disk answers. Without a loop the store is in memory, and no directory is touched.
     init(
         _ makeStore: ((any Scheduler) -> any EventStore)?, settings: Settings, places: DaemonPaths,
-        scheduler: any Scheduler, loop: EventLoop?, log: Log
+        scheduler: any Scheduler, loop: EventLoop?, log: Log, keyring: Keyring?
     ) {
-        directoryPath = loop == nil ? nil : places.dataDirectory
+        (directoryPath, self.keyring) = (loop == nil ? nil : places.dataDirectory, keyring)
         if let makeStore {
             (store, kind) = (makeStore(scheduler), nil)
         } else if let loop, settings.durability != .memory {
             kind = settings.storeKind
             store =
                 switch settings.storeKind {
-                case .log: ServiceStore.log(settings, places, loop, log)
+                case .log: ServiceStore.log(settings, places, loop, log, keyring)
                 case .sqlite: ServiceStore.database(settings, places, loop, log)
                 }
         } else {
@@ -32,10 +33,11 @@ final class ServiceStore {
         }
     }
 
-    private static func log(_ settings: Settings, _ places: DaemonPaths, _ loop: EventLoop, _ log: Log)
-        -> DiskEventStore
-    {
+    private static func log(
+        _ settings: Settings, _ places: DaemonPaths, _ loop: EventLoop, _ log: Log, _ keyring: Keyring?
+    ) -> DiskEventStore {
         var options = DiskEventStore.Options(directory: places.dataDirectory, durability: settings.durability)
+        options.keyring = keyring
         options.mostRecentIDs = settings.store.dedupeIDs
         let store = DiskEventStore(options: options, loop: loop)
         // Each dispatcher that misses the lost events counts them.
@@ -74,7 +76,7 @@ final class ServiceStore {
     private func prepareDirectory() throws(StoreFault) -> String? {
         guard let directoryPath else { return nil }
         let note = try kind.flatMap { (kind) throws(StoreFault) in
-            try StoredKind(directory: directoryPath).makeRoom(for: kind)
+            try StoredKind(directory: directoryPath, keyring: keyring).makeRoom(for: kind)
         }
         // The log holds its directory itself.
         if !(store is DiskEventStore) { directory = try DataDirectory(directoryPath) }

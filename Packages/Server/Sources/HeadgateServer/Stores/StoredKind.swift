@@ -8,6 +8,8 @@ import HeadgateSQLiteStore
 struct StoredKind {
     /// The data directory.
     let directory: String
+    /// The keys of an encrypted log; nil if there are none.
+    var keyring: Keyring?
 
     static func database(in directory: String) -> String { directory + "/events.db" }
 
@@ -38,7 +40,7 @@ struct StoredKind {
     private func holdsAnything(_ kind: StoreKind) throws(StoreFault) -> Bool {
         do throws(StoreFault) {
             switch kind {
-            case .log: return try StoreVerification(directory: directory).holdsAnything()
+            case .log: return try StoreVerification(directory: directory, keyring: keyring).holdsAnything()
             case .sqlite:
                 let held = try DataDirectory(directory)
                 defer { withExtendedLifetime(held) {} }
@@ -70,16 +72,19 @@ struct StoredKind {
 /// (`headgated --verify`, Behaviour Q8).
 public struct DirectoryVerification {
     private let directory: String
+    private let keyring: Keyring?
 
-    /// - Parameter directory: the data directory.
-    public init(directory: String) {
-        self.directory = directory
+    /// - Parameters:
+    ///   - directory: the data directory.
+    ///   - keyring: the keys of an encrypted log; nil if there are none.
+    public init(directory: String, keyring: Keyring? = nil) {
+        (self.directory, self.keyring) = (directory, keyring)
     }
 
     /// - Throws: when there is no store, a daemon uses it, or it cannot be read at all.
     public func run() throws(StoreFault) -> StoreReport {
         let kind = StoredKind(directory: directory)
-        if kind.isThere(.log) { return try StoreVerification(directory: directory).run() }
+        if kind.isThere(.log) { return try StoreVerification(directory: directory, keyring: keyring).run() }
         guard kind.isThere(.sqlite) else { throw .failed("there is no event store in \(directory)") }
         // The lock's file is left as it is.
         let held = try DataDirectory(directory, on: OverlayDisk())

@@ -12,6 +12,8 @@ final class ActiveSegment {
     /// The offset up to which the last background sync reached, or would have reached.
     @exclusivity(unchecked) private var lastBegun = 0
     private let header: LogHeader
+    /// Encrypts the frames; nil if the segment is not encrypted.
+    private let cipher: FrameCipher?
     /// The checksum of the last frame.
     @exclusivity(unchecked) private var last: UInt64
     /// The encoded frames that are not written yet, and the checksum of the last of them.
@@ -27,7 +29,7 @@ final class ActiveSegment {
 
     /// Begins a segment with a state, which is encoded.
     init(_ segment: LogSegment, _ header: LogHeader, _ state: LogState) {
-        (self.segment, self.header) = (segment, header)
+        (self.segment, self.header, cipher) = (segment, header, segment.files.cipher(of: header))
         (end, certain) = (LogHeader.size, 0)
         (last, lastPending) = (header.checksum, header.checksum)
         encode(.snapshot) { $0.put(state) }
@@ -37,6 +39,7 @@ final class ActiveSegment {
     /// - Parameter summary: the offset of its summary; 0 if there is none yet.
     init(_ segment: LogSegment, _ header: LogHeader, end: Int, last: UInt64, summary: Int) {
         (self.segment, self.header, self.summary) = (segment, header, summary)
+        cipher = segment.files.cipher(of: header)
         (self.end, certain, self.last, lastPending) = (end, end, last, last)
     }
 
@@ -45,8 +48,14 @@ final class ActiveSegment {
         var writer = LogWriter()
         writer.put(state)
         // The entry of the segment before it, and the summary at the end, are included.
-        return LogHeader.size + 2 * LogFrame.headerSize + writer.bytes.count + 1_024
+        return LogHeader.size + 2 * LogFrame.headerSize + writer.bytes.count + 2 * FrameCipher.overhead + 1_024
     }
+
+    /// The bytes of a frame without content.
+    private var emptyFrame: Int { LogFrame.size(of: cipher == nil ? 0 : FrameCipher.overhead) }
+
+    /// True if a new segment would be encrypted under another key, or not at all.
+    var isOutdated: Bool { segment.files.keyring.map { !$0.isCurrent(header.seal) } ?? false }
 
     // MARK: Encoding
 
@@ -55,7 +64,7 @@ final class ActiveSegment {
 
     /// Returns true if there is room for the encoded frames, for the summary, and for a reserve.
     func hasRoom(beside reserve: Int = 0) -> Bool {
-        let summary = LogFrame.headerSize + segment.index.weight + pendingWeight
+        let summary = emptyFrame + segment.index.weight + pendingWeight
         return self.summary == 0 && next + summary + reserve <= segment.file.size
     }
 
@@ -65,7 +74,7 @@ final class ActiveSegment {
     func encode(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
         let start = next
         lastPending = pending.frame(
-            kind, at: segment.position(start), certain: certain, previous: lastPending, body)
+            kind, at: segment.position(start), certain: certain, previous: lastPending, sealedBy: cipher, body)
         return start..<next
     }
 
@@ -127,7 +136,7 @@ final class ActiveSegment {
     func resume(hasMarker: Bool) throws(DiskFault) {
         if hasMarker {
             let file = try segment.open()
-            try file.fill(end..<end + LogFrame.size(of: 0))
+            try file.fill(end..<end + emptyFrame)
             try file.sync()
         } else {
             resumed = (end, last)
@@ -139,7 +148,7 @@ final class ActiveSegment {
     /// Closes the segment in order. If nothing was written since it was continued, it becomes what it was before, so
     /// that stops and starts take no room.
     func close() throws(DiskFault) {
-        if let resumed, end == resumed.end + LogFrame.size(of: 0) {
+        if let resumed, end == resumed.end + emptyFrame {
             (end, certain) = (resumed.end, resumed.end)
             (last, lastPending) = (resumed.last, resumed.last)
         }
@@ -189,7 +198,7 @@ final class ActiveSegment {
     /// Ends the segment with a summary, if there is room for it: otherwise a start reads the whole segment. No frame
     /// follows.
     func seal() throws(DiskFault) -> LogSegmentEntry {
-        if summary == 0, next + LogFrame.headerSize + segment.index.weight <= segment.file.size {
+        if summary == 0, next + emptyFrame + segment.index.weight <= segment.file.size {
             let position = next
             encode(.summary) { segment.index.write(to: &$0) }
             try write(synced: true)
@@ -206,16 +215,24 @@ extension LogWriter {
     /// - Returns: its checksum.
     mutating func frame(
         _ kind: LogFrame.Kind, at position: LogPosition, certain: Int, previous: UInt64,
-        _ body: (inout LogWriter) -> Void
+        sealedBy cipher: FrameCipher? = nil, _ body: (inout LogWriter) -> Void
     ) -> UInt64 {
         let start = bytes.count
-        putZeros(LogFrame.headerSize)
+        putZeros(cipher == nil ? LogFrame.headerSize : LogFrame.headerSize + FrameCipher.prefix)
         body(&self)
+        if cipher != nil { putZeros(FrameCipher.tagSize) }
         let end = bytes.count
         putZeros(-(end - start) & 7)
         return withBytes { bytes in
-            let content = UnsafeRawBufferPointer(rebasing: bytes[(start + LogFrame.headerSize)..<end])
-            let frame = LogFrame(kind, content, at: position, certain: certain, previous: previous)
+            let content = UnsafeMutableRawBufferPointer(rebasing: bytes[(start + LogFrame.headerSize)..<end])
+            cipher?.seal(
+                content,
+                LogFrame(
+                    unfinished: kind, content.count, certain: certain, previous: previous, isSealed: true),
+                at: position)
+            let frame = LogFrame(
+                kind, UnsafeRawBufferPointer(content), at: position, certain: certain, previous: previous,
+                isSealed: cipher != nil)
             frame.write(to: bytes, at: start)
             return frame.checksum
         }

@@ -47,7 +47,7 @@ struct IDFiler {
 
     private mutating func begin(_ ids: LogIDs, in files: LogFiles, number: () -> UInt64) throws(DiskFault) {
         guard ids.recentBytes >= least else { return }
-        let header = LogHeader(use: .ids, number: number(), previous: 0, previousEnd: 0)
+        let header = files.header(.ids, number())
         filing = try ids.beginFile(in: files, under: header, packedFrom: leastPacked)
     }
 

@@ -20,6 +20,8 @@ final class LogBackup {
     private var files: UInt32 = 0
     private var ready: [BackupPiece] = []
     private var isComplete = false
+    /// The files of the log, with whose key the copy is encrypted. They are there once the copy has begun.
+    private var source: LogFiles?
     /// The counts of the log at the beginning of the copy.
     private var origin: Origin?
 
@@ -51,7 +53,7 @@ final class LogBackup {
         let now = Origin(
             rewinds: log.counts.rewound, erasures: log.counts.erased, recoveries: log.counts.recovered)
         guard (origin ?? now) == now else { return nil }
-        origin = now
+        (origin, source) = (now, log.files)
         var read = 0
         while !isComplete, ready.count < 2, read < LogBackup.mostRead { read += try step(log) }
         guard !ready.isEmpty else { return BackupPiece(file: path(max(1, files)), offset: target?.end ?? 0, bytes: []) }
@@ -126,9 +128,10 @@ final class LogBackup {
     /// Begins the next file.
     private func begin(_ use: LogHeader.Use) -> SegmentDraft {
         files += 1
-        let header = LogHeader(use: use, number: UInt64(files), previous: 0, previousEnd: 0)
+        let number = UInt64(files)
+        let header = source?.header(use, number) ?? LogHeader(use: use, number: number, previous: 0, previousEnd: 0)
         emit(SegmentDraft.Frame(offset: 0, bytes: header.bytes))
-        return SegmentDraft(header, blockSize: LogBackup.blockSize)
+        return SegmentDraft(header, sealedBy: source?.cipher(of: header), blockSize: LogBackup.blockSize)
     }
 
     /// Adds a frame to the segment, which is begun if there is none.

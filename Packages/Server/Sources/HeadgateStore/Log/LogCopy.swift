@@ -28,9 +28,9 @@ final class LogCopy {
     /// Begins a copy of what is needed of some neighbouring segments.
     init(_ log: SegmentLog, of plan: [LogSegmentEntry]) throws(DiskFault) {
         (self.log, sources, recoveries) = (log, plan, log.counts.recovered)
-        let header = LogHeader(use: .copy, number: log.takeNumber(), previous: 0, previousEnd: 0)
+        let header = log.files.header(.copy, log.takeNumber())
         target = log.segment(header.number, LogFile(number: try log.files.makeEmpty(), size: 0))
-        draft = SegmentDraft(header, blockSize: log.options.blockSize)
+        draft = SegmentDraft(header, sealedBy: log.files.cipher(of: header), blockSize: log.options.blockSize)
         let segments = plan.compactMap { log.sealed[$0.number] }
         rest = segments.flatMap { segment in segment.index.blocks.map { (segment, $0) } }[...]
         let numbers = Set(plan.map(\.number))

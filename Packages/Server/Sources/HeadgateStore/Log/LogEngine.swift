@@ -21,6 +21,10 @@ final class LogEngine {
     @exclusivity(unchecked) private var isPaused = false
     /// The sizes that were reported last.
     @exclusivity(unchecked) var reportedSizes = StoreSizes()
+    /// The rewriting of files under another key.
+    @exclusivity(unchecked) private var rekey: LogRekey?
+    @exclusivity(unchecked) private var isRekeyDue = false
+    @exclusivity(unchecked) private var reportedKeys: KeyFacts?
 
     /// The number of writes with settlements after which the segments are reviewed. With more segments than this, their
     /// number counts.
@@ -30,6 +34,7 @@ final class LogEngine {
         log = SegmentLog(recovered, options: options)
         lastAppended = recovered.state.lastSequenceNumber
         self.directory = directory
+        isRekeyDue = needsRekey
     }
 
     /// The number of segments that were begun, dropped and copied.
@@ -58,7 +63,7 @@ final class LogEngine {
     /// - Returns: true if there is room now.
     private func makesRoom() -> Bool {
         isReviewDue = true
-        endCopy()
+        endCopies()
         repeat {
             guard case .success = attempt({ () throws(DiskFault) in try log.makeRoom() }) else { return false }
             // Retained events are dropped before any job is refused (Behaviour R1).
@@ -173,7 +178,7 @@ final class LogEngine {
 
     /// Makes a dispatcher's events unsettled again. A copy in progress would leave them out, so that it is dropped.
     func rewind(_ request: RewindRequest) -> Result<RewindOutcome, StoreFault> {
-        endCopy()
+        endCopies()
         return attemptMakingRoom { () throws(DiskFault) in try log.rewind(request) }
     }
 
@@ -187,7 +192,7 @@ final class LogEngine {
     /// Does a step of the removal of the bytes of erased events.
     /// - Returns: true if no file has any.
     func removeErasedBytes() -> Result<Bool, StoreFault> {
-        endCopy()
+        endCopies()
         let result = attempt { () throws(DiskFault) -> Bool in
             let removal: LogErasure
             if let erasure { removal = erasure } else { removal = try LogErasure(log) }
@@ -243,7 +248,9 @@ final class LogEngine {
     /// True if segments are being copied.
     var isCopying: Bool { copy != nil }
 
-    var hasChores: Bool { !isPaused && (isSyncDue || isReviewDue || copy != nil || log.files.isShort || areIDsDue) }
+    var hasChores: Bool {
+        !isPaused && (isSyncDue || isReviewDue || copy != nil || log.files.isShort || areIDsDue || canRekey)
+    }
 
     /// Allows chores again after a fault, because there are new jobs.
     func resumeChores() {
@@ -259,23 +266,32 @@ final class LogEngine {
                 try log.syncAhead()
             } else if isReviewDue, copy == nil || log.isOutOfRoom {
                 isReviewDue = false
-                endCopy()
+                if log.isOutOfRoom { endCopies() } else { endCopy() }
                 try log.makeRoom()
-                if erasure == nil { copy = try LogCopy(log) }
+                if erasure == nil, rekey == nil { copy = try LogCopy(log) }
             } else if let copy {
                 if try !copy.step() { self.copy = nil }
             } else if log.files.isShort {
                 try log.files.makeReady()
-            } else {
-                // Files of ids are last, because they take room: on a full disk everything that makes room comes first.
+            } else if areIDsDue {
+                // Files of ids are late, because they take room: on a full disk everything that makes room comes first.
                 areIDsDue = false
                 try log.fileIDs()
+            } else {
+                try continueRekey()
             }
         } catch {
             // The chores are tried again after the next jobs.
-            endCopy()
+            endCopies()
+            if rekey != nil, erasure == nil { log.files.removesUnused = false }
             isPaused = true
         }
+    }
+
+    /// Drops the copies that are under way.
+    private func endCopies() {
+        endCopy()
+        rekey?.endCopy()
     }
 
     private func endCopy() {
@@ -283,9 +299,72 @@ final class LogEngine {
         copy = nil
     }
 
+    // MARK: Keys
+
+    /// True if files should be encrypted that are not, or the other way round. Files under an older key wait until the
+    /// operator asks for it (Behaviour C2).
+    private var needsRekey: Bool {
+        guard let keyring = log.files.keyring else { return false }
+        // A header that cannot be read now is read again by the rewriting.
+        let found = try? log.bytesByKey()
+        return keyring.writing == nil ? found?.keys.contains { $0 != 0 } ?? true : found?[0] != nil
+    }
+
+    /// True while files wait for being rewritten under the present key.
+    var isRekeying: Bool { isRekeyDue }
+
+    /// An erasure rewrites everything, too, so that one of both waits.
+    private var canRekey: Bool { isRekeyDue && erasure == nil && log.state.erased == nil }
+
+    /// Uses other keys from now on, and rewrites everything that is not under the first of them, step by step.
+    /// - Parameter keys: nil leaves the keys as they are.
+    /// - Returns: the keys of the files now.
+    func rekey(_ keys: EncryptionKeys?) -> Result<StoreEncryption, StoreFault> {
+        guard let keyring = log.files.keyring else { return .failure(.failed("the event store has no keys")) }
+        if let keys {
+            let needed = attempt { () throws(DiskFault) in try log.bytesByKey().keys.filter { $0 != 0 } }
+            switch needed.map({ $0.filter { !keyring.isThere($0, in: keys) } }) {
+            case .failure(let fault): return .failure(fault)
+            case .success(let missing):
+                if let number = missing.min() {
+                    return .failure(.failed("files are still under key \(number), which is missing or another key now"))
+                }
+                keyring.replace(keys)
+            }
+        }
+        isRekeyDue = true
+        return attempt { () throws(DiskFault) in try encryption(keyring) }
+    }
+
+    private func encryption(_ keyring: Keyring) throws(DiskFault) -> StoreEncryption {
+        let bytes = try log.bytesByKey().map { (Int($0), $1) }
+        return StoreEncryption(
+            key: keyring.writing.map { Int($0) }, bytes: Dictionary(uniqueKeysWithValues: bytes),
+            isRewriting: isRekeyDue)
+    }
+
+    /// Returns the keys of the files, or nil if they were reported already.
+    func takeEncryptionNews() -> StoreEncryption? {
+        guard let keyring = log.files.keyring else { return nil }
+        // The keys change with the files. Their headers are read once.
+        let now = KeyFacts(
+            counts: log.counts, ids: log.state.ids.files.map(\.segment), isDue: isRekeyDue, key: keyring.writing)
+        guard now != reportedKeys, let found = try? encryption(keyring) else { return nil }
+        reportedKeys = now
+        return found
+    }
+
+    private func continueRekey() throws(DiskFault) {
+        guard canRekey else { return }
+        let work = rekey ?? LogRekey(log)
+        rekey = work
+        guard try work.step() else { return }
+        (rekey, isRekeyDue) = (nil, false)
+    }
+
     /// Closes the log. It is not used again.
     func finish() {
-        endCopy()
+        endCopies()
         // After a failed close the next start writes doubtful frames again.
         try? log.close()
     }
@@ -304,6 +383,14 @@ extension StoreJob {
         guard case .write(let changes, _) = self else { return false }
         return changes.contains { if case .retain(.some) = $0 { true } else { false } }
     }
+}
+
+/// The facts that change with the keys of the files.
+private struct KeyFacts: Equatable {
+    var counts: LogCounts
+    var ids: [UInt64]
+    var isDue: Bool
+    var key: UInt16?
 }
 
 /// The entries of some jobs, in their order.

@@ -9,6 +9,14 @@ enum LogEntry {
         if case .group = self { true } else { false }
     }
 
+    /// True if the entry has content of events.
+    var hasEvents: Bool {
+        switch self {
+        case .group: true
+        case .changes(let changes): changes.contains { $0.letter != nil }
+        }
+    }
+
     /// Returns the entry with numbers for its dead letters. Later changes name a dead letter by its number, also if
     /// earlier dead letters are damaged.
     func numbered(behind newest: inout LetterNumber) -> LogEntry {

@@ -7,6 +7,8 @@ import Glibc
 /// is no room for a file of the usual size, a smaller one is used.
 final class LogFiles {
     let directory: String
+    /// The keys; nil if nothing is or was encrypted.
+    let keyring: Keyring?
     private let disk: any Disk
     private let segmentSize: Int
     /// The bytes of the smallest useful segment.
@@ -46,7 +48,7 @@ final class LogFiles {
     private static let mostPutAside = 64
 
     init(_ options: StoreOptions) {
-        (directory, disk) = (options.logDirectory, options.disk)
+        (directory, disk, keyring) = (options.logDirectory, options.disk, options.keyring)
         (segmentSize, leastSegmentSize) = (options.segmentSize, min(options.segmentSize, options.leastSegmentSize))
         isFilled = options.durability == .full
     }
@@ -76,6 +78,24 @@ final class LogFiles {
 
     func open(_ file: UInt32) throws(DiskFault) -> any DiskFile {
         try disk.open(path(file), creating: false)
+    }
+
+    // MARK: Encryption
+
+    /// Returns the header of a new file, with a seal if the file is to be encrypted.
+    func header(
+        _ use: LogHeader.Use, _ number: UInt64, behind previous: UInt64 = 0, end: Int = 0
+    ) -> LogHeader {
+        LogHeader(use: use, number: number, previous: previous, previousEnd: end, seal: keyring?.newSeal())
+    }
+
+    /// Returns the object that encrypts the frames of a file; nil if the file is not encrypted.
+    func cipher(of header: LogHeader) -> FrameCipher? {
+        guard let seal = header.seal else { return nil }
+        let cipher = keyring.flatMap { FrameCipher(seal, $0, segment: header.number, header: header.bytes) }
+        // A start refuses files whose key is missing, and a new file has a key of the keyring.
+        precondition(cipher != nil, "a file of the log cannot be encrypted without its key")
+        return cipher
     }
 
     // MARK: For the next segment

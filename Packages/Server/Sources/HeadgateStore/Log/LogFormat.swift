@@ -7,10 +7,16 @@ enum LogFormat {
     /// The number in each file's header.
     static let version: UInt32 = 5
 
+    /// The number in the header of an encrypted file (Behaviour C1).
+    static let sealedVersion = 100 + version
+
     /// The first bytes of each frame. A frame can be read without its file's header, which may be damaged.
     static let mark: UInt32 = 0x3372_6648
 
-    /// The first byte of ``mark``: `H`.
+    /// The first bytes of each encrypted frame.
+    static let sealedMark: UInt32 = 0x3165_6648
+
+    /// The first byte of both marks: `H`.
     static let firstByte: Int32 = 0x48
 
     /// The bytes that a packed event takes, at least. No two events have the same number, so that each begins a run of

@@ -25,7 +25,9 @@ struct LogFrame: Equatable {
     }
 
     var kind: Kind
-    /// The bytes of the content.
+    /// True if the content is encrypted (``FrameCipher``).
+    var isSealed = false
+    /// The bytes of the content, as it is stored.
     var length: Int
     /// The bytes of the segment that were certainly on the disk when the frame was written.
     var certain: Int
@@ -45,21 +47,27 @@ struct LogFrame: Equatable {
 
     /// Creates the frame of some content at a position.
     init(
-        _ kind: Kind, _ bytes: UnsafeRawBufferPointer, at position: LogPosition, certain: Int, previous: UInt64
+        _ kind: Kind, _ bytes: UnsafeRawBufferPointer, at position: LogPosition, certain: Int, previous: UInt64,
+        isSealed: Bool = false
     ) {
-        (self.kind, length, self.certain, self.previous) = (kind, bytes.count, certain, previous)
+        self.init(unfinished: kind, bytes.count, certain: certain, previous: previous, isSealed: isSealed)
         content = LogFormat.checksum(of: bytes)
-        checksum = 0
         checksum = checksum(at: position)
+    }
+
+    /// Creates a frame without checksums.
+    init(unfinished kind: Kind, _ length: Int, certain: Int, previous: UInt64, isSealed: Bool) {
+        (self.kind, self.length, self.certain, self.previous) = (kind, length, certain, previous)
+        (self.isSealed, content, checksum) = (isSealed, 0, 0)
     }
 
     /// Reads a frame's header; nil if there is none, or one of another position.
     init?(_ bytes: UnsafeRawBufferPointer, at position: LogPosition) {
         guard bytes.count >= LogFrame.headerSize,
-            LittleEndian.load(bytes, at: 0, as: UInt32.self) == LogFormat.mark,
+            let isSealed = LogFrame.isSealed(mark: LittleEndian.load(bytes, at: 0, as: UInt32.self)),
             let kind = Kind(rawValue: LittleEndian.load(bytes, at: 4, as: UInt32.self))
         else { return nil }
-        self.kind = kind
+        (self.kind, self.isSealed) = (kind, isSealed)
         let (length, certain) = (
             LittleEndian.load(bytes, at: 8, as: UInt64.self), LittleEndian.load(bytes, at: 16, as: UInt64.self)
         )
@@ -71,13 +79,22 @@ struct LogFrame: Equatable {
         guard checksum(at: position) == checksum else { return nil }
     }
 
-    /// Returns true if the frame was written with this content.
+    /// Returns true for the mark of an encrypted frame, and nil if there is no mark.
+    private static func isSealed(mark: UInt32) -> Bool? {
+        switch mark {
+        case LogFormat.mark: false
+        case LogFormat.sealedMark: true
+        default: nil
+        }
+    }
+
+    /// Returns true if the frame was written with this content, as it is stored.
     func isSound(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.count == length && LogFormat.checksum(of: bytes) == content
     }
 
     func write(to bytes: UnsafeMutableRawBufferPointer, at offset: Int) {
-        LittleEndian.store(LogFormat.mark, in: bytes, at: offset)
+        LittleEndian.store(isSealed ? LogFormat.sealedMark : LogFormat.mark, in: bytes, at: offset)
         LittleEndian.store(kind.rawValue, in: bytes, at: offset + 4)
         LittleEndian.store(UInt64(length), in: bytes, at: offset + 8)
         LittleEndian.store(UInt64(certain), in: bytes, at: offset + 16)
@@ -88,9 +105,10 @@ struct LogFrame: Equatable {
 
     private func checksum(at position: LogPosition) -> UInt64 {
         var sum = Checksum(position.segment)
-        for number in [
-            UInt64(position.offset), UInt64(kind.rawValue), UInt64(length), UInt64(certain), previous, content,
-        ] { sum.add(number) }
+        let kind = UInt64(kind.rawValue) | (isSealed ? 1 << 32 : 0)
+        for number in [UInt64(position.offset), kind, UInt64(length), UInt64(certain), previous, content] {
+            sum.add(number)
+        }
         return sum.value
     }
 }
@@ -120,6 +138,8 @@ struct LogHeader: Equatable {
     /// The segment before this one, and its end: bytes after that end are void. 0 if there is none.
     var previous: UInt64
     var previousEnd: Int
+    /// The key of an encrypted file; nil if the file is not encrypted.
+    var seal: Seal?
 
     static let size = 64
     private static let magic = Array("hgatelog".utf8)
@@ -127,15 +147,17 @@ struct LogHeader: Equatable {
     var checksum: UInt64 {
         var sum = Checksum(number)
         for number in [UInt64(use.rawValue), previous, UInt64(previousEnd)] { sum.add(number) }
+        if let words = seal?.words { for word in [words.0, words.1] { sum.add(word) } }
         return sum.value
     }
 
     var bytes: [UInt8] {
         var writer = LogWriter()
         writer.putRest(LogHeader.magic)
-        writer.put(LogFormat.version)
+        writer.put(seal == nil ? LogFormat.version : LogFormat.sealedVersion)
         writer.put(use.rawValue)
-        for number in [number, previous, UInt64(previousEnd), 0, 0, checksum] { writer.put(number) }
+        let words = seal?.words ?? (0, 0)
+        for number in [number, previous, UInt64(previousEnd), words.0, words.1, checksum] { writer.put(number) }
         return writer.bytes
     }
 
@@ -151,11 +173,15 @@ struct LogHeader: Equatable {
     static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
         guard bytes.count >= size, bytes.prefix(magic.count).elementsEqual(magic) else { return .none }
         let version = LittleEndian.load(bytes, at: 8, as: UInt32.self)
-        guard version == LogFormat.version else { return version == 0 ? .none : .foreign(version) }
+        let isSealed = version == LogFormat.sealedVersion
+        guard version == LogFormat.version || isSealed else { return version == 0 ? .none : .foreign(version) }
+        let seal = isSealed ? Seal(UnsafeRawBufferPointer(rebasing: bytes[40..<56])) : nil
+        guard isSealed == (seal != nil) else { return .none }
         guard let use = Use(rawValue: LittleEndian.load(bytes, at: 12, as: UInt32.self)) else { return .none }
         let numbers = [16, 24, 32].map { LittleEndian.load(bytes, at: $0, as: UInt64.self) }
         guard numbers[2] < 1 << 40 else { return .none }
-        let header = LogHeader(use: use, number: numbers[0], previous: numbers[1], previousEnd: Int(numbers[2]))
+        let header = LogHeader(
+            use: use, number: numbers[0], previous: numbers[1], previousEnd: Int(numbers[2]), seal: seal)
         let isSound = LittleEndian.load(bytes, at: 56, as: UInt64.self) == header.checksum
         return isSound ? .header(header) : .none
     }

@@ -91,7 +91,7 @@ struct LogIDs {
         in files: LogFiles, under header: LogHeader, packedFrom leastPacked: Int
     ) throws(DiskFault) -> Filing? {
         guard let last = recent.last else { return nil }
-        let content = fileContent(under: header, packedFrom: leastPacked)
+        let content = fileContent(under: header, files.cipher(of: header), packedFrom: leastPacked)
         let file = LogFile(number: try files.makeEmpty(), size: content.count)
         let filed = Filed(file: file, segment: header.number, last: last.lastSequenceNumber)
         do throws(DiskFault) {
@@ -102,6 +102,32 @@ struct LogIDs {
         }
     }
 
+    /// Writes the ids of a file into a new one, with its header. The new file is on the disk, and its name is not.
+    /// - Parameter content: the content of the frame.
+    static func copy(
+        _ filed: Filed, _ content: [UInt8], under header: LogHeader, in files: LogFiles
+    ) throws(DiskFault) -> Filed {
+        var draft = SegmentDraft(header, sealedBy: files.cipher(of: header))
+        let bytes = header.bytes + draft.encode(.ids) { $0.putRest(content) }.bytes
+        let file = LogFile(number: try files.makeEmpty(), size: bytes.count)
+        do throws(DiskFault) {
+            let handle = try files.open(file.number)
+            try bytes.lend { (bytes) throws(DiskFault) in try handle.append(bytes, at: 0) }
+            handle.leaveCache()
+        } catch {
+            files.free(LogFile(number: file.number, size: 0))
+            throw error
+        }
+        files.note(file)
+        return Filed(file: file, segment: header.number, last: filed.last)
+    }
+
+    /// Replaces a file by another one with the same ids; nil drops it.
+    mutating func replace(_ old: Filed, by new: Filed?) {
+        guard let index = files.firstIndex(of: old) else { return }
+        if let new { files[index] = new } else { files.remove(at: index) }
+    }
+
     /// Replaces ids by the file that has them, which is on the disk.
     mutating func filed(_ filing: Filing) {
         files.append(filing.filed)
@@ -110,8 +136,10 @@ struct LogIDs {
         recent.removeFirst(gone.count)
     }
 
-    private func fileContent(under header: LogHeader, packedFrom leastPacked: Int) -> [UInt8] {
-        var draft = SegmentDraft(header)
+    private func fileContent(
+        under header: LogHeader, _ cipher: FrameCipher?, packedFrom leastPacked: Int
+    ) -> [UInt8] {
+        var draft = SegmentDraft(header, sealedBy: cipher)
         return header.bytes + draft.encode(.ids) { writeRecent(packedFrom: leastPacked, to: &$0) }.bytes
     }
 }

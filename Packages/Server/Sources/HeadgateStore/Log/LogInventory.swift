@@ -11,10 +11,16 @@ struct LogReading {
     var source: LogSource
     var bytes: [UInt8]
     var report: SegmentReport
+    /// Decrypts the frames.
+    let opener: FrameOpener
 
+    /// Returns the content of a sound frame.
     func content(_ frame: LogFrame, _ offset: Int) -> ArraySlice<UInt8> {
         let begin = offset - LogHeader.size + LogFrame.headerSize
-        return bytes[begin..<begin + frame.length]
+        let stored = bytes[begin..<begin + frame.length]
+        guard frame.isSealed else { return stored }
+        let position = LogPosition(segment: source.header.number, offset: offset)
+        return stored.lend { Array(opener.content(of: frame, $0, at: position) ?? .init(start: nil, count: 0)) }[...]
     }
 
     /// Returns the number of events in a hole, according to the events before and after it; nil if there are none after
@@ -76,6 +82,8 @@ struct LogInventory {
     private(set) var blank: [LogFile] = []
     /// Files that were written to, and whose header is damaged.
     private(set) var unreadable: [LogFile] = []
+    /// The files whose key is missing. Obsolete ones are among them, which need no key.
+    private var locked: [LogSource] = []
 
     init(_ files: LogFiles) throws(Fault) {
         self.files = files
@@ -95,6 +103,9 @@ struct LogInventory {
                     + "this one knows \(LogFormat.version)); it was not changed")
         case .header(let header):
             newest = max(newest, header.number)
+            if let seal = header.seal, files.keyring?.key(of: seal) == nil {
+                locked.append(LogSource(file: file, header: header))
+            }
             if header.use == .active { sources.append(LogSource(file: file, header: header)) }
         }
     }
@@ -105,32 +116,74 @@ struct LogInventory {
     /// Returns the newest segment that begins with a sound snapshot, and the later ones without one; nil if there is
     /// none.
     /// - Parameter written: the knowledge of the process that wrote the log; nil at a start.
-    func chain(_ written: WrittenLog?) throws(DiskFault) -> [LogReading]? {
+    func chain(_ written: WrittenLog?) throws(Fault) -> [LogReading]? {
         var chain: [LogReading] = []
         for source in sources.sorted(by: { $0.header.number > $1.header.number }) {
             if let written, source.header.number > written.end.segment { continue }
             let end = chain.first.map(\.source.header.previousEnd) ?? written?.end.offset ?? .max
             if let next = chain.first, next.source.header.previous != source.header.number { continue }
+            try requireKey(source)
             let reading = try read(source, through: end, known: chain.isEmpty ? written?.certain ?? 0 : end)
             if reading.snapshot != nil { return [reading] + chain }
             // A segment that was being begun when the power failed says nothing. One that had been on the disk does.
             if reading.report.certain > LogHeader.size { chain.insert(reading, at: 0) }
         }
+        // The files that cannot be read without their key may have what the others lack.
+        if written == nil, let source = locked.first { try requireKey(source) }
         return nil
     }
+
+    // MARK: Keys
+
+    /// Throws a fault if the key of a needed file is missing.
+    func requireKeys(of state: LogState) throws(Fault) {
+        guard !locked.isEmpty else { return }
+        let needed = state.segments.map(\.number) + state.ids.files.map(\.segment)
+        for source in locked where needed.contains(source.header.number) { try requireKey(source) }
+    }
+
+    private func requireKey(_ source: LogSource) throws(Fault) {
+        guard locked.contains(where: { $0.file == source.file }) else { return }
+        throw .locked(message(source.file, source.header.seal))
+    }
+
+    /// Returns the message that a file's key is missing.
+    private func message(_ file: LogFile, _ seal: Seal?) -> String {
+        let number = seal?.key ?? 0
+        let key = "\(files.path(file.number)) is encrypted with key \(number)"
+        guard let keyring = files.keyring else {
+            return key + ", and there is no key: add store.encryption to the settings; nothing was changed"
+        }
+        let reason =
+            keyring.hasKey(number: number)
+            ? "and key \(number) of store.encryption is another key" : "which is not among the keys of store.encryption"
+        return "\(key), \(reason); nothing was changed"
+    }
+
+    // MARK: Frames
 
     /// - Parameters:
     ///   - end: the offset at which the segment ends at the latest.
     ///   - known: the bytes that are certainly on the disk, whatever the frames say.
-    func read(_ source: LogSource, through end: Int, known: Int) throws(DiskFault) -> LogReading {
-        let bytes = try files.open(source.file.number).read(LogHeader.size..<max(source.file.size, LogHeader.size))
+    func read(_ source: LogSource, through end: Int, known: Int) throws(Fault) -> LogReading {
+        let bytes = try Fault.of { () throws(DiskFault) in
+            try files.open(source.file.number).read(LogHeader.size..<max(source.file.size, LogHeader.size))
+        }
+        let opener = try opener(source)
         let report = bytes.withUnsafeBytes { bytes in
             let start = LogPosition(segment: source.header.number, offset: LogHeader.size)
             return SegmentReport(
-                LogScan(bytes, from: start, behind: source.header.checksum), from: LogHeader.size, through: end,
-                known: known)
+                LogScan(bytes, from: start, behind: source.header.checksum, opener: opener), from: LogHeader.size,
+                through: end, known: known)
         }
-        return LogReading(source: source, bytes: bytes, report: report)
+        return LogReading(source: source, bytes: bytes, report: report, opener: opener)
+    }
+
+    private func opener(_ source: LogSource) throws(Fault) -> FrameOpener {
+        let header = unreadable.contains(source.file) ? nil : source.header
+        let opener = FrameOpener(header, segment: source.header.number, files.keyring)
+        guard let opener else { throw .locked(message(source.file, source.header.seal)) }
+        return opener
     }
 
     /// Returns the file of a sealed segment; nil if it is not there, or is another segment's by now.

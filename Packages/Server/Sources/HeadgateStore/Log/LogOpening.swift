@@ -26,6 +26,7 @@ struct LogOpening {
             switch error {
             case .disk(let fault): throw fault.storeFault("cannot read the log in \(options.logDirectory)")
             case .foreign(let message): throw .newerVersion(message)
+            case .locked(let message): throw .locked(message)
             case .damaged(let reason): return try startAfresh(reason)
             case .gone: throw .failed("the log in \(options.logDirectory) was removed")
             }

@@ -39,7 +39,7 @@ struct LogRecovery {
     /// - Parameter number: the number after which the events of a fresh log are numbered.
     mutating func run(numbersBehind number: SequenceNumber = 0) throws(Fault) -> Outcome {
         let inventory = try LogInventory(files)
-        guard let chain = try Fault.of({ () throws(DiskFault) in try inventory.chain(written) }) else {
+        guard let chain = try inventory.chain(written) else {
             switch try action(evidence(inventory)) {
             case .begin:
                 inventory.blank.forEach(files.remove)
@@ -49,6 +49,7 @@ struct LogRecovery {
             }
         }
         var replay = try replay(chain)
+        try inventory.requireKeys(of: replay.state)
         let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
         lost = inventory.unreadable.filter { !known.contains($0) }
         replay.state.lastSequenceNumber = try highestNumber(replay, behind: numbersLost(chain))
@@ -128,7 +129,7 @@ struct LogRecovery {
     }
 
     private func apply(
-        _ frame: LogFrame, _ content: ArraySlice<UInt8>, at offset: Int, of segment: LogSegment,
+        _ frame: LogFrame, _ content: ArraySlice<UInt8>, at offset: Int, size: Int? = nil, of segment: LogSegment,
         to state: inout LogState
     ) throws(Fault) {
         do throws(LogReader.Unsound) {
@@ -139,7 +140,7 @@ struct LogRecovery {
                     let extras = try group.extras.read { (reader) throws(LogReader.Unsound) in try LogExtras(&reader) }
                     state.apply(group.span)
                     state.apply(extras)
-                    segment.index.add(group.span, at: offset..<offset + frame.size)
+                    segment.index.add(group.span, at: offset..<offset + (size ?? frame.size))
                 case .changes:
                     var reader = LogReader(bytes)
                     let changes = try reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
@@ -210,10 +211,8 @@ struct LogRecovery {
     ) throws(Fault) -> Outcome {
         guard let last = replay.reading.report.frames.last else { throw .damaged("the newest segment has no record") }
         let active = active(replay, end: last.offset, last: last.frame.previous)
-        return try Fault.of { () throws(DiskFault) in
-            try active.resume(hasMarker: hasMarker)
-            return try outcome(replay.state, active, next: inventory.newest + 1, inventory)
-        }
+        try Fault.of { () throws(DiskFault) in try active.resume(hasMarker: hasMarker) }
+        return try outcome(replay.state, active, next: inventory.newest + 1, inventory)
     }
 
     /// - Parameters:
@@ -238,7 +237,7 @@ struct LogRecovery {
         }
         let carried = replay.doubtful.filter { $0.frame.kind == .group || $0.frame.kind == .changes }
         let need = ActiveSegment.size(for: state) + carried.reduce(0) { $0 + $1.frame.size + 1_024 }
-        let header = LogHeader(use: .active, number: number, previous: old.number, previousEnd: end)
+        let header = files.header(.active, number, behind: old.number, end: end)
         let active: ActiveSegment
         do throws(Fault) { active = try self.active(header, atLeast: need, state) } catch {
             guard error.isNoRoom else { throw error }
@@ -250,13 +249,12 @@ struct LogRecovery {
         for (frame, offset) in carried {
             let content = replay.reading.content(frame, offset)
             let range = active.encode(frame.kind) { $0.putRest(Array(content)) }
-            try apply(frame, content, at: range.lowerBound, of: active.segment, to: &state)
+            // A frame under another key has another size.
+            try apply(frame, content, at: range.lowerBound, size: range.count, of: active.segment, to: &state)
         }
         if !carried.isEmpty { active.encode(.restartMarker) { _ in } }
-        return try Fault.of { () throws(DiskFault) in
-            try active.begin(synced: true)
-            return try outcome(state, active, known: replay.tail, next: number + 1, inventory)
-        }
+        try Fault.of { () throws(DiskFault) in try active.begin(synced: true) }
+        return try outcome(state, active, known: replay.tail, next: number + 1, inventory)
     }
 
     /// Writes the doubtful frames again in place, and continues after them. A power failure meanwhile cannot harm the
@@ -272,7 +270,7 @@ struct LogRecovery {
         guard let last = frames.last else { throw .damaged("the newest segment has no record") }
         let end = last.offset + last.frame.size
         let begin = doubtful.first?.offset ?? end
-        return try Fault.of { () throws(DiskFault) in
+        try Fault.of { () throws(DiskFault) in
             // A later segment that was never finished must not be the newest for the next start.
             for source in inventory.sources where source.header.number > tail.number {
                 try files.wipe(source.file)
@@ -285,9 +283,9 @@ struct LogRecovery {
             // If the segment has just been begun, its header is in doubt as well.
             try file.write(reading.source.header.bytes, at: 0)
             try file.sync()
-            let active = active(replay, end: end, last: last.frame.checksum)
-            return try outcome(state, active, next: inventory.newest + 1, inventory)
         }
+        let active = active(replay, end: end, last: last.frame.checksum)
+        return try outcome(state, active, next: inventory.newest + 1, inventory)
     }
 
     private mutating func begin(
@@ -296,12 +294,10 @@ struct LogRecovery {
         let number = inventory.newest + 1
         var state = LogState()
         state.lastSequenceNumber = last
-        let header = LogHeader(use: .active, number: number, previous: 0, previousEnd: 0)
+        let header = files.header(.active, number)
         let active = try active(header, atLeast: ActiveSegment.size(for: state), state)
-        return try Fault.of { () throws(DiskFault) in
-            try active.begin(synced: true)
-            return try outcome(state, active, next: number + 1, inventory)
-        }
+        try Fault.of { () throws(DiskFault) in try active.begin(synced: true) }
+        return try outcome(state, active, next: number + 1, inventory)
     }
 
     /// Begins a segment with a state, in a new file: a used one may be needed after all if the power fails now.
@@ -313,7 +309,7 @@ struct LogRecovery {
     /// - Parameter known: a segment that has been read already.
     private mutating func outcome(
         _ state: LogState, _ active: ActiveSegment, known: LogSegment? = nil, next: UInt64, _ inventory: LogInventory
-    ) throws(DiskFault) -> Outcome {
+    ) throws(Fault) -> Outcome {
         var state = state
         // Forgotten files of ids may be gone, and their file numbers may be used again.
         _ = state.ids.takeForgottenFiles()
@@ -340,7 +336,7 @@ struct LogRecovery {
     /// Reads the indexes of the segments. A segment whose file is not there any more is left out.
     private mutating func load(
         _ state: inout LogState, _ known: LogSegment?, _ inventory: LogInventory
-    ) throws(DiskFault) -> [UInt64: LogSegment] {
+    ) throws(Fault) -> [UInt64: LogSegment] {
         var sealed: [UInt64: LogSegment] = [:]
         for entry in state.segments {
             if entry.number == known?.number {
@@ -359,10 +355,10 @@ struct LogRecovery {
 
     private mutating func load(
         _ entry: LogSegmentEntry, _ state: LogState, _ inventory: LogInventory
-    ) throws(DiskFault) -> LogSegment? {
-        guard let source = try inventory.source(entry) else { return nil }
+    ) throws(Fault) -> LogSegment? {
+        guard let source = try Fault.of({ () throws(DiskFault) in try inventory.source(entry) }) else { return nil }
         let segment = segment(source)
-        if let index = try summary(of: segment, at: entry.summary) {
+        if let index = try Fault.of({ () throws(DiskFault) in try summary(of: segment, at: entry.summary) }) {
             segment.index = index
             // An index without a summary does not count damaged blocks in the first place.
             for (position, lost) in state.damaged where position.segment == entry.number {

@@ -39,8 +39,7 @@ extension SegmentLog {
         if let kept { next.segments.append(kept) }
         let file = try files.take(atLeast: ActiveSegment.size(for: next))
         let number = takeNumber()
-        let header = LogHeader(
-            use: .active, number: number, previous: kept?.number ?? 0, previousEnd: kept?.end ?? 0)
+        let header = files.header(.active, number, behind: kept?.number ?? 0, end: kept?.end ?? 0)
         let index = LogIndex(blockSize: options.blockSize)
         let new = ActiveSegment(LogSegment(number: number, file: file, files: files, index: index), header, next)
         try new.begin(synced: true)

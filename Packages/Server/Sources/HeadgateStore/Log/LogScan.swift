@@ -15,13 +15,18 @@ struct LogScan {
     private var offset: Int
     /// The checksum of the frame before; nil if it is unknown.
     private var previous: UInt64?
+    /// Decrypts the frames; nil if only their checksums are verified.
+    private let opener: FrameOpener?
 
     /// - Parameters:
     ///   - piece: bytes of a segment.
     ///   - start: the position of the first byte.
     ///   - previous: the checksum of the frame before; nil if it is unknown.
-    init(_ piece: UnsafeRawBufferPointer, from start: LogPosition, behind previous: UInt64?) {
-        (self.piece, self.start, self.previous) = (piece, start, previous)
+    ///   - opener: decrypts the frames; nil if only their checksums are verified.
+    init(
+        _ piece: UnsafeRawBufferPointer, from start: LogPosition, behind previous: UInt64?, opener: FrameOpener? = nil
+    ) {
+        (self.piece, self.start, self.previous, self.opener) = (piece, start, previous, opener)
         offset = 0
     }
 
@@ -57,8 +62,15 @@ struct LogScan {
         return piece.count
     }
 
-    /// Returns the content of a frame.
+    /// Returns the content of a sound frame, which is valid until the next call or the next frame.
     func content(of frame: LogFrame, at position: Int) -> UnsafeRawBufferPointer {
+        let stored = storedContent(of: frame, at: position)
+        guard let opener else { return stored }
+        let place = LogPosition(segment: start.segment, offset: position)
+        return opener.content(of: frame, stored, at: place) ?? UnsafeRawBufferPointer(rebasing: stored[..<0])
+    }
+
+    private func storedContent(of frame: LogFrame, at position: Int) -> UnsafeRawBufferPointer {
         let begin = position - start.offset + LogFrame.headerSize
         return UnsafeRawBufferPointer(rebasing: piece[begin..<begin + frame.length])
     }
@@ -76,7 +88,11 @@ struct LogScan {
     }
 
     private func isSound(_ frame: LogFrame) -> Bool {
-        frame.isSound(content(of: frame, at: position(offset)))
+        let stored = storedContent(of: frame, at: position(offset))
+        guard frame.isSound(stored) else { return false }
+        guard let opener else { return true }
+        let place = LogPosition(segment: start.segment, offset: position(offset))
+        return opener.content(of: frame, stored, at: place) != nil
     }
 }
 

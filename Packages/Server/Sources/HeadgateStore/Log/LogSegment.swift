@@ -6,7 +6,11 @@ final class LogSegment {
     let file: LogFile
     /// The index of the segment's events.
     @exclusivity(unchecked) var index: LogIndex
-    private let files: LogFiles
+    let files: LogFiles
+    /// Decrypts the frames; nil before the first one is read.
+    @exclusivity(unchecked) private var opener: FrameOpener?
+    /// The header of the file; nil inside if it is damaged, and nil before it is read.
+    @exclusivity(unchecked) private var knownHeader: LogHeader??
     /// The open file of the active segment.
     @exclusivity(unchecked) private var handle: (any DiskFile)?
 
@@ -52,14 +56,54 @@ final class LogSegment {
             offset + frame.size <= file.size
         else { return nil }
         let content = try read(offset + LogFrame.headerSize..<offset + LogFrame.headerSize + frame.length)
-        return content.lend(frame.isSound) ? (frame.kind, content) : nil
+        guard content.lend(frame.isSound) else { return nil }
+        guard let keyring = files.keyring else { return frame.isSealed ? nil : (frame.kind, content) }
+        let opener = try opener(keyring)
+        let opened = content.lend { opener?.content(of: frame, $0, at: position(offset)).map { Array($0) } }
+        return opened.map { (frame.kind, $0) }
+    }
+
+    /// Returns the object that decrypts the frames, by the file's header; nil if the key is missing.
+    private func opener(_ keyring: Keyring) throws(DiskFault) -> FrameOpener? {
+        if let opener { return opener }
+        opener = FrameOpener(try header(), segment: number, keyring)
+        return opener
+    }
+
+    /// Returns the header of the file; nil if it is damaged.
+    private func header() throws(DiskFault) -> LogHeader? {
+        if let knownHeader { return knownHeader }
+        var header: LogHeader?
+        if case .header(let found) = try read(0..<LogHeader.size).withUnsafeBytes(LogHeader.read),
+            found.number == number
+        {
+            header = found
+        }
+        knownHeader = .some(header)
+        return header
+    }
+
+    /// Returns the number of the key that encrypts the file, 0 if it is not encrypted, and nil if its header is damaged.
+    func key() throws(DiskFault) -> UInt16? { try header().map { $0.seal?.key ?? 0 } }
+
+    /// Returns true if a new file would be encrypted under another key, or not at all.
+    func isOutdated() throws(DiskFault) -> Bool {
+        guard let keyring = files.keyring else { return false }
+        return try header().map { !keyring.isCurrent($0.seal) } ?? true
     }
 
     /// Visits the sound groups of a block.
     func visitGroups(_ block: LogBlock, _ body: (LogGroup.Pieces) -> Void) throws(DiskFault) {
         let bytes = try read(block.range)
+        let opener: FrameOpener?
+        if let keyring = files.keyring {
+            opener = try self.opener(keyring)
+            guard opener != nil else { return }
+        } else {
+            opener = nil
+        }
         bytes.withUnsafeBytes { bytes in
-            var scan = LogScan(bytes, from: position(block.range.lowerBound), behind: nil)
+            var scan = LogScan(bytes, from: position(block.range.lowerBound), behind: nil, opener: opener)
             while let found = scan.next() {
                 guard case .frame(let frame, let offset) = found,
                     let group = try? LogGroup.Pieces(scan.content(of: frame, at: offset), frame.kind)

@@ -35,7 +35,7 @@ extension LogEngine {
 
     /// Reports losses, and the sizes if they have changed.
     func reportNews(_ report: (StoreNews) -> Void) {
-        let news = StoreNews(sizes: takeSizes(), losses: log.losses.take())
+        let news = StoreNews(sizes: takeSizes(), encryption: takeEncryptionNews(), losses: log.losses.take())
         if !news.isEmpty { report(news) }
     }
 

@@ -3,6 +3,8 @@ enum RecoveryFault: Error {
     case disk(DiskFault)
     /// A daemon with another version of the format wrote the log.
     case foreign(String)
+    /// The log is encrypted, and its key is missing or another one.
+    case locked(String)
     /// There is a log, and it has no initial state.
     case damaged(String)
     /// The files of a log that this process has written were taken away.

@@ -11,6 +11,8 @@ struct SegmentDraft {
     private(set) var letters: [LetterNumber: LetterPosition] = [:]
     /// The checksum of the last frame.
     private var last: UInt64
+    /// Encrypts the frames; nil if the file is not encrypted.
+    private let cipher: FrameCipher?
 
     /// An encoded frame and its offset in the file.
     struct Frame {
@@ -18,9 +20,12 @@ struct SegmentDraft {
         var bytes: [UInt8]
     }
 
-    /// - Parameter blockSize: the bytes of a block in the index.
-    init(_ header: LogHeader, blockSize: Int = 0) {
-        (self.header, last, index) = (header, header.checksum, LogIndex(blockSize: blockSize))
+    /// - Parameters:
+    ///   - cipher: encrypts the frames; nil if the file is not encrypted.
+    ///   - blockSize: the bytes of a block in the index.
+    init(_ header: LogHeader, sealedBy cipher: FrameCipher?, blockSize: Int = 0) {
+        (self.header, self.cipher, last) = (header, cipher, header.checksum)
+        index = LogIndex(blockSize: blockSize)
     }
 
     /// Encodes a frame.
@@ -30,7 +35,7 @@ struct SegmentDraft {
     ) -> Frame {
         var writer = LogWriter()
         let position = LogPosition(segment: header.number, offset: end)
-        last = writer.frame(kind, at: position, certain: certain, previous: last, body)
+        last = writer.frame(kind, at: position, certain: certain, previous: last, sealedBy: cipher, body)
         end += writer.bytes.count
         return Frame(offset: position.offset, bytes: writer.bytes)
     }

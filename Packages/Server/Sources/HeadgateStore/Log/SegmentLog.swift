@@ -93,7 +93,7 @@ final class SegmentLog {
 
     private func writeInPlace(_ entries: some Sequence<LogEntry>) throws(DiskFault) -> Int {
         try repair()
-        if !active.hasRoom() { try roll(for: 0) }
+        if !active.hasRoom() { try roll(for: 0) } else if active.isOutdated { try leaveOutdated(for: entries) }
         var (encoded, misfit) = encode(entries)
         if encoded.isEmpty, let misfit {
             let size = size(of: misfit)
@@ -104,10 +104,18 @@ final class SegmentLog {
         return encoded.count
     }
 
+    /// Begins a segment under the present key. On a full disk, changes without events are written all the same: otherwise
+    /// nothing could say that events are not needed any more.
+    private func leaveOutdated(for entries: some Sequence<LogEntry>) throws(DiskFault) {
+        do throws(DiskFault) { try roll(for: 0) } catch {
+            guard error.isNoRoom, !entries.contains(where: \.hasEvents) else { throw error }
+        }
+    }
+
     /// Writes all entries, if that takes nothing but a write: no sync, no repair, and no new segment.
     /// - Returns: false if it takes more. Then nothing is written.
     func writeAtOnce(_ entries: some Sequence<LogEntry>) throws(DiskFault) -> Bool {
-        guard options.durability != .full, !isBroken, active.hasRoom() else { return false }
+        guard options.durability != .full, !isBroken, active.hasRoom(), !active.isOutdated else { return false }
         let mark = active.mark
         let (encoded, misfit) = encode(entries)
         guard misfit == nil else {
@@ -223,7 +231,7 @@ final class SegmentLog {
             let unneeded = unneeded(next, except: entry.number)
             for entry in unneeded { next.forget(entry.number) }
             let forgotten = next.ids.takeForgottenFiles().map(\.file)
-            let header = LogHeader(use: .active, number: number, previous: entry.number, previousEnd: entry.end)
+            let header = files.header(.active, number, behind: entry.number, end: entry.end)
             let new = ActiveSegment(segment(number, file), header, next)
             try new.begin(synced: false)
             begin(new, next, obsolete: unneeded.map(\.file) + forgotten)
@@ -344,17 +352,33 @@ final class SegmentLog {
 
     /// Removes all files that are not needed, and records that no file has bytes of erased events.
     func endErasure() throws(DiskFault) {
-        // The next start may need the segment before the active one, so that both must be clean.
-        try beginCleanSegment()
-        sealed.retire(state.ids.takeForgottenFiles().map(\.file))
-        try self.sync()
-        sealed.freeObsolete(in: files)
-        try files.removeSetAside()
-        try files.makeRemovalsCertain()
+        try removeUnneeded()
         _ = try write([.changes([.erasureEnded])])
         try self.sync()
         files.removesUnused = false
     }
+
+    /// Removes all files that are not needed, after everything needed was written under the present key.
+    /// - Parameters:
+    ///   - former: the files of ids that others have replaced.
+    ///   - beginsSegment: true if a snapshot must name other files, or the segment before the active one was copied.
+    func endRekey(_ former: [LogFile], beginsSegment: Bool) throws(DiskFault) {
+        try removeUnneeded(former, beginsSegment: beginsSegment)
+        files.removesUnused = false
+    }
+
+    private func removeUnneeded(_ former: [LogFile] = [], beginsSegment: Bool = true) throws(DiskFault) {
+        // The next start may need the segment before the active one, so that both must be clean.
+        if beginsSegment { try beginCleanSegment() }
+        sealed.retire(state.ids.takeForgottenFiles().map(\.file) + former)
+        try self.sync()
+        sealed.freeObsolete(in: files)
+        try files.removeSetAside()
+        try files.makeRemovalsCertain()
+    }
+
+    /// Replaces a file of ids by another one with the same ids; nil drops it.
+    func replaceIDs(_ old: LogIDs.Filed, by new: LogIDs.Filed?) { state.ids.replace(old, by: new) }
 
     // MARK: After a recovery
 

@@ -5,9 +5,11 @@ import HeadgateCore
 public struct StoreVerification {
     /// The data directory.
     private let directory: String
+    /// The keys; nil if there are none.
+    private let keyring: Keyring?
 
-    public init(directory: String) {
-        self.directory = directory
+    public init(directory: String, keyring: Keyring? = nil) {
+        (self.directory, self.keyring) = (directory, keyring)
     }
 
     /// Returns true if some dispatcher has events to send in the log, or there are dead letters.
@@ -18,6 +20,13 @@ public struct StoreVerification {
 
     /// - Throws: an error if a daemon uses the log, or it cannot be read at all.
     public func run() throws(StoreFault) -> StoreReport {
+        do throws(StoreFault) { return try readAll() } catch {
+            guard case .locked(let reason) = error else { throw error }
+            return try LockedVerification(directory: directory).run(reason)
+        }
+    }
+
+    private func readAll() throws(StoreFault) -> StoreReport {
         let opened = try open()
         var report = try StoreReport(
             kind: "log", state: opened.state, read: opened.engine.read, readLetters: opened.engine.readLetters)
@@ -27,7 +36,7 @@ public struct StoreVerification {
 
     private func open() throws(StoreFault) -> OpenedStore {
         var options = StoreOptions(directory: directory)
-        options.disk = OverlayDisk()
+        (options.disk, options.keyring) = (OverlayDisk(), keyring)
         return try options.open()
     }
 }

@@ -33,7 +33,7 @@ import Testing
     /// Settings with every section and one entry of each kind, under the names of the document.
     private static let baseText = #"""
         {
-          "flush_on": {}, "trace": {}, "collectors": {}, "store": {"retain": {"max_bytes": 1048576}}, "limits": {"rate": {"per_second": 1}}, "remote": {"url": "https://x", "headers": {"NAME": "x"}, "tls": {"cert_file": "x"}},
+          "flush_on": {}, "trace": {}, "collectors": {}, "store": {"retain": {"max_bytes": 1048576}, "encryption": {"key_file": "x"}}, "limits": {"rate": {"per_second": 1}}, "remote": {"url": "https://x", "headers": {"NAME": "x"}, "tls": {"cert_file": "x"}},
           "access": {
             "observe": {}, "read": {}, "control": {}, "serve": {}, "configure": {}, "shared_namespaces": {"NAMESPACE": {}}
           },

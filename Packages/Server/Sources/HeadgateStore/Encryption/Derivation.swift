@@ -1,0 +1,27 @@
+import CCrypto
+
+/// HKDF with SHA-256 (RFC 5869): the derivation of one key from another.
+enum Derivation {
+    /// Returns derived bytes, 8 160 of them at most.
+    static func derive(_ count: Int, from key: [UInt8], salt: [UInt8], info: [UInt8]) -> [UInt8] {
+        let secret = authenticate(key, under: salt)
+        var (derived, last, round) = ([UInt8](), [UInt8](), UInt8(0))
+        while derived.count < count {
+            round += 1
+            last = authenticate(last + info + [round], under: secret)
+            derived += last
+        }
+        return Array(derived.prefix(count))
+    }
+
+    /// Returns HMAC-SHA-256 of some bytes.
+    private static func authenticate(_ bytes: [UInt8], under key: [UInt8]) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Int(SHA256_DIGEST_LENGTH)) { code, count in
+            // OpenSSL takes a null key for "the key of the last call", so that an empty one needs an address.
+            let key = key.isEmpty ? [0] : key
+            let done = HMAC(EVP_sha256(), key, Int32(key.count), bytes, bytes.count, code.baseAddress, nil)
+            precondition(done != nil, "OpenSSL has no HMAC with SHA-256")
+            count = code.count
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import HeadgateData
+
+/// A key of the operator (Behaviour C2). Its number says which key a file needs.
+struct EncryptionKey: Equatable, Sendable {
+    let number: UInt16
+    let bytes: [UInt8]
+    /// Tells a wrong key with the right number from damage. It reveals nothing of the key.
+    let check: UInt32
+
+    /// The bytes of a key.
+    static let size = 32
+
+    /// - Parameter bytes: 32 bytes.
+    init(number: UInt16, bytes: [UInt8]) {
+        (self.number, self.bytes) = (number, bytes)
+        let check = Derivation.derive(4, from: bytes, salt: [], info: Array("headgate key check".utf8))
+        self.check = check.reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}
+
+/// The keys of a key file, which is a text: a line for each key, with its number and its 32 bytes in
+/// hexadecimal digits.
+/// The first key encrypts. Empty lines, and lines that begin with `#`, are skipped.
+public struct EncryptionKeys: Equatable, Sendable {
+    let all: [EncryptionKey]
+
+    /// The reason why a text has no keys. It names the line, and never its content.
+    public struct Fault: Error, Equatable {
+        public var message: String
+    }
+
+    public init(_ text: String) throws(Fault) {
+        var keys: [EncryptionKey] = []
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let words = line.split { $0.isWhitespace }
+            guard let first = words.first, !first.hasPrefix("#") else { continue }
+            guard words.count == 2, let number = UInt16(first), number > 0, let bytes = Self.bytes(words[1]) else {
+                throw Fault(
+                    message:
+                        "line \(index + 1) is not a key: expected a number from 1 to 65535 and 64 hexadecimal digits")
+            }
+            guard !keys.contains(where: { $0.number == number }) else {
+                throw Fault(message: "line \(index + 1) has the number \(number) of an earlier key")
+            }
+            keys.append(EncryptionKey(number: number, bytes: bytes))
+        }
+        guard !keys.isEmpty else { throw Fault(message: "there is no key") }
+        all = keys
+    }
+
+    init(_ all: [EncryptionKey]) { self.all = all }
+
+    /// The numbers of the keys; the first encrypts.
+    public var numbers: [Int] { all.map { Int($0.number) } }
+
+    private static func bytes(_ word: Substring) -> [UInt8]? {
+        let digits = Array(word.utf8)
+        guard digits.count == 2 * EncryptionKey.size else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = digit(digits[index]), let low = digit(digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import CCrypto
+import Glibc
+import HeadgateCore
+import HeadgateTransport
+
+/// The keys of a store, and the choice of the key that encrypts (Behaviour C2).
+///
+/// The engine's owner uses it. The keys change while the daemon runs, when the operator adds one.
+public final class Keyring: Sendable {
+    /// The keys, and whether files are encrypted from now on.
+    private struct Content: Sendable {
+        var keys: [EncryptionKey]
+        var encrypts: Bool
+    }
+
+    private let content: Guarded<Content>
+    private let algorithm: SealAlgorithm
+    /// Fills a buffer with random bytes.
+    private let random: @Sendable (UnsafeMutableRawBufferPointer) -> Void
+
+    /// - Parameter encrypts: false if encryption is being switched off: the keys only decrypt.
+    public convenience init(_ keys: EncryptionKeys, encrypts: Bool) {
+        self.init(keys, encrypts: encrypts, algorithm: .ofProcessor, random: Keyring.systemRandom)
+    }
+
+    init(
+        _ keys: EncryptionKeys, encrypts: Bool, algorithm: SealAlgorithm,
+        random: @escaping @Sendable (UnsafeMutableRawBufferPointer) -> Void
+    ) {
+        content = Guarded(Content(keys: keys.all, encrypts: encrypts))
+        (self.algorithm, self.random) = (algorithm, random)
+    }
+
+    /// Uses other keys from now on. Files that need a key that is gone cannot be read any more.
+    func replace(_ keys: EncryptionKeys) { content.withLock { $0.keys = keys.all } }
+
+    /// The number of the key that encrypts; nil if nothing is encrypted from now on.
+    var writing: UInt16? { current?.number }
+
+    private var current: EncryptionKey? { content.withLock { $0.encrypts ? $0.keys.first : nil } }
+
+    /// Returns the key of a seal; nil if it is not there.
+    func key(of seal: Seal) -> EncryptionKey? {
+        content.withLock { content in
+            content.keys.first { $0.number == seal.key && $0.check == seal.check }
+        }
+    }
+
+    /// Returns true if there is a key with a number.
+    func hasKey(number: UInt16) -> Bool { content.withLock { $0.keys.contains { $0.number == number } } }
+
+    /// Returns true if a key of this keyring is among others, as the same key under the same number.
+    func isThere(_ number: UInt16, in keys: EncryptionKeys) -> Bool {
+        let known = content.withLock { $0.keys.first { $0.number == number } }
+        return known.map(keys.all.contains) ?? false
+    }
+
+    /// Returns a seal for a new file; nil if it is not encrypted.
+    func newSeal() -> Seal? {
+        guard let key = current else { return nil }
+        var salt: UInt64 = 0
+        withUnsafeMutableBytes(of: &salt, random)
+        return Seal(algorithm: algorithm, key: key.number, check: key.check, salt: salt)
+    }
+
+    /// Returns true if a new file would be protected in the same way: under the same key, or not at all.
+    func isCurrent(_ seal: Seal?) -> Bool { seal?.key == current?.number && seal?.check == current?.check }
+
+    /// Writes a fresh nonce.
+    func writeNonce(to bytes: UnsafeMutableRawBufferPointer) { random(bytes) }
+
+    /// Random bytes of the kernel, combined with the clock: the clones of a virtual machine may have the same state of
+    /// the kernel's generator (decision 114).
+    private static func systemRandom(_ bytes: UnsafeMutableRawBufferPointer) {
+        var filled = 0
+        while filled < bytes.count {
+            let count = getrandom(bytes.baseAddress.map { $0 + filled }, bytes.count - filled, 0)
+            if count < 0, errno != EINTR { fatalError("the system has no random bytes: \(errno)") }
+            filled += max(0, count)
+        }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        var nanoseconds = UInt64(bitPattern: Int64(now.tv_sec) &* 1_000_000_000 &+ Int64(now.tv_nsec))
+        for index in bytes.indices.prefix(8) {
+            bytes[index] ^= UInt8(truncatingIfNeeded: nanoseconds)
+            nanoseconds >>= 8
+        }
+    }
+}

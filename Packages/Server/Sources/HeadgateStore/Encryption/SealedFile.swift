@@ -1,0 +1,55 @@
+/// A small file that is encrypted as a whole: settings in the data directory (Behaviour C1).
+package enum SealedFile {
+    private static let magic = Array("hgatefil".utf8)
+    private static let prefix = magic.count + Seal.size + SealCipher.nonceSize
+
+    /// Returns the bytes of the file with a content.
+    /// - Parameters:
+    ///   - name: the name of the file, to which its bytes are bound.
+    ///   - keyring: the keys; nil if the file is not encrypted.
+    package static func bytes(_ content: [UInt8], as name: String, under keyring: Keyring?) -> [UInt8] {
+        guard let keyring, let seal = keyring.newSeal(), let key = keyring.key(of: seal) else { return content }
+        let cipher = SealCipher(seal, key, for: "headgate file " + name)
+        var bytes = magic + [UInt8](repeating: 0, count: prefix - magic.count) + content
+        bytes += [UInt8](repeating: 0, count: SealCipher.tagSize)
+        bytes.withUnsafeMutableBytes { bytes in
+            seal.write(to: bytes, at: magic.count)
+            let nonce = UnsafeMutableRawBufferPointer(rebasing: bytes[(prefix - SealCipher.nonceSize)..<prefix])
+            keyring.writeNonce(to: nonce)
+            cipher.encrypt(
+                UnsafeMutableRawBufferPointer(rebasing: bytes[prefix..<(prefix + content.count)]),
+                nonce: UnsafeRawBufferPointer(nonce), bound: Array(name.utf8),
+                tag: UnsafeMutableRawBufferPointer(rebasing: bytes[(prefix + content.count)...]))
+        }
+        return bytes
+    }
+
+    /// Returns true if a file with a content would be protected in the same way now.
+    package static func isCurrent(_ bytes: [UInt8], under keyring: Keyring) -> Bool {
+        guard bytes.starts(with: magic) else { return keyring.isCurrent(nil) }
+        let seal = bytes.withUnsafeBytes { Seal(UnsafeRawBufferPointer(rebasing: $0[magic.count...])) }
+        return seal.map(keyring.isCurrent) ?? false
+    }
+
+    /// Returns the content of a file: decrypted, if it is encrypted. Nil if the file is damaged, or its key is missing.
+    package static func content(_ bytes: [UInt8], of name: String, under keyring: Keyring?) -> [UInt8]? {
+        guard bytes.starts(with: magic) else { return bytes }
+        guard let keyring, bytes.count >= prefix + SealCipher.tagSize else { return nil }
+        return bytes.withUnsafeBytes { bytes in
+            guard let seal = Seal(UnsafeRawBufferPointer(rebasing: bytes[magic.count...])),
+                let key = keyring.key(of: seal)
+            else { return nil }
+            let text = UnsafeRawBufferPointer(rebasing: bytes[prefix..<(bytes.count - SealCipher.tagSize)])
+            var isSound = false
+            let content = [UInt8](unsafeUninitializedCapacity: max(1, text.count)) { room, count in
+                isSound = SealCipher(seal, key, for: "headgate file " + name).decrypt(
+                    text, into: UnsafeMutableRawBufferPointer(room),
+                    nonce: UnsafeRawBufferPointer(rebasing: bytes[(prefix - SealCipher.nonceSize)..<prefix]),
+                    bound: Array(name.utf8),
+                    tag: UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - SealCipher.tagSize)...]))
+                count = isSound ? text.count : 0
+            }
+            return isSound ? content : nil
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import HeadgateCore
+
+/// Rewrites the files of a log that are under another key than the present one, a step at a time: it encrypts, decrypts, or
+/// changes the key (Behaviour C2).
+///
+/// Each file is under the key that its header names, so that a stop in between does no harm. The next start continues.
+final class LogRekey {
+    private let log: SegmentLog
+    private var copy: LogCopy?
+    /// The files of ids that were rewritten. The next snapshot makes them obsolete.
+    private var formerIDs: [LogFile] = []
+    /// True if something was rewritten since the last segment was begun.
+    private var hasRewritten = false
+    /// The number of recoveries of the log when this was last looked at.
+    private var recoveries: Int
+
+    init(_ log: SegmentLog) {
+        (self.log, recoveries) = (log, log.counts.recovered)
+    }
+
+    /// Copies a block, rewrites a file of ids, or ends the work.
+    /// - Returns: true if everything is under the present key.
+    func step() throws(DiskFault) -> Bool {
+        // A recovery has another list of files, in which the former files of ids may be needed again.
+        if recoveries != log.counts.recovered { (formerIDs, recoveries) = ([], log.counts.recovered) }
+        if !log.files.removesUnused { log.files.removesUnused = true }
+        if let copy {
+            if try !copy.step() { self.copy = nil }
+            return false
+        }
+        if log.active.isOutdated {
+            // Then all earlier content is in sealed segments.
+            try log.beginCleanSegment()
+            return false
+        }
+        let plan = try plan()
+        guard plan.isEmpty else {
+            copy = try LogCopy(log, of: plan)
+            hasRewritten = true
+            return false
+        }
+        if let former = try log.renewIDs() {
+            formerIDs.append(former)
+            return false
+        }
+        try log.endRekey(formerIDs, beginsSegment: hasRewritten || !formerIDs.isEmpty)
+        return true
+    }
+
+    /// Drops the copy that is under way. The next step begins it again.
+    func endCopy() {
+        copy?.giveUp()
+        copy = nil
+    }
+
+    /// Returns the next neighbouring segments under another key whose needed content fits into one.
+    private func plan() throws(DiskFault) -> [LogSegmentEntry] {
+        let need = log.state.needed
+        var (taken, sum): ([LogSegmentEntry], Int) = ([], 0)
+        for entry in log.state.segments {
+            guard let segment = log.sealed[entry.number], try segment.isOutdated() else {
+                if taken.isEmpty { continue } else { break }
+            }
+            let bytes = need.bytes(of: entry.number, log.index(of: entry))
+            guard taken.isEmpty || sum + bytes <= log.options.segmentSize else { break }
+            taken.append(entry)
+            sum += bytes
+        }
+        return taken
+    }
+}
+
+/// The keys under which the files of a log are.
+extension SegmentLog {
+    /// Writes the next file of ids that is under another key again.
+    /// - Returns: the former file, which the next snapshot makes obsolete; nil if there is none.
+    fileprivate func renewIDs() throws(DiskFault) -> LogFile? {
+        for filed in state.ids.files {
+            let segment = segment(filed.segment, filed.file)
+            guard try segment.isOutdated() else { continue }
+            // Damaged ids are not remembered, as at a start.
+            let content = try segment.content(at: LogHeader.size)
+            let number = takeNumber()
+            let new = try content.map { (content) throws(DiskFault) in
+                try LogIDs.copy(filed, content, under: files.header(.ids, number), in: files)
+            }
+            replaceIDs(filed, by: new)
+            return filed.file
+        }
+        return nil
+    }
+
+    /// Returns the files and bytes under each key, by its number; 0 stands for plain files.
+    func bytesByKey() throws(DiskFault) -> [UInt16: Int] {
+        var bytes: [UInt16: Int] = [:]
+        let ids = state.ids.files.map { segment($0.segment, $0.file) }
+        for segment in segments + ids { bytes[try segment.key() ?? 0, default: 0] += segment.file.size }
+        return bytes
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import HeadgateCore
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateStore
+
+/// Logs under keys: what a start makes of them, and what their files tell.
+@Suite("Encrypted logs") struct EncryptedLogTests {
+    let scene = StoreScene()
+
+    private var files: StoreFiles { StoreFiles(directory: scene.directory) }
+
+    /// Opens a log in segments of 16 KiB.
+    @discardableResult
+    private func open(_ keyring: Keyring?) throws -> StoredState {
+        (scene.options.segmentSize, scene.options.blockSize) = (16 << 10, 2 << 10)
+        (scene.options.leastPacked, scene.options.mostUnfiledIDBytes) = (.max, 1 << 10)
+        scene.options.keyring = keyring
+        return try scene.open()
+    }
+
+    /// Appends some hundred events, a dead letter, ids and a kept value, over several segments.
+    private func fill(from first: SequenceNumber = 1) {
+        if first == 1 { scene.write(.dispatcher(.at(0)), .keep("name", Array("kept secret".utf8))) }
+        for number in stride(from: first, to: first + 300, by: 3) {
+            let ids = RecentIDs(
+                lastSequenceNumber: number + 2, receivedStamp: 1_000, count: 3,
+                bytes: Array("id-secret-id-secret-id-secret-id".utf8) + [UInt8](repeating: 7, count: 64))
+            scene.append(
+                Groups.of(number...number + 2, size: 200, newRoutes: number == 1 ? [1: [1]] : [:], recentIDs: ids))
+        }
+        scene.write(.deadLetter(.sample(first, record: Array(#"{"id":"event-dead"}"#.utf8))))
+    }
+
+    private func letters() throws -> [StoredLetter] {
+        try scene.answer { scene.store.readLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
+    }
+
+    /// Lets the store rewrite what it has to.
+    private func idle() { for _ in 0..<400 { scene.write() } }
+
+    private func expectWhole(_ state: StoredState, through last: SequenceNumber = 300) throws {
+        #expect(state.warnings.isEmpty && state.notes.isEmpty)
+        #expect(try scene.numbers() == Array(1...last))
+        #expect(state.kept["name"] == Array("kept secret".utf8))
+        #expect(state.recentIDs.reduce(0) { $0 + $1.count } == Int(last))
+        #expect(try letters().count == Int(last) / 300)
+    }
+
+    private func expectNothingPlain() {
+        for text in ["event-", "kept secret", "id-secret", "xxxxxxxx"] {
+            #expect(files.files(with: text) == [], "\(text)")
+        }
+    }
+
+    @Test("C1: no file has events, ids, dead letters or kept values in plain bytes, and a start finds all of them")
+    func whole() throws {
+        try open(try Keys.ring(1))
+        fill()
+        expectNothingPlain()
+        try expectWhole(try scene.reopen())
+        idle()
+        expectNothingPlain()
+        #expect(Set(files.keys.values) == [1])
+    }
+
+    @Test("C2: a start without the key, or with a wrong one, is refused and changes nothing")
+    func refused() throws {
+        try open(try Keys.ring(2))
+        fill()
+        scene.close()
+        let before = files.all.filter { $0.key != "headgate.lock" }
+        let wrong = try EncryptionKeys(Keys.line(5).replacing("5 ", with: "2 "))
+        for (keyring, words) in [
+            (nil, "there is no key"), (try Keys.ring(1), "is not among the keys"),
+            (Keyring(wrong, encrypts: true), "is another key"),
+        ] as [(Keyring?, String)] {
+            let fault = #expect(throws: StoreFault.self) { try open(keyring) }
+            #expect(fault?.message.contains(words) == true, "\(fault?.message ?? "")")
+            #expect(files.all.filter { $0.key != "headgate.lock" } == before)
+        }
+        try expectWhole(try open(try Keys.ring(3, 2)))
+    }
+
+    @Test("C2: encryption that is switched on encrypts what is stored, in the background")
+    func switchedOn() throws {
+        try open(nil)
+        fill()
+        #expect(!files.files(with: "event-7").isEmpty)
+        scene.close()
+        try expectWhole(try open(try Keys.ring(1)))
+        idle()
+        expectNothingPlain()
+        fill(from: 301)
+        expectNothingPlain()
+        try expectWhole(try scene.reopen(), through: 600)
+        #expect(Set(files.keys.values) == [1])
+    }
+
+    @Test("C2: encryption that is switched off decrypts what is stored, and the key is not needed any more")
+    func switchedOff() throws {
+        try open(try Keys.ring(1))
+        fill()
+        scene.close()
+        try expectWhole(try open(try Keys.ring(1, encrypts: false)))
+        idle()
+        #expect(Set(files.keys.values) == [0])
+        scene.close()
+        try expectWhole(try open(nil))
+    }
+
+    @Test("C2: a new key is for what is written from then on, and rekeying rewrites the rest")
+    func rekeyed() throws {
+        try open(try Keys.ring(1))
+        fill()
+        scene.close()
+        try open(try Keys.ring(2, 1))
+        idle()
+        #expect(Set(files.keys.values).contains(1))
+        fill(from: 301)
+        #expect(Set(files.keys.values) == [1, 2])
+        let fault: StoreFault?? = scene.answer { then in scene.store.rekey(nil) { then(.some($0)) } }
+        #expect(fault == .some(nil))
+        idle()
+        #expect(Set(files.keys.values) == [2])
+        scene.close()
+        try expectWhole(try open(try Keys.ring(2)), through: 600)
+    }
+
+    @Test("C2: a key is not needed any more when only files that nothing refers to are under it")
+    func obsolete() throws {
+        try open(try Keys.ring(1))
+        fill()
+        scene.close()
+        try open(try Keys.ring(2, 1))
+        scene.append(Groups.of(301...303, size: 100))
+        scene.write(.settled(1, Settled(through: 300)), .forgetIDs(through: 300), .trim(through: 300))
+        let purged = try scene.answer { scene.store.purgeLetters(DeadLetterQuery(limit: 1), then: $0) }.get()
+        #expect(purged == 1)
+        for _ in 0..<400 where scene.store.encryption?.bytes[1] != nil { scene.write() }
+        #expect(scene.store.encryption?.bytes.keys.sorted() == [2])
+        #expect(files.keys.values.contains(1))
+        scene.close()
+        let state = try open(try Keys.ring(2))
+        #expect(state.warnings.isEmpty && state.notes.isEmpty)
+        #expect(try scene.numbers(after: 300) == Array(301...303))
+        #expect(Set(files.keys.values) == [2])
+    }
+
+    @Test("C2: rewriting continues after a stop at any step", arguments: [0, 1, 3, 8, 15, 30, 60])
+    func stopped(_ steps: Int) throws {
+        try open(nil)
+        fill()
+        scene.close()
+        try open(try Keys.ring(1))
+        for _ in 0..<steps { scene.write() }
+        try expectWhole(try scene.reopen())
+        idle()
+        expectNothingPlain()
+        try expectWhole(try scene.reopen())
+    }
+
+    @Test("C1: no nonce is used twice, over starts, restored snapshots and copies of the directory")
+    func nonces() throws {
+        // Each process draws its own random bytes.
+        var seed: UInt64 = 0
+        func process() throws -> Keyring {
+            seed += 1
+            return try Keys.ring(1, seed: seed)
+        }
+        try open(try process())
+        scene.append(Groups.of(1...3, size: 100, newRoutes: [1: [1]]))
+        scene.close()
+        let snapshot = scene.directory + "-snapshot"
+        try FileManager.default.copyItem(atPath: scene.directory, toPath: snapshot)
+        defer { try? FileManager.default.removeItem(atPath: snapshot) }
+        var seen: [[UInt8]: Set<[UInt8]>] = [:]
+        for round in 1...4 {
+            // The same place of the same file, with other content.
+            try open(try process())
+            scene.append(Groups.of(4...6, size: 100 + round))
+            scene.close()
+            seen.merge(files.nonces) { $0.union($1) }
+            try FileManager.default.removeItem(atPath: scene.directory)
+            try FileManager.default.copyItem(atPath: snapshot, toPath: scene.directory)
+        }
+        #expect(seen.count > 10)
+        #expect(seen.values.allSatisfy { $0.count == 1 })
+    }
+
+    @Test("Q8: a changed byte of an encrypted group is damage, also with right checksums")
+    func damaged() throws {
+        try open(try Keys.ring(1))
+        fill()
+        scene.close()
+        let name = try #require(files.keys.keys.sorted().first { $0.hasSuffix(".log") })
+        let path = scene.directory + "/" + name
+        var bytes = try #require(files.all[name])
+        try change(&bytes)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        let state = try open(try Keys.ring(1))
+        let found = try scene.numbers()
+        for _ in 0..<5 { scene.write() }
+        #expect(found.count < 300 && found == found.sorted())
+        #expect(scene.quarantined > 0 || !state.warnings.isEmpty)
+    }
+
+    /// Changes a byte of the second group, and its checksums.
+    private func change(_ bytes: inout [UInt8]) throws {
+        guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { return }
+        let start = LogPosition(segment: header.number, offset: LogHeader.size)
+        let groups = bytes[LogHeader.size...].withUnsafeBytes { bytes in
+            SegmentReport(LogScan(bytes, from: start, behind: header.checksum), from: LogHeader.size).frames
+                .filter { $0.frame.kind == .group }
+        }
+        let (frame, offset) = try #require(groups.dropFirst(4).first)
+        bytes[offset + LogFrame.headerSize + FrameCipher.prefix + 3] ^= 1
+        bytes.withUnsafeMutableBytes { bytes in
+            let begin = offset + LogFrame.headerSize
+            let content = UnsafeRawBufferPointer(rebasing: bytes[begin..<begin + frame.length])
+            LogFrame(
+                frame.kind, content, at: LogPosition(segment: header.number, offset: offset), certain: frame.certain,
+                previous: frame.previous, isSealed: true
+            ).write(to: bytes, at: offset)
+        }
+    }
+}
