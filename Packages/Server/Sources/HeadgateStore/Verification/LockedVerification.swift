@@ -34,10 +34,10 @@ struct LockedVerification {
         return bytes[LogHeader.size...].withUnsafeBytes { bytes in
             let start = LogPosition(segment: header.number, offset: LogHeader.size)
             let scan = LogScan(bytes, from: start, behind: header.checksum)
-            let report = SegmentReport(scan, from: LogHeader.size)
             // A copy and a file of ids are synced as a whole before anything names them.
-            let torn = header.use == .active ? nil : report.torn
-            return (report.frames.count, report.damaged + (torn.map { [$0] } ?? []))
+            let known = header.use == .active ? 0 : bytes.count + LogHeader.size
+            let report = SegmentReport(scan, from: LogHeader.size, known: known)
+            return (report.frames.count, report.damaged)
         }
     }
 }

@@ -206,6 +206,28 @@ import Testing
         #expect(scene.quarantined > 0 || !state.warnings.isEmpty)
     }
 
+    @Test("C3: without the key, a changed byte in the middle of a copy is damage of one frame")
+    func verified() throws {
+        try open(nil)
+        fill()
+        scene.close()
+        try open(try Keys.ring(1))
+        idle()
+        scene.close()
+        let copy = try #require(
+            files.all.first { name, bytes in
+                guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { return false }
+                return header.use == .copy && bytes.count > 8 << 10
+            })
+        var bytes = copy.value
+        bytes[bytes.count / 2] ^= 1
+        try Data(bytes).write(to: URL(fileURLWithPath: scene.directory + "/" + copy.key))
+        let report = try StoreVerification(directory: scene.directory).run()
+        let damage = report.lines("log").compactMap { $0.firstMatch(of: /damaged: (\d+) bytes of/)?.output.1 }
+        #expect(!report.isSound && damage.count == 1)
+        #expect(damage.allSatisfy { (Int($0) ?? .max) < bytes.count / 3 }, "\(damage)")
+    }
+
     /// Changes a byte of the second group, and its checksums.
     private func change(_ bytes: inout [UInt8]) throws {
         guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { return }
