@@ -93,8 +93,8 @@ extension Command {
     ) { invocation in
         let id = invocation.arguments.operands[0]
         let answer = try invocation.ask([Question(method: "dispatcher.retry", params: ["id": .string(id)])])[0]
-        // The daemon answers the same if the dispatcher was not backing off.
-        try invocation.show(answer, else: "\(id) is not backing off: it sends as soon as no barrier blocks it.\n")
+        // The daemon answers the same if the dispatcher was not backing off, so the text is true of both.
+        try invocation.show(answer, else: "\(id) retries now, or as soon as no other barrier blocks it.\n")
         return .success
     }
 

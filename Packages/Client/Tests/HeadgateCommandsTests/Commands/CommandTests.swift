@@ -63,6 +63,14 @@ import Testing
         }
     }
 
+    @Test("D5: a retry says that the dispatcher retries, not that there was nothing to end")
+    func retryText() async throws {
+        try await withDaemon { daemon in
+            let run = try await ToolRun.run(["retry", "collect"], on: daemon)
+            #expect(run.output == "collect retries now, or as soon as no other barrier blocks it.\n")
+        }
+    }
+
     @Test(
         "Q3: a requeue that leaves dead letters behind says so, and exits with 1",
         arguments: [(["7", "9"], 1, 0, 1), (["7", "9"], 2, 0, 0), ([], 0, 1, 1), ([], 0, 0, 0), ([], 3, 1, 0)])
