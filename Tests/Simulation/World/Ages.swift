@@ -124,7 +124,9 @@ final class Ages {
         if isKept, Ages.isFar(scheduler.wall.milliseconds, from: reference) {
             record.expect(pair.doubt != nil, "the clock is far ahead, and an orderly stop did not keep it as a doubt")
         }
-        guard isKept, follows(scheduler.wall.milliseconds, reference) else { return }
+        // A wall time that was not later than the reference at the stop could not replace it.
+        let wallThen = scheduler.wall.milliseconds - (now - pair.stamp)
+        guard isKept, follows(wallThen, reference) else { return }
         let jumped = (wall - reference.stamp) - (scheduler.wall.milliseconds - now)
         record.expect(jumped == 0, "the clock jumped by \(jumped), and an orderly stop did not keep it")
     }
