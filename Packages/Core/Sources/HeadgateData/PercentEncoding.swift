@@ -41,7 +41,9 @@ public enum PercentEncoding {
                 bytes.append(byte)
                 continue
             }
-            if let high = rest.first.flatMap(digit), let low = rest.dropFirst().first.flatMap(digit) {
+            if let high = rest.first.flatMap(Hexadecimal.digit),
+                let low = rest.dropFirst().first.flatMap(Hexadecimal.digit)
+            {
                 bytes.append(high << 4 | low)
                 rest = rest.dropFirst(2)
             } else if isLenient {
@@ -51,14 +53,5 @@ public enum PercentEncoding {
             }
         }
         return bytes
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -18,8 +18,7 @@ struct EncryptionKey: Equatable, Sendable {
     }
 }
 
-/// The keys of a key file, which is a text: a line for each key, with its number and its 32 bytes in
-/// hexadecimal digits.
+/// The keys of a key file, which is a text: a line for each key, with its number and its 32 bytes in hexadecimal digits.
 /// The first key encrypts. Empty lines, and lines that begin with `#`, are skipped.
 public struct EncryptionKeys: Equatable, Sendable {
     let all: [EncryptionKey]
@@ -34,7 +33,9 @@ public struct EncryptionKeys: Equatable, Sendable {
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let words = line.split { $0.isWhitespace }
             guard let first = words.first, !first.hasPrefix("#") else { continue }
-            guard words.count == 2, let number = UInt16(first), number > 0, let bytes = Self.bytes(words[1]) else {
+            guard words.count == 2, let number = UInt16(first), number > 0, let bytes = Hexadecimal.bytes(words[1]),
+                bytes.count == EncryptionKey.size
+            else {
                 throw Fault(
                     message:
                         "line \(index + 1) is not a key: expected a number from 1 to 65535 and 64 hexadecimal digits")
@@ -52,24 +53,4 @@ public struct EncryptionKeys: Equatable, Sendable {
 
     /// The numbers of the keys; the first encrypts.
     public var numbers: [Int] { all.map { Int($0.number) } }
-
-    private static func bytes(_ word: Substring) -> [UInt8]? {
-        let digits = Array(word.utf8)
-        guard digits.count == 2 * EncryptionKey.size else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = digit(digits[index]), let low = digit(digits[index + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }

@@ -158,11 +158,11 @@ extension DataObject {
     /// Removes a member that is a number of bytes in hexadecimal digits, and returns the bytes. Leaves any other value,
     /// and returns nothing.
     fileprivate mutating func takeBytes(_ name: String, _ count: Int) -> [UInt8] {
-        guard let text: String = get(key: name), text.utf8.count == 2 * count else { return [] }
-        let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-        guard digits.count == 2 * count, digits.contains(where: { $0 > 0 }) else { return [] }
+        guard let text: String = get(key: name), text.utf8.count == 2 * count, let bytes = Hexadecimal.bytes(text),
+            bytes.contains(where: { $0 > 0 })
+        else { return [] }
         self[name] = nil
-        return (0..<count).map { UInt8(digits[2 * $0] << 4 | digits[2 * $0 + 1]) }
+        return bytes
     }
 
     /// Sets the attributes for the client's name and version, like `shop/2.1`.
