@@ -73,15 +73,7 @@ struct BarrierMethods: MethodFamily {
 
     // MARK: Scopes
 
-    private static let scope = Shape<BarrierScope>(
-        .string(least: 1, most: DispatcherID.longest), mustBe: "`all` or the id of a dispatcher"
-    ) { view in
-        // A long text is refused before it becomes a string (Behaviour X3). An escaped byte takes six.
-        guard view.raw.count <= 6 * DispatcherID.longest + 2, let word = view.string,
-            (1...DispatcherID.longest).contains(word.utf8.count)
-        else { return nil }
-        return BarrierScope(rawValue: word)
-    }
+    private static let scope = Shape<String>.string(1...DispatcherID.longest).map(BarrierScope.init(rawValue:))
 
     /// The scopes of a barrier: a list, or a single scope (Behaviour B4).
     private static let scopes = Shape<[BarrierScope]>(
