@@ -39,6 +39,24 @@ final class LogCopy {
 
     // MARK: Plan
 
+    /// Returns the first neighbouring segments that are wanted, and whose needed content fits into one.
+    static func plan(
+        _ log: SegmentLog, of isWanted: (LogSegmentEntry) throws(DiskFault) -> Bool
+    ) throws(DiskFault) -> [LogSegmentEntry] {
+        let need = log.state.needed
+        var (taken, sum): ([LogSegmentEntry], Int) = ([], 0)
+        for entry in log.state.segments {
+            guard try isWanted(entry) else {
+                if taken.isEmpty { continue } else { break }
+            }
+            let bytes = need.bytes(of: entry.number, log.index(of: entry))
+            guard taken.isEmpty || sum + bytes <= log.options.segmentSize else { break }
+            taken.append(entry)
+            sum += bytes
+        }
+        return taken
+    }
+
     /// Returns neighbouring segments that are less than half needed. The segment before the active one is left out.
     private static func plan(_ log: SegmentLog) -> [LogSegmentEntry] {
         let need = log.state.needed

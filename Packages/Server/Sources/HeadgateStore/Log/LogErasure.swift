@@ -27,7 +27,7 @@ final class LogErasure {
             if try !copy.step() { self.copy = nil }
             return false
         }
-        let plan = plan()
+        let plan = try LogCopy.plan(log) { $0.number < limit }
         guard plan.isEmpty else {
             copy = try LogCopy(log, of: plan)
             return false
@@ -37,20 +37,4 @@ final class LogErasure {
     }
 
     func giveUp() { copy?.giveUp() }
-
-    /// Returns the next neighbouring segments whose needed content fits into one.
-    private func plan() -> [LogSegmentEntry] {
-        let need = log.state.needed
-        var (taken, sum): ([LogSegmentEntry], Int) = ([], 0)
-        for entry in log.state.segments {
-            guard entry.number < limit else {
-                if taken.isEmpty { continue } else { break }
-            }
-            let bytes = need.bytes(of: entry.number, log.index(of: entry))
-            guard taken.isEmpty || sum + bytes <= log.options.segmentSize else { break }
-            taken.append(entry)
-            sum += bytes
-        }
-        return taken
-    }
 }

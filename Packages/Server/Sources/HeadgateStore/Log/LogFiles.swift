@@ -225,7 +225,10 @@ final class LogFiles {
     /// Removes the files and pieces that were set aside as damaged. They cannot be searched for events.
     func removeSetAside() throws(DiskFault) {
         let folder = directory + "/damaged"
-        if disk.exists(folder) { for name in try disk.list(folder) { try disk.remove(folder + "/" + name) } }
+        if disk.exists(folder) {
+            for name in try disk.list(folder) { try disk.remove(folder + "/" + name) }
+            try disk.syncDirectory(folder)
+        }
         for name in try disk.list(directory) where name.contains(".log.damaged") {
             try disk.remove(directory + "/" + name)
         }
@@ -269,11 +272,19 @@ final class LogFiles {
         if disk.exists(path(file)) { unremoved.insert(file) } else { unremoved.remove(file) }
     }
 
-    /// Syncs the removals, so that no removed file comes back after a power failure, and overwrites the headers of
-    /// files that could not be removed.
+    /// Syncs the removals, so that no removed file comes back after a power failure, and overwrites files that could not
+    /// be removed.
     func makeRemovalsCertain() throws(DiskFault) {
-        for file in unremoved { try wipe(LogFile(number: file, size: 0)) }
+        for file in unremoved { unlink(file) }
+        for file in unremoved { try clear(file) }
         try syncNames()
+    }
+
+    /// Overwrites all bytes of a file, so that nothing of its events is left (Behaviour E1).
+    private func clear(_ file: UInt32) throws(DiskFault) {
+        let handle = try open(file)
+        try handle.fill(0..<handle.size())
+        try handle.sync()
     }
 }
 

@@ -23,7 +23,7 @@ final class LogRekey {
     func step() throws(DiskFault) -> Bool {
         // A recovery has another list of files, in which the former files of ids may be needed again.
         if recoveries != log.counts.recovered { (formerIDs, recoveries) = ([], log.counts.recovered) }
-        if !log.files.removesUnused { log.files.removesUnused = true }
+        log.files.removesUnused = true
         if let copy {
             if try !copy.step() { self.copy = nil }
             return false
@@ -33,7 +33,9 @@ final class LogRekey {
             try log.beginCleanSegment()
             return false
         }
-        let plan = try plan()
+        let plan = try LogCopy.plan(log) { (entry) throws(DiskFault) in
+            try log.sealed[entry.number]?.isOutdated() ?? false
+        }
         guard plan.isEmpty else {
             copy = try LogCopy(log, of: plan)
             hasRewritten = true
@@ -51,22 +53,6 @@ final class LogRekey {
     func endCopy() {
         copy?.giveUp()
         copy = nil
-    }
-
-    /// Returns the next neighbouring segments under another key whose needed content fits into one.
-    private func plan() throws(DiskFault) -> [LogSegmentEntry] {
-        let need = log.state.needed
-        var (taken, sum): ([LogSegmentEntry], Int) = ([], 0)
-        for entry in log.state.segments {
-            guard let segment = log.sealed[entry.number], try segment.isOutdated() else {
-                if taken.isEmpty { continue } else { break }
-            }
-            let bytes = need.bytes(of: entry.number, log.index(of: entry))
-            guard taken.isEmpty || sum + bytes <= log.options.segmentSize else { break }
-            taken.append(entry)
-            sum += bytes
-        }
-        return taken
     }
 }
 

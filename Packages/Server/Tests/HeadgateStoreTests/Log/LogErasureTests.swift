@@ -85,6 +85,30 @@ import Testing
         #expect(try scene.numbers(after: 300) == [301, 302, 303])
     }
 
+    @Test("E1: no removed file, whole or set aside, can come back after a power failure")
+    func certainRemovals() throws {
+        let disk = FaultyDisk()
+        scene.options.disk = disk
+        try fill()
+        try erase()
+        #expect(try remove())
+        #expect(!disk.hasUncertainRemovals)
+    }
+
+    @Test("E1: a file that cannot be removed is overwritten")
+    func unremovableFiles() throws {
+        let disk = FaultyDisk()
+        scene.options.disk = disk
+        try fill()
+        for name in ["damaged", "000077.log.damaged"] {
+            try FileManager.default.removeItem(atPath: "\(scene.directory)/log/\(name)")
+        }
+        disk.failsToRemove = true
+        try erase()
+        #expect(try remove())
+        #expect(try findings() == [])
+    }
+
     @Test(
         "E2: an erasure that is recorded is finished after a stop at any step", arguments: [0, 1, 2, 4, 7, 11, 16, 22])
     func stopped(steps: Int) throws {

@@ -15,7 +15,9 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     /// True if removing a file fails.
     var failsToRemove = false
     /// True if something was removed that may come back after a power failure.
-    private(set) var hasUncertainRemovals = false
+    var hasUncertainRemovals: Bool { !unsynced.isEmpty }
+    /// The directories from which something was removed since they were synced.
+    private var unsynced: Set<String> = []
     /// Bytes that all files may have together, and have.
     var room = Int.max
     var taken: Int { sizes.values.reduce(0, +) }
@@ -59,9 +61,9 @@ final class FaultyDisk: Disk, @unchecked Sendable {
         if failsToRemove { throw DiskFault(code: 5) }
         try disk.remove(path)
         sizes[path] = nil
-        hasUncertainRemovals = true
+        unsynced.insert(path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ".")
     }
-    func syncDirectory(_ path: String) throws(DiskFault) { hasUncertainRemovals = false }
+    func syncDirectory(_ path: String) throws(DiskFault) { unsynced.remove(path) }
 }
 
 private final class FaultyFile: DiskFile {
