@@ -9,7 +9,7 @@ import Testing
 struct LineCostTests {
     private static let lengths = [20_000, 200_000, 900_000]
     /// The allowance beyond a plain line of the same length, for the answer and for the daemon's other work meanwhile.
-    private static let surplus = MachineFault.Allocations(calls: 400, bytes: 64_000)
+    private static let surplus = MachineFault.Allocations(calls: 400, bytes: 150_000)
     /// The bytes that a line may need for each of its own bytes. A list of digits needs most: 45 for each byte, because
     /// the position of each element is noted.
     private static let copies = 50
@@ -21,7 +21,7 @@ struct LineCostTests {
                 let plain = try await cost.ofPlainLine(length)
                 for (kind, line) in Self.wordLines(length) {
                     // A buffer may grow at any time, but not three times in a row.
-                    let own = try await cost.least(of: 3, line)
+                    let own = try await cost.least(of: 5, line)
                     let most = plain.bytes + Self.surplus.bytes + Self.growth(length)
                     let isBounded = own.bytes <= most && own.calls <= plain.calls + Self.surplus.calls
                     #expect(isBounded, "\(kind) of \(length) bytes: \(own), a plain line: \(plain)")
