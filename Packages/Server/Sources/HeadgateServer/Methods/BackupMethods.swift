@@ -14,13 +14,7 @@ struct BackupMethods: MethodFamily {
         Field(
             optional: "backup", .string(1...Limits.longestName),
             "the id of the copy, to continue it; by default, a new copy begins"),
-        result: .object([
-            .required("backup", .name, "the id of the copy"),
-            .required("file", .text, "the file's path from the data directory on; one file comes after the other"),
-            .required("offset", .count, "the offset of the piece in the file"),
-            .required("data", .text, "the bytes in base64; they may be empty"),
-            .required("end", .bool, "true for the last piece; the copy is of no use without it"),
-        ]), reasons: [.notFound, .conflict, .storage]
+        result: piece.schema, reasons: [.notFound, .conflict, .storage]
     ) { parts, call, id throws(RPCError) in
         let (caller, session) = (call.session.caller, call.session.number)
         let id = if let id { id } else { try parts.begin(for: session) }
@@ -29,19 +23,24 @@ struct BackupMethods: MethodFamily {
         }
         running.backup.next { [reply = call.reply] result in
             switch result {
-            case .success(let piece):
-                parts.note(piece, of: running, caller, session)
-                reply.answer([
-                    "backup": .string(id), "file": .string(piece.file),
-                    "offset": .number(DataNumber(piece.offset)), "data": .string(Base64.encode(piece.bytes)),
-                    "end": .bool(piece.isLast),
-                ])
+            case .success(let next):
+                parts.note(next, of: running, caller, session)
+                reply.answer(piece, (id, next))
             case .failure(let fault):
                 parts.backups.end(of: session)
                 reply.fail(RPCError(.storage, "the backup ended: \(fault.message); begin it again"))
             }
         }
     }
+
+    private static let piece = OutputShape<(backup: String, piece: BackupPiece)>.object([
+        .required("backup", .name, \.backup, "the id of the copy"),
+        .required(
+            "file", .text, \.piece.file, "the file's path from the data directory on; one file comes after the other"),
+        .required("offset", .count, \.piece.offset, "the offset of the piece in the file"),
+        .required("data", .text, { Base64.encode($0.piece.bytes) }, "the bytes in base64; they may be empty"),
+        .required("end", .bool, \.piece.isLast, "true for the last piece; the copy is of no use without it"),
+    ])
 
     private func begin(for session: Int) throws(RPCError) -> String {
         guard let backup = gate.beginBackup() else {

@@ -22,13 +22,7 @@ struct EraseMethods: MethodFamily {
         Field("when", rule, "the condition for the events, in the language of load rules"),
         Field(optional: "reason", .string(0...Limits.longestReason), "the reason, for the log"),
         Field(optional: "dry_run", usually: false, "true: the events are counted, and nothing is erased"),
-        result: .object([
-            .required("events", .count, "the number of stored events that were erased"),
-            .required("dead_letters", .count, "the number of dead letters that were erased"),
-            .required(
-                "not_reached", .array(.name),
-                "the dispatchers; what their destinations and files have is not erased"),
-        ]), reasons: [.conflict, .limit, .storage]
+        result: erased.schema, reasons: [.conflict, .limit, .storage]
     ) { parts, call, item, reason, isDryRun throws(RPCError) in
         let rule = try parts.rule(item)
         let (caller, reply) = (call.session.caller, call.reply)
@@ -38,15 +32,19 @@ struct EraseMethods: MethodFamily {
             switch result {
             case .success(let answer):
                 if !isDryRun { parts.note(answer, reason, caller) }
-                reply.answer([
-                    "events": .number(DataNumber(answer.events)),
-                    "dead_letters": .number(DataNumber(answer.deadLetters)),
-                    "not_reached": .array(parts.gate.dispatchers.ids.map { .string($0) }),
-                ])
+                reply.answer(erased, (answer, parts.gate.dispatchers.ids))
             case .failure(let refusal): reply.fail(RPCError(refusal))
             }
         }
     }
+
+    private static let erased = OutputShape<(answer: ErasureAnswer, dispatchers: [String])>.object([
+        .required("events", .count, \.answer.events, "the number of stored events that were erased"),
+        .required("dead_letters", .count, \.answer.deadLetters, "the number of dead letters that were erased"),
+        .required(
+            "not_reached", .array(.name), \.dispatchers,
+            "the dispatchers; what their destinations and files have is not erased"),
+    ])
 
     /// Reads a rule as settings do.
     private func rule(_ item: DataItem) throws(RPCError) -> Rule {

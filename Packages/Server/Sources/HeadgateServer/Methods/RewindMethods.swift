@@ -26,12 +26,7 @@ struct RewindMethods: MethodFamily {
         "Rewinds a dispatcher: delivered events that the store retains are sent again, from a given sequence number or time on.",
         Field("id", .string, "the dispatcher's id"),
         Field("to", target, "a sequence number, a time, or a duration back like \"-2h\""),
-        result: .object([
-            .required("first_seq", .place, "the sequence number of the first event that is pending again"),
-            .required("events", .count, "the number of events that are pending again"),
-            .required("complete", .bool, "false if the store retains no delivered events, so that some may be missing"),
-        ]),
-        reasons: [.notFound, .storage, .conflict, .cancelled]
+        result: rewound.schema, reasons: [.notFound, .storage, .conflict, .cancelled]
     ) { parts, call, id, target throws(RPCError) in
         let (reply, caller) = (call.reply, call.session.caller)
         let isKnown = parts.gate.rewind(id, to: target) { result in
@@ -44,15 +39,22 @@ struct RewindMethods: MethodFamily {
                         "events": .number(DataNumber(answer.events)),
                         "uid": .number(DataNumber(Int(caller.credentials.uid))),
                     ])
-                reply.answer([
-                    "first_seq": .number(DataNumber(Int(answer.firstSequenceNumber))),
-                    "events": .number(DataNumber(answer.events)), "complete": .bool(answer.isComplete),
-                ])
+                reply.answer(rewound, answer)
             case .failure(let refusal): reply.fail(RPCError(refusal, of: id))
             }
         }
         guard isKnown else { throw .unknownDispatcher(id) }
     }
+
+    private static let rewound = OutputShape<RewindAnswer>.object([
+        .required(
+            "first_seq", .place, \.firstSequenceNumber,
+            "the sequence number of the first event that is pending again"),
+        .required("events", .count, \.events, "the number of events that are pending again"),
+        .required(
+            "complete", .bool, \.isComplete,
+            "false if the store retains no delivered events, so that some may be missing"),
+    ])
 
     static let methods = [rewind]
 }

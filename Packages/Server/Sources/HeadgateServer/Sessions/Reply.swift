@@ -39,6 +39,11 @@ final class Reply {
         finish { id, writer in id.withUnsafeBytes { writer.answer(id: $0, result: write) } }
     }
 
+    /// Answers with a value of a shape.
+    func answer<Value>(_ shape: OutputShape<Value>, _ value: Value) {
+        answer { shape.write(value, &$0) }
+    }
+
     /// Answers with an object.
     func answer(_ result: DataObject = [:]) {
         answer { $0.object(result) }
