@@ -4,7 +4,7 @@ public struct FlushAnswer: Sendable, Equatable {
     /// The result for each dispatcher.
     public var dispatchers: [String: Part]
 
-    public enum End: String, Sendable {
+    public enum End: String, CaseIterable, Sendable {
         /// All covered events are settled.
         case settled
         /// The flush timed out.

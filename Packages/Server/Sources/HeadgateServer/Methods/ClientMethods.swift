@@ -16,93 +16,59 @@ struct ClientMethods: MethodFamily {
         "client.list", .observe,
         "Returns every connected client, its counters, and why the daemon does not read from it, if so.",
         changesNothing: true,
-        result: .object([
-            .required("clients", .array(client)),
-            .required(
-                "senders", .array(sender),
-                "the users and namespaces that stored events, those with most pending events first; at most 64"),
-        ])
+        result: result.schema
     ) { parts, call in
-        call.reply.answer { writer in
-            writer.beginObject()
-            writer.member("clients")
-            writer.beginArray()
-            for session in parts.sessions.inOrder { writer.client(session, at: parts.scheduler.now) }
-            writer.endArray()
-            writer.member("senders")
-            writer.beginArray()
-            for sender in parts.events.storeUses.prefix(mostSenders) { writer.sender(sender) }
-            writer.endArray()
-            writer.endObject()
-        }
+        let now = parts.scheduler.now
+        let clients = parts.sessions.inOrder.map { (session: $0, now: now) }
+        call.reply.answer(result, (clients, Array(parts.events.storeUses.prefix(mostSenders))))
     }
 
-    private static let sender = Schema.object([
-        .required("uid", .nullable(.count), "null for all users that are not counted one by one"),
+    private typealias Clients = [(session: Session, now: Instant)]
+
+    private static let result = OutputShape<(clients: Clients, senders: [StoreShares.Sender])>.object([
+        .required("clients", .array(client), \.clients),
         .required(
-            "namespace", .nullable(.name), "as it is stored; null for all namespaces that are not counted one by one"),
-        .required("minute_events", .count, "events stored in the last minute"),
-        .required("minute_bytes", .count, "their size as JSON"),
-        .required("pending_events", .count, "pending events since the daemon's start, an estimate"),
-        .required("pending_bytes", .count, "their size as JSON, an estimate"),
+            "senders", .array(sender), \.senders,
+            "the users and namespaces that stored events, those with most pending events first; at most 64"),
     ])
 
-    private static let client = Schema.object(
-        SessionIdentity.members + [.required("connected_ms", .count, "time since the connection was opened")]
-            + counted.map { .required($0.name, .count, $0.meaning) }
-            + [
-                .required("failed", .count, "Messages that were refused or failed"),
-                .required("unanswered", .count, "Requests without an answer"),
-                .required("output_bytes", .count, "Bytes of output that the client has not read yet"),
-                .required(
-                    "stopped", .nullable(stop),
-                    "why the daemon does not read from the client, and for how long; null while it reads"),
-            ])
-
-    private static let stop = Schema.object([
-        .required("reason", .words(of: SessionMachine.Stop.self), "the limit that is reached"),
-        .required("for_ms", .count, "time since the daemon stopped reading"),
+    private static let sender = OutputShape<StoreShares.Sender>.object([
+        .required("uid", .nullable(.count), \.uid, "null for all users that are not counted one by one"),
+        .required(
+            "namespace", .nullable(.name), \.namespace,
+            "as it is stored; null for all namespaces that are not counted one by one"),
+        .required("minute_events", .count, \.minute.events, "events stored in the last minute"),
+        .required("minute_bytes", .count, \.minute.bytes, "their size as JSON"),
+        .required(
+            "pending_events", .count, \.pending.events, "pending events since the daemon's start, an estimate"),
+        .required("pending_bytes", .count, \.pending.bytes, "their size as JSON, an estimate"),
     ])
 
-    fileprivate static func item(_ stop: Session.Stop) -> DataItem {
-        .object([
-            "reason": .string(stop.reason.rawValue),
-            "for_ms": .number(DataNumber(Int(stop.duration.wholeMilliseconds))),
-        ])
-    }
+    private static let client = OutputShape<Clients.Element>.object([
+        SessionIdentity.members.of { SessionIdentity($0.session) },
+        .required(
+            "connected_ms", .milliseconds, { $0.now - $0.session.begin }, "time since the connection was opened"),
+        .all(
+            counted.map { counter in
+                .required(key: counter.name, .count, { $0.session.events[counter] }, counter.meaning)
+            }),
+        .required("failed", .count, \.session.failures, "Messages that were refused or failed"),
+        .required("unanswered", .count, \.session.machine.account.underWay, "Requests without an answer"),
+        .required(
+            "output_bytes", .count, \.session.connection.outputBytes,
+            "Bytes of output that the client has not read yet"),
+        .required(
+            "stopped", .nullable(stop), \.session.stop,
+            "why the daemon does not read from the client, and for how long; null while it reads"),
+    ])
+
+    private static let stop = OutputShape<Session.Stop>.object([
+        .required("reason", .word, \.reason, "the limit that is reached"),
+        .required("for_ms", .milliseconds, \.duration, "time since the daemon stopped reading"),
+    ])
 
     /// The counters of events that each client has, too.
-    fileprivate static let counted: [EventCounter] = [.received, .duplicates, .unrouted, .rejected]
+    private static let counted: [EventCounter] = [.received, .duplicates, .unrouted, .rejected]
 
     static let methods = [list]
-}
-
-extension JSONWriter {
-    fileprivate mutating func sender(_ sender: StoreShares.Sender) {
-        element()
-        beginObject()
-        member("uid", item: sender.uid.map { .number(DataNumber(Int($0))) } ?? .null)
-        member("namespace", item: sender.namespace.map { .string($0) } ?? .null)
-        member("minute_events", sender.minute.events)
-        member("minute_bytes", sender.minute.bytes)
-        member("pending_events", sender.pending.events)
-        member("pending_bytes", sender.pending.bytes)
-        endObject()
-    }
-
-    fileprivate mutating func client(_ session: Session, at now: Instant) {
-        element()
-        beginObject()
-        SessionIdentity(session).write(into: &self)
-        member("connected_ms", (now - session.begin).wholeMilliseconds)
-        for counter in ClientMethods.counted {
-            member(key: counter.name)
-            integer(session.events[counter])
-        }
-        member("failed", session.failures)
-        member("unanswered", session.machine.account.underWay)
-        member("output_bytes", session.connection.outputBytes)
-        member("stopped", item: session.stop.map(ClientMethods.item) ?? .null)
-        endObject()
-    }
 }

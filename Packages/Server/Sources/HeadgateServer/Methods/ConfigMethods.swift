@@ -39,16 +39,19 @@ struct ConfigMethods: MethodFamily {
 
     private static let reload = FamilyMethod<Self>(
         "config.reload", .control, "Reads the configuration file again.",
-        result: .object([.required("changed", .array(.name), "the key paths of the changed settings")]),
-        reasons: [.invalidSettings]
+        result: changed.schema, reasons: [.invalidSettings]
     ) { parts, call throws(RPCError) in
         // A reload is more work than other calls: the session's share of this turn pays for it (Behaviour X3).
         call.session.spend(answer: TurnShare.reload * TurnShare.answerBytes)
         switch parts.control.reload() {
-        case .changed(let paths): call.reply.answer(["changed": .array(paths.map { .string($0) })])
+        case .changed(let paths): call.reply.answer(changed, paths)
         case .refused(let faults): throw .invalidSettings(faults)
         }
     }
+
+    private static let changed = OutputShape<[String]>.object([
+        .required("changed", .array(.name), \.self, "the key paths of the changed settings")
+    ])
 
     static let methods = [get, set, reload]
 }

@@ -33,12 +33,7 @@ struct ConnectionMethods: MethodFamily {
         Field(
             optional: "protocol", .integer, usually: protocolNumber,
             "the protocol's version; the daemon refuses another one with the reason `conflict`"),
-        result: .object([
-            .required(
-                "server",
-                .object([.required("name", .name), .required("version", .name), .required("pid", .place)])),
-            .required("protocol", .place), .required("session", .name), .required("limits", .dictionary(.count)),
-        ]), reasons: [.conflict]
+        result: greeting.schema, reasons: [.conflict]
     ) { parts, call, client, namespace, number throws(RPCError) in
         guard number == protocolNumber else {
             throw RPCError(.conflict, "this daemon speaks protocol \(protocolNumber)")
@@ -50,7 +45,7 @@ struct ConnectionMethods: MethodFamily {
         let name = client.version.map { "\(client.name)/\($0)" } ?? client.name
         call.session.introduce(as: name, namespace: namespace)
         parts.watches.clientsChanged()
-        parts.answer(call)
+        call.reply.answer(greeting, (call.session.name, parts.control.inForce.limits))
     }
 
     /// Refuses a namespace of another user (Behaviour X5).
@@ -61,15 +56,16 @@ struct ConnectionMethods: MethodFamily {
         }
     }
 
-    private func answer(_ call: Call) {
-        let server: DataObject = [
-            "name": "headgate", "version": .string(Version.current), "pid": .number(DataNumber(Int(getpid()))),
-        ]
-        call.reply.answer([
-            "server": .object(server), "protocol": .number(DataNumber(Self.protocolNumber)),
-            "session": .string(call.session.name), "limits": .object(control.inForce.limits.object),
-        ])
-    }
+    private static let greeting = OutputShape<(session: String, limits: Limits)>.object([
+        .required("server", server, { _ in }), .required("protocol", .place, { _ in protocolNumber }),
+        .required("session", .name, \.session),
+        .required("limits", OutputShape(.dictionary(.count)) { $1.object($0) }, \.limits.object),
+    ])
+
+    private static let server = OutputShape<Void>.object([
+        .required("name", .name, { "headgate" }), .required("version", .name, { Version.current }),
+        .required("pid", .place, { getpid() }),
+    ])
 
     // MARK: rights
 
@@ -77,20 +73,16 @@ struct ConnectionMethods: MethodFamily {
         "rights", .track,
         "Returns the rights of the caller: the groups of methods that it may call, and its namespace.",
         changesNothing: true,
-        result: .object([
-            .required("uid", .count), .required("gid", .count),
-            .required("groups", .array(.words(of: MethodGroup.self)), "the groups of methods that the caller may call"),
-            .required("namespace", .name, "the namespace of its event ids, as it is stored"),
-        ])
-    ) { _, call in
-        let caller = call.session.caller
-        let groups = MethodGroup.allCases.filter(caller.groups.contains)
-        call.reply.answer([
-            "uid": .number(DataNumber(Int(caller.credentials.uid))),
-            "gid": .number(DataNumber(Int(caller.credentials.gid))),
-            "groups": .array(groups.map { .string($0.rawValue) }), "namespace": .string(caller.namespace),
-        ])
-    }
+        result: rightsOfCaller.schema
+    ) { _, call in call.reply.answer(rightsOfCaller, call.session.caller) }
+
+    private static let rightsOfCaller = OutputShape<Caller>.object([
+        .required("uid", .count, \.credentials.uid), .required("gid", .count, \.credentials.gid),
+        .required(
+            "groups", .array(.word), { MethodGroup.allCases.filter($0.groups.contains) },
+            "the groups of methods that the caller may call"),
+        .required("namespace", .name, \.namespace, "the namespace of its event ids, as it is stored"),
+    ])
 
     // MARK: ping, rpc.discover, application.status
 

@@ -13,17 +13,14 @@ struct DeadLetterMethods: MethodFamily {
         Field(
             optional: "after", .integer(0...), usually: 0,
             "return the dead letters after this number (`next` of the previous page)"),
-        result: .object([
-            .required("dead_letters", .array(letter)),
-            .required("next", .nullable(.place), "the `after` of the next page; null at the end"),
-        ]), reasons: [.notFound, .storage]
+        result: page.schema, reasons: [.notFound, .storage]
     ) { parts, call, dispatcher, limit, after throws(RPCError) in
         let (reply, gate) = (call.reply, parts.gate)
         let isKnown = gate.deadLetters.read(
             of: dispatcher, after: LetterNumber(after), limit: limit, isWanted: { reply.isWaiting }
         ) { [gate] result in
             switch result {
-            case .success(let page): reply.answer { $0.page(page, dispatcherId: gate.dispatchers.id) }
+            case .success(let letters): reply.answer(page, (letters, gate.dispatchers))
             case .failure: reply.fail(RPCError(.storage, "the store could not read the dead letters"))
             }
         }
@@ -34,15 +31,15 @@ struct DeadLetterMethods: MethodFamily {
     private static let letters = Field(
         optional: "letters", numbers, "the numbers of dead letters; without them and without a dispatcher, all")
     private static let numbers = Shape<[Int]>.array(of: .integer).map { Set($0.map { LetterNumber($0) }) }
-    private static let count = Schema.object([.required("count", .count)])
+    private static let count = OutputShape<Int>.object([.required("count", .count, \.self)])
 
     private static let requeue = FamilyMethod<Self>(
         "dead_letters.requeue", .control, "Requeues dead letters. The events keep their ids.", dispatcher, letters,
-        result: count, reasons: [.notFound, .queueFull, .storage]
+        result: count.schema, reasons: [.notFound, .queueFull, .storage]
     ) { parts, call, dispatcher, letters throws(RPCError) in
         let isKnown = parts.gate.deadLetters.requeue(of: dispatcher, letters) { [reply = call.reply] result in
             switch result {
-            case .success(let count): reply.answer(["count": .number(DataNumber(count))])
+            case .success(let requeued): reply.answer(count, requeued)
             case .failure(let fault): reply.fail(RPCError(fault))
             }
         }
@@ -50,15 +47,15 @@ struct DeadLetterMethods: MethodFamily {
     }
 
     private static let purge = FamilyMethod<Self>(
-        "dead_letters.purge", .control, "Deletes dead letters.", dispatcher, letters, result: count,
+        "dead_letters.purge", .control, "Deletes dead letters.", dispatcher, letters, result: count.schema,
         reasons: [.notFound, .storage]
     ) { parts, call, dispatcher, letters throws(RPCError) in
         let isKnown = parts.gate.deadLetters.purge(of: dispatcher, letters) {
             [reply = call.reply, log = parts.log] result in
             switch result {
-            case .success(let count):
-                if count > 0 { log.tell(.lettersPurged, ["letters": .number(DataNumber(count))]) }
-                reply.answer(["count": .number(DataNumber(count))])
+            case .success(let purged):
+                if purged > 0 { log.tell(.lettersPurged, ["letters": .number(DataNumber(purged))]) }
+                reply.answer(count, purged)
             case .failure:
                 reply.fail(RPCError(.storage, "the store could not delete all of the dead letters; try again"))
             }
@@ -66,16 +63,24 @@ struct DeadLetterMethods: MethodFamily {
         guard isKnown else { throw .unknownDispatcher(dispatcher ?? "") }
     }
 
-    private static let letter = Schema.named(
-        "DeadLetter",
-        .object([
-            .required("letter", .place), .required("dispatcher", .nullable(.name)),
-            .required("reason", .words(of: DeadLetter.Reason.self)),
-            .required("status", .nullable(.count), "the status of the last answer"),
-            .required("answer", .nullable(.text), "the beginning of the last answer"),
-            .required("attempts", .count), .required("first_failed_at", .time), .required("died_at", .time),
-            .required("event", .anyObject),
-        ]))
+    private static let page = OutputShape<(page: LetterPage, dispatchers: Dispatchers)>.object([
+        .required(
+            "dead_letters", .array(letter),
+            { all in
+                all.page.letters.map { ($0.number, $0.letter, all.dispatchers.id(of: $0.letter.dispatcher)) }
+            }),
+        .required("next", .nullable(.place), \.page.next, "the `after` of the next page; null at the end"),
+    ])
+
+    private static let letter = OutputShape<(number: LetterNumber, letter: DeadLetter, dispatcher: String?)>.object([
+        .required("letter", .place, \.number), .required("dispatcher", .nullable(.name), \.dispatcher),
+        .required("reason", .word, \.letter.reason),
+        .required("status", .nullable(.count), \.letter.status, "the status of the last answer"),
+        .required("answer", .nullable(.text), \.letter.answer, "the beginning of the last answer"),
+        .required("attempts", .count, \.letter.attempts),
+        .required("first_failed_at", .time, \.letter.firstFailedAt), .required("died_at", .time, \.letter.diedAt),
+        .required("event", .json(.anyObject), \.letter.requeuedEvent),
+    ]).named("DeadLetter")
 
     static let methods = [list, requeue, purge]
 }
@@ -96,35 +101,7 @@ extension RPCError {
     }
 }
 
-extension JSONWriter {
-    /// Writes the result of `dead_letters.list`.
-    fileprivate mutating func page(_ page: LetterPage, dispatcherId: (DispatcherNumber) -> String?) {
-        beginObject()
-        member("dead_letters")
-        beginArray()
-        for letter in page.letters {
-            element()
-            self.letter(letter, dispatcherId(letter.letter.dispatcher))
-        }
-        endArray()
-        member("next", item: page.next.map { .number(DataNumber(Int($0))) } ?? .null)
-        endObject()
-    }
-
-    private mutating func letter(_ stored: StoredLetter, _ dispatcher: String?) {
-        let letter = stored.letter
-        beginObject()
-        member("letter", stored.number)
-        member("dispatcher", item: dispatcher.map { .string($0) } ?? .null)
-        member("reason", letter.reason.rawValue)
-        member("status", item: letter.status.map { .number(DataNumber($0)) } ?? .null)
-        member("answer", item: letter.answer.map { .string($0) } ?? .null)
-        member("attempts", letter.attempts)
-        member("first_failed_at", letter.firstFailedAt)
-        member("died_at", letter.diedAt)
-        member("event")
-        // The event in the form that a requeue would send: its attempts begin again.
-        if let event = letter.event { raw(event.json(attempt: 1)) } else { null() }
-        endObject()
-    }
+extension DeadLetter {
+    /// The event in the form that a requeue would send: its attempts begin again.
+    fileprivate var requeuedEvent: [UInt8] { event?.json(attempt: 1) ?? Array("null".utf8) }
 }

@@ -164,6 +164,11 @@ extension JSONWriter {
     }
 }
 
+extension OutputShape where Value == Duration {
+    /// The value of a member whose name ends in `_ms`.
+    static var milliseconds: OutputShape { OutputShape<Int64>.count.of(\.wholeMilliseconds) }
+}
+
 extension Duration? {
     /// The value of a member whose name ends in `_ms`.
     var milliseconds: DataItem {

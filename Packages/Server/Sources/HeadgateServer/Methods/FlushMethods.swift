@@ -18,10 +18,7 @@ struct FlushMethods: MethodFamily {
         Field(optional: "wait", usually: false, "true: the answer comes when the flush has ended"),
         Field(optional: "timeout_ms", .milliseconds(atLeast: 0), usually: usualTimeout, "0: no timeout"),
         Field(optional: "flush", .string(1...Limits.longestName), "an id chosen by the client, for `flush.cancel`"),
-        result: .object([
-            .required("flush", .name), .optional("ended", .words(["settled", "timeout", "cancelled"])),
-            .optional("dispatchers", .dictionary(part)),
-        ]), reasons: [.notFound, .conflict, .limit]
+        result: FlushResult.shape.schema, reasons: [.notFound, .conflict, .limit]
     ) { parts, call, ids, waits, timeout, name throws(RPCError) in
         let waiting = WaitingReply(waits ? call.reply : nil)
         let (asked, uid) = (parts.clientFlushes, call.session.caller.credentials.uid)
@@ -34,16 +31,11 @@ struct FlushMethods: MethodFamily {
         case .success(let flush):
             waiting.flush = flush
             asked.began(flush, by: uid)
-            if !waits { call.reply.answer(["flush": .string(flush)]) }
+            if !waits { call.reply.answer(FlushResult.shape, FlushResult(flush: flush)) }
         case .failure(.unknownDispatcher(let id)): throw RPCError(.notFound, "there is no dispatcher \(id)")
         case .failure(.idInUse): throw RPCError(.conflict, "a flush with this id is in progress")
         }
     }
-
-    private static let part = Schema.object([
-        .required("sent", .count), .required("failed", .count), .required("left", .count),
-        .required("blocked_by", .array(.name)),
-    ])
 
     private static let cancel = FamilyMethod<Self>(
         "flush.cancel", .control, "Cancels a flush. Events that were not sent stay pending.",
@@ -57,26 +49,22 @@ struct FlushMethods: MethodFamily {
     private static let list = FamilyMethod<Self>(
         "flush.list", .observe, "Returns every flush in progress, also flushes of clients that have disconnected.",
         changesNothing: true,
-        result: .object([.required("flushes", .array(summary))])
+        result: running.schema
     ) { parts, call in
-        call.reply.answer { writer in
-            writer.beginObject()
-            writer.member("flushes")
-            writer.beginArray()
-            for flush in parts.gate.flushes.running {
-                writer.element()
-                writer.object(flush.object(askedBy: parts.clientFlushes.uid(of: flush.id)))
-            }
-            writer.endArray()
-            writer.endObject()
-        }
+        call.reply.answer(running, parts.gate.flushes.running.map { ($0, parts.clientFlushes.uid(of: $0.id)) })
     }
 
-    private static let summary = Schema.object([
-        .required("flush", .name, "the flush's id, for `flush.cancel`"),
-        .required("uid", .nullable(.count), "the user who requested the flush; null for a flush by the service"),
-        .required("dispatchers", .array(.name)), .required("since", .time),
-        .required("timeout_ms", .nullable(.count), "the flush's timeout; null if there is none"),
+    private static let running = OutputShape<[(flush: FlushSummary, uid: UInt32?)]>.object([
+        .required("flushes", .array(summary), \.self)
+    ])
+
+    private static let summary = OutputShape<(flush: FlushSummary, uid: UInt32?)>.object([
+        .required("flush", .name, \.flush.id, "the flush's id, for `flush.cancel`"),
+        .required(
+            "uid", .nullable(.count), \.uid, "the user who requested the flush; null for a flush by the service"),
+        .required("dispatchers", .array(.name), \.flush.dispatchers), .required("since", .time, \.flush.since),
+        .required(
+            "timeout_ms", .nullable(.milliseconds), \.flush.timeout, "the flush's timeout; null if there is none"),
     ])
 
     static let methods = [flush, cancel, list]
@@ -92,39 +80,25 @@ private final class WaitingReply {
     }
 
     func answer(_ end: FlushAnswer) {
-        reply?.answer { writer in
-            writer.beginObject()
-            writer.member("flush", flush)
-            writer.member("ended", end.ended.rawValue)
-            writer.member("dispatchers")
-            writer.beginObject()
-            for (id, part) in end.dispatchers.sorted(by: { $0.key < $1.key }) {
-                writer.member(key: id)
-                writer.object(part.object)
-            }
-            writer.endObject()
-            writer.endObject()
-        }
+        reply?.answer(FlushResult.shape, FlushResult(flush: flush, end: end))
     }
 }
 
-extension FlushAnswer.Part {
-    fileprivate var object: DataObject {
-        [
-            "sent": .number(DataNumber(sent)), "failed": .number(DataNumber(failed)),
-            "left": .number(DataNumber(left)), "blocked_by": .array(blockedBy.map { .string($0) }),
-        ]
-    }
-}
+/// The result of `flush`.
+private struct FlushResult {
+    let flush: String
+    /// The end of the flush; nil if the client does not wait for it.
+    var end: FlushAnswer?
 
-extension FlushSummary {
-    fileprivate func object(askedBy uid: UInt32?) -> DataObject {
-        [
-            "flush": .string(id), "uid": uid.map { .number(DataNumber(Int($0))) } ?? .null,
-            "dispatchers": .array(dispatchers.map { .string($0) }), "since": .string(since.text),
-            "timeout_ms": timeout.milliseconds,
-        ]
-    }
+    static let shape = OutputShape<Self>.object([
+        .required("flush", .name, \.flush), .optional("ended", .word, \.end?.ended),
+        .optional("dispatchers", .dictionary(part), { $0.end?.dispatchers.sorted { $0.key < $1.key } }),
+    ])
+
+    private static let part = OutputShape<FlushAnswer.Part>.object([
+        .required("sent", .count, \.sent), .required("failed", .count, \.failed), .required("left", .count, \.left),
+        .required("blocked_by", .array(.name), \.blockedBy),
+    ])
 }
 
 /// The flushes in progress that clients requested, with their users (Behaviour X2). A flush may outlive its client's

@@ -13,10 +13,7 @@ struct QueueMethods: MethodFamily {
         Field(
             optional: "after", .integer(0...), usually: 0,
             "return the events after this sequence number (`next` of the previous page)"),
-        result: .object([
-            .required("events", .array(.anyObject)),
-            .required("next", .nullable(.place), "the `after` of the next page; null at the end"),
-        ]), reasons: [.notFound, .storage]
+        result: page.schema, reasons: [.notFound, .storage]
     ) { parts, call, id, limit, after throws(RPCError) in
         let reply = call.reply
         // The answer comes later. The session's share of this turn pays for reading the events now (Behaviour X3).
@@ -25,7 +22,7 @@ struct QueueMethods: MethodFamily {
             at: id, after: SequenceNumber(after), limit: limit, isWanted: { reply.isWaiting }
         ) { result in
             switch result {
-            case .success(let page): reply.answer { $0.page(page) }
+            case .success(let page): reply.answer(Self.page, page)
             case .failure: reply.fail(RPCError(.storage, "the store could not read the queue"))
             }
         }
@@ -36,12 +33,11 @@ struct QueueMethods: MethodFamily {
         "queue.purge", .control, "Deletes the pending events of a dispatcher. Events in flight are not affected.",
         Field("dispatcher", .string),
         Field(optional: "before_seq", .integer(1...), "only events with a lower sequence number"),
-        result: .object([.required("purged", .count)]),
-        reasons: [.notFound, .storage, .cancelled]
+        result: purged.schema, reasons: [.notFound, .storage, .cancelled]
     ) { parts, call, id, before throws(RPCError) in
         let isKnown = parts.gate.purge(id, before: before.map(SequenceNumber.init)) { [reply = call.reply] result in
             switch result {
-            case .success(let count): reply.answer(["purged": .number(DataNumber(count))])
+            case .success(let count): reply.answer(purged, count)
             case .failure(.store):
                 reply.fail(
                     RPCError(
@@ -57,21 +53,12 @@ struct QueueMethods: MethodFamily {
         guard isKnown else { throw .unknownDispatcher(id) }
     }
 
-    static let methods = [peek, purge]
-}
+    private static let page = OutputShape<QueuePage>.object([
+        .required("events", .array(.json(.anyObject)), \.events),
+        .required("next", .nullable(.place), \.next, "the `after` of the next page; null at the end"),
+    ])
 
-extension JSONWriter {
-    /// Writes the result of `queue.peek`.
-    fileprivate mutating func page(_ page: QueuePage) {
-        beginObject()
-        member("events")
-        beginArray()
-        for event in page.events {
-            element()
-            raw(event)
-        }
-        endArray()
-        member("next", item: page.next.map { .number(DataNumber(Int($0))) } ?? .null)
-        endObject()
-    }
+    private static let purged = OutputShape<Int>.object([.required("purged", .count, \.self)])
+
+    static let methods = [peek, purge]
 }

@@ -15,8 +15,7 @@ struct TraceMethods: MethodFamily {
             optional: "namespace", .string(1...UserNamespace.longest),
             "the namespace of the id, as it is stored or as the caller chose it; by default the caller's; `*` is any"
         ),
-        result: .object([.required("events", .array(event), "the oldest first")]),
-        reasons: [.notFound, .storage, .limit]
+        result: traced.schema, reasons: [.notFound, .storage, .limit]
     ) { parts, call, id, namespace throws(RPCError) in
         let caller = call.session.caller
         let asked = namespace.map {
@@ -33,67 +32,35 @@ struct TraceMethods: MethodFamily {
                     RPCError(
                         .notFound,
                         "no event \(id) is known: it was never received, or its outcome is no longer remembered"))
-            case .success(let events): reply.answer { $0.traced(events, id: id) }
+            case .success(let events): reply.answer(traced, events.map { (id, $0) })
             case .failure: reply.fail(RPCError(.storage, "the event store could not be read"))
             }
         }
     }
 
-    private static let event = Schema.object([
-        .required("id", .name), .required("namespace", .nullable(.text), "null if it is no longer known"),
-        .required("seq", .place), .required("event", .nullable(.text), "the event's name"),
-        .required("received_at", .nullable(.time)), .required("dispatchers", .dictionary(way)),
+    private static let traced = OutputShape<[(id: String, event: TracedEvent)]>.object([
+        .required("events", .array(event), \.self, "the oldest first")
     ])
 
-    private static let way = Schema.named(
-        "TracedWay",
-        .object([
-            .required("state", .words(of: TracedWay.State.self)),
-            .required("at", .nullable(.time), "the time of the outcome, or of the attempt in flight"),
-            .required("attempts", .nullable(.count), "the number of attempts, including the last one"),
-            .required("last_error", .nullable(.text), "the last error"),
-            .required("ahead", .nullable(.count), "the number of events of the dispatcher ahead of it"),
-            .required("blocked_by", .array(.name), "the ids of the barriers that block the dispatcher"),
-            .required("letter", .nullable(.place), "the number of its dead letter"),
-            .required("replayed", .bool, "true if a rewind made the event pending again"),
-        ]))
+    private static let event = OutputShape<(id: String, event: TracedEvent)>.object([
+        .required("id", .name, \.id),
+        .required("namespace", .nullable(.text), \.event.namespace, "null if it is no longer known"),
+        .required("seq", .place, \.event.sequenceNumber),
+        .required("event", .nullable(.text), \.event.name, "the event's name"),
+        .required("received_at", .nullable(.time), \.event.receivedAt),
+        .required("dispatchers", .dictionary(way), { $0.event.dispatchers.map { ($0.dispatcher, $0) } }),
+    ])
+
+    private static let way = OutputShape<TracedWay>.object([
+        .required("state", .word, \.state),
+        .required("at", .nullable(.time), \.at, "the time of the outcome, or of the attempt in flight"),
+        .required("attempts", .nullable(.count), \.attempts, "the number of attempts, including the last one"),
+        .required("last_error", .nullable(.text), \.lastError, "the last error"),
+        .required("ahead", .nullable(.count), \.ahead, "the number of events of the dispatcher ahead of it"),
+        .required("blocked_by", .array(.name), \.blockedBy, "the ids of the barriers that block the dispatcher"),
+        .required("letter", .nullable(.place), \.letter, "the number of its dead letter"),
+        .required("replayed", .bool, \.isReplayed, "true if a rewind made the event pending again"),
+    ]).named("TracedWay")
 
     static let methods = [trace]
-}
-
-extension JSONWriter {
-    /// Writes the result of `event.trace`.
-    fileprivate mutating func traced(_ events: [TracedEvent], id: String) {
-        beginObject()
-        member("events")
-        beginArray()
-        for event in events {
-            element()
-            beginObject()
-            member("id", id)
-            member("namespace", item: event.namespace.map { .string($0) } ?? .null)
-            member("seq", event.sequenceNumber)
-            member("event", item: event.name.map { .string($0) } ?? .null)
-            member("received_at", item: event.receivedAt.map { .string($0.text) } ?? .null)
-            member("dispatchers", item: .object(DataObject(event.dispatchers.map { ($0.dispatcher, $0.item) })))
-            endObject()
-        }
-        endArray()
-        endObject()
-    }
-}
-
-extension TracedWay {
-    fileprivate var item: DataItem {
-        [
-            "state": .string(state.rawValue), "at": at.map { .string($0.text) } ?? .null, "attempts": attempts.item,
-            "last_error": lastError.map { .string($0) } ?? .null, "ahead": ahead.item,
-            "blocked_by": .array(blockedBy.map { .string($0) }), "letter": letter.map { Int($0) }.item,
-            "replayed": .bool(isReplayed),
-        ]
-    }
-}
-
-extension Int? {
-    fileprivate var item: DataItem { map { .number(DataNumber($0)) } ?? .null }
 }

@@ -11,7 +11,7 @@ enum WatchMessages {
             .optional("barriers", .array(BarrierMethods.barrier)),
             .optional("removed", .array(.name), "the ids of removed entries"),
             .optional("outcomes", .array(outcomes), "the counts since the previous notification"),
-            .optional("clients", .array(.object(SessionIdentity.members))),
+            .optional("clients", .array(.object(SessionIdentity.members.declared))),
             .optional("count", .count, "the number of connected clients"),
         ])
 

@@ -11,10 +11,10 @@ struct WatchMethods: MethodFamily {
         Field(
             optional: "topics", .array(of: Shape<WatchTopic>.word, atLeast: 1), usually: WatchTopic.allCases,
             told: .array(WatchTopic.allCases.map { .string($0.rawValue) })),
-        result: .object([.required("watch", .name)]), reasons: [.limit]
+        result: started.schema, reasons: [.limit]
     ) { parts, call, topics throws(RPCError) in
         let id = try parts.watches.start(Set(topics), for: call.session)
-        call.reply.answer(["watch": .string(id)])
+        call.reply.answer(started, id)
     }
 
     private static let unwatch = FamilyMethod<Self>(
@@ -25,6 +25,8 @@ struct WatchMethods: MethodFamily {
         }
         call.reply.answer()
     }
+
+    private static let started = OutputShape<String>.object([.required("watch", .name, \.self)])
 
     static let methods = [watch, unwatch]
     static let messages = [WatchMessages.changed]

@@ -15,18 +15,10 @@ struct SessionIdentity: Equatable {
         (self.session, client, uid, pid) = (session.name, session.caller.client, peer.uid, peer.pid)
     }
 
-    static let members: [Schema.Member] = [
-        .required("session", .name), .required("client", .nullable(.text), "as it named itself"),
-        .required("uid", .count), .required("pid", .count),
-    ]
-
-    /// Writes the members that ``members`` declares.
-    func write(into writer: inout JSONWriter) {
-        writer.member("session", session)
-        writer.member("client", item: client.map { .string($0) } ?? .null)
-        writer.member("uid", uid)
-        writer.member("pid", pid)
-    }
+    static let members = OutputMembers<Self>.all([
+        .required("session", .name, \.session), .required("client", .nullable(.text), \.client, "as it named itself"),
+        .required("uid", .count, \.uid), .required("pid", .count, \.pid),
+    ])
 }
 
 extension Session {

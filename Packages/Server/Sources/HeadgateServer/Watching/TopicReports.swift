@@ -136,7 +136,7 @@ private struct ClientsReport: TopicReport {
         for client in clients {
             writer.element()
             writer.beginObject()
-            client.write(into: &writer)
+            SessionIdentity.members.write(client, &writer)
             writer.endObject()
         }
         writer.endArray()

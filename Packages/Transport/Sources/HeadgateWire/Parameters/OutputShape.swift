@@ -47,6 +47,17 @@ public struct OutputMembers<Value>: Sendable {
         }
     }
 
+    /// Returns a member that is always there, under a name from a table.
+    public static func required<Member>(
+        key: String, _ shape: OutputShape<Member>, _ member: @escaping @Sendable (Value) -> Member,
+        _ note: String? = nil
+    ) -> OutputMembers {
+        OutputMembers([.required(key, shape.schema, note)]) { value, writer in
+            writer.member(key: key)
+            shape.write(member(value), &writer)
+        }
+    }
+
     /// Returns a member that is absent if its value is nil.
     public static func optional<Member>(
         _ name: StaticString, _ shape: OutputShape<Member>, _ member: @escaping @Sendable (Value) -> Member?,
