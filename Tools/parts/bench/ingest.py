@@ -1,4 +1,5 @@
-"""Compares synced, acknowledged events per second of Headgate and of Redis with `appendfsync always`, in interleaved pairs."""
+"""Compares synced, acknowledged events per second of Headgate and of Redis with `appendfsync always`, or of another build of Headgate, in
+interleaved pairs."""
 
 import argparse
 import os
@@ -56,10 +57,14 @@ def run_pairs(arguments: argparse.Namespace, loadgen: pathlib.Path, disk: pathli
     row = Row(load)
     for pair in range(1, arguments.pairs + 1):
         durability = "full" if load.synced else "normal"
-        headgate = Headgate(disk, arguments.headgated, load.delivering, durability=durability)
+        headgate = Headgate(disk, arguments.headgated, load.delivering, durability=durability, encrypted=arguments.encrypted)
+        if arguments.beside:
+            peer = Headgate(disk, arguments.beside, load.delivering, durability=durability)
+        else:
+            peer = Redis(disk, load.synced)
         row.headgate.append(measure(loadgen, headgate, load, arguments.seconds))
-        row.redis.append(measure(loadgen, Redis(disk, load.synced), load, arguments.seconds))
-        ours, theirs = row.headgate[-1].rate, row.redis[-1].rate
+        row.peer.append(measure(loadgen, peer, load, arguments.seconds))
+        ours, theirs = row.headgate[-1].rate, row.peer[-1].rate
         print(f"{load}, pair {pair}: {ours:,.0f} / {theirs:,.0f} = {ours / theirs:.2f}", file=sys.stderr)
     return row
 
@@ -70,9 +75,9 @@ def first_line(*command: str) -> str:
 
 def figures_of(row: Row) -> dict:
     """Returns a row for `--json`: the medians of both, and the range of the ratios of single pairs."""
-    ratios = [ours.rate / theirs.rate for ours, theirs in zip(row.headgate, row.redis)]
+    ratios = [ours.rate / theirs.rate for ours, theirs in zip(row.headgate, row.peer)]
     names = ("rate", "p50_us", "p99_us", "server_cpu_us", "peak_mebibytes")
-    both = {"headgate": row.headgate, "redis": row.redis}
+    both = {"headgate": row.headgate, "redis": row.peer}
     medians = {name: {figure: Row.median(figure, runs) for figure in names} for name, runs in both.items()}
     return {"load": str(row.load), **medians, "ratio": row.ratio, "ratio_range": [min(ratios), max(ratios)]}
 
@@ -82,9 +87,13 @@ def print_conditions(arguments: argparse.Namespace, loads: list[Load]) -> None:
     pairs = "pair" if arguments.pairs == 1 else "pairs"
     print("connections × unanswered requests on each, of so many events where there are several;", end=" ")
     print(f"medians of {arguments.pairs} {pairs} of {arguments.seconds:g} s;")
-    print(f"track requests of {SIZE} bytes, and XADD of the same event objects, over a Unix socket.")
-    print(f"Headgate: durability full, or normal where it says so, the way to its dispatcher closed by dispatcher.pause{except_delivering}.")
-    print(f"Redis: appendfsync always, beside normal everysec; no rewrite. {first_line('redis-server', '--version')}")
+    print(f"track requests of {SIZE} bytes, or XADD of the same event objects to Redis, over a Unix socket.")
+    encryption = "store.encryption, " if arguments.encrypted else ""
+    print(f"Headgate: {encryption}durability full, or normal where it says so, its dispatcher paused{except_delivering}.")
+    if arguments.beside:
+        print(f"Peer: {arguments.beside}, with the same settings" + (" without encryption." if arguments.encrypted else "."))
+    else:
+        print(f"Redis: appendfsync always, beside normal everysec; no rewrite. {first_line('redis-server', '--version')}")
     print(f"{os.cpu_count()} CPUs for servers and generator; data of both in {arguments.disk}.\n")
 
 
@@ -94,12 +103,17 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, help="pairs of runs for each load (5)")
     parser.add_argument("--seconds", type=float, help="measured time of each run (2)")
     parser.add_argument("--delivering", action="store_true", help="one row more: 4 × 64 while the file dispatcher runs")
+    parser.add_argument("--encrypted", action="store_true", help="Headgate with store.encryption (the daemon of --beside without)")
+    parser.add_argument("--beside", type=pathlib.Path, help="another built daemon in the place of Redis")
+    parser.add_argument("--only", help="only the loads whose names begin so, like '4 × 64'")
     parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file, for Tools/bench plot")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where both servers keep their data (.build/bench)")
     arguments = parser.parse_args()
     arguments.pairs = arguments.pairs or (1 if arguments.quick else 5)
     arguments.seconds = arguments.seconds or (0.5 if arguments.quick else 2.0)
+    if arguments.json and (arguments.beside or arguments.encrypted or arguments.only):
+        parser.error("--json takes the figures of all loads beside Redis")
     if arguments.pairs < 1 or not 0.05 <= arguments.seconds <= 3600:
         parser.error("--pairs must be 1 or more, --seconds 0.05 to 3600")
     return arguments
@@ -107,7 +121,9 @@ def read_arguments() -> argparse.Namespace:
 
 def find_programs(arguments: argparse.Namespace) -> pathlib.Path:
     """Sets `arguments.headgated` and `arguments.disk`, and returns the load generator."""
-    if not shutil.which("redis-server"):
+    if arguments.beside:
+        arguments.beside = find_program("headgated", arguments.beside)
+    elif not shutil.which("redis-server"):
         raise BenchmarkError("redis-server is missing: apt-get install redis-server")
     arguments.headgated = find_program("headgated", arguments.headgated)
     arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
@@ -117,12 +133,17 @@ def find_programs(arguments: argparse.Namespace) -> pathlib.Path:
 def main() -> None:
     arguments = read_arguments()
     loads = LOADS + [Load(4, 64, delivering=True)] * arguments.delivering
+    loads = [load for load in loads if str(load).startswith(arguments.only or "")]
+    if not loads:
+        raise BenchmarkError(f"no load's name begins with {arguments.only!r}")
     loadgen = find_programs(arguments)
     rows = [run_pairs(arguments, loadgen, arguments.disk, load) for load in loads]
     print_conditions(arguments, loads)
-    print_table(rows)
+    print_table(rows, "Peer" if arguments.beside else "Redis")
     print()
     print_remarks(rows)
+    if not arguments.beside and not arguments.only:
+        print_verdict(rows)
     if arguments.json:
         conditions = f"medians of {arguments.pairs} pairs of {arguments.seconds:g} s"
         figures_file.write(arguments.json, "ingest", conditions, [figures_of(row) for row in rows])

@@ -47,19 +47,19 @@ class Row:
 
     load: Load
     headgate: list[Run] = dataclasses.field(default_factory=list)
-    redis: list[Run] = dataclasses.field(default_factory=list)
+    peer: list[Run] = dataclasses.field(default_factory=list)
 
     @property
     def ratio(self) -> float:
-        return self.median("rate", self.headgate) / self.median("rate", self.redis)
+        return self.median("rate", self.headgate) / self.median("rate", self.peer)
 
     @staticmethod
     def median(name: str, runs: list[Run]) -> float:
         return statistics.median(getattr(run, name) for run in runs)
 
     def cells(self) -> list[str]:
-        both = [self.headgate, self.redis]
-        ratios = [ours.rate / theirs.rate for ours, theirs in zip(self.headgate, self.redis)]
+        both = [self.headgate, self.peer]
+        ratios = [ours.rate / theirs.rate for ours, theirs in zip(self.headgate, self.peer)]
         return [
             str(self.load),
             *(f"{self.median('rate', runs):,.0f}" for runs in both),
@@ -71,28 +71,33 @@ class Row:
         ]
 
 
-HEADINGS = [
-    "load", "Headgate/s", "Redis/s", "ratio", "pairs", "Headgate p50 / p99 µs", "Redis p50 / p99 µs",
-    "CPU µs/event H / R", "peak MiB H / R",
-]  # fmt: skip
+def headings(peer: str) -> list[str]:
+    return [
+        "load", "Headgate/s", f"{peer}/s", "ratio", "pairs", "Headgate p50 / p99 µs", f"{peer} p50 / p99 µs",
+        f"CPU µs/event H / {peer[0]}", f"peak MiB H / {peer[0]}",
+    ]  # fmt: skip
 
 
-def print_table(rows: list[Row]) -> None:
-    table = [HEADINGS] + [row.cells() for row in rows]
-    widths = [max(len(cells[column]) for cells in table) for column in range(len(HEADINGS))]
+def print_table(rows: list[Row], peer: str) -> None:
+    table = [headings(peer)] + [row.cells() for row in rows]
+    widths = [max(len(cells[column]) for cells in table) for column in range(len(table[0]))]
     for cells in table:
         rest = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:]))
         print("  ".join([cells[0].ljust(widths[0]), *rest]))
 
 
 def print_remarks(rows: list[Row]) -> None:
-    """Returns notes on how to read the table, and the verdict on the primary load."""
+    """Prints notes on how to read the table."""
     for row in rows:
         if row.load.delivering:
             share = Row.median("delivered_share", row.headgate)
-            print(f"{row.load}: {share:.1%} were delivered by the end of the run; Redis delivers nothing.")
-        busiest = max(run.generator_cpu for run in row.headgate + row.redis)
+            print(f"{row.load}: {share:.1%} were delivered by the end of the run.")
+        busiest = max(run.generator_cpu for run in row.headgate + row.peer)
         if busiest > 0.8:
             print(f"{row.load}: the generator used {busiest:.0%} of a core and may have been the limit.")
+
+
+def print_verdict(rows: list[Row]) -> None:
+    """Prints whether the ratio to Redis under the primary load is as high as it should be."""
     verdict = "met" if rows[0].ratio >= TARGET else "missed"
     print(f"{rows[0].load}: ratio {rows[0].ratio:.2f}, target {TARGET:.1f} or more: {verdict}")

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import secrets
 import shutil
 import socket
 import subprocess
@@ -149,18 +150,26 @@ class Headgate(Server):
         delivering: bool,
         dispatcher: dict | None = None,
         durability: str = "full",
+        encrypted: bool = False,
     ) -> None:
         super().__init__(disk)
+        self.encrypted = encrypted
         self.program = program
         self.delivering = delivering
         self.durability = durability
         self.dispatcher = dispatcher or {"kind": "file", "path": "events.ndjson"}
 
     def settings(self) -> dict:
+        # A benchmark stores more events than the default limits allow.
+        store = {"max_events": 1_000_000_000, "max_bytes": 1 << 40}
+        if self.encrypted:
+            keys = self.data / "store.keys"
+            keys.touch(0o600)
+            keys.write_text(f"1 {secrets.token_hex(32)}\n")
+            store["encryption"] = {"key_file": str(keys)}
         return {
             "durability": self.durability,
-            # A benchmark stores more events than the default limits allow.
-            "store": {"max_events": 1_000_000_000, "max_bytes": 1 << 40},
+            "store": store,
             "flush_on": {"start": False, "shutdown": False},
             "dispatchers": {"collect": self.dispatcher},
         }
