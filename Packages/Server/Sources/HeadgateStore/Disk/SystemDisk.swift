@@ -128,9 +128,9 @@ private final class SystemFile: DiskFile {
     }
 
     func isStill(at path: String) -> Bool {
-        var (own, named) = (stat(), stat())
-        guard fstat(descriptor, &own) == 0, stat(path, &named) == 0 else { return false }
-        return (own.st_dev, own.st_ino) == (named.st_dev, named.st_ino)
+        var (own, named) = (cdisk_identity(), cdisk_identity())
+        guard cdisk_identify(descriptor, "", &own), cdisk_identify(AT_FDCWD, path, &named) else { return false }
+        return (own.inode, own.major, own.minor) == (named.inode, named.major, named.minor)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
