@@ -140,8 +140,7 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
         // `start` passes a retained reference.
         let workers = Unmanaged<StoreWorkers>.fromOpaque(context!).takeRetainedValue()
         workers.engine?.reportNews(workers.report)
-        // After a takeover this thread runs the loop, until the other thread takes the loop over again or the loop ends.
-        while workers.work(), workers.loop?.runTakenOver() == true {}
+        if workers.work() { workers.loop?.runTakenOver() }
         return nil
     }
 

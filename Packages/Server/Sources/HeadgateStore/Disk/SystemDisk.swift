@@ -95,6 +95,11 @@ private final class SystemFile: DiskFile {
     private var direct: DirectWriter?
     private var isDirectTried = false
     private var isLocked = false
+    /// The file's identity, which stays the same as long as the file is open.
+    private lazy var identity: cdisk_identity? = {
+        var identity = cdisk_identity()
+        return cdisk_identify(descriptor, "", &identity) ? identity : nil
+    }()
 
     /// New files are for their owner alone (Behaviour Q9).
     init(_ path: String, flags: Int32, _ context: SystemDisk.Context) throws(DiskFault) {
@@ -128,8 +133,8 @@ private final class SystemFile: DiskFile {
     }
 
     func isStill(at path: String) -> Bool {
-        var (own, named) = (cdisk_identity(), cdisk_identity())
-        guard cdisk_identify(descriptor, "", &own), cdisk_identify(AT_FDCWD, path, &named) else { return false }
+        var named = cdisk_identity()
+        guard let own = identity, cdisk_identify(AT_FDCWD, path, &named) else { return false }
         return (own.inode, own.major, own.minor) == (named.inode, named.major, named.minor)
     }
 

@@ -82,9 +82,8 @@ public final class EventLoop: @unchecked Sendable {
     public func run() {
         guard !isClosed else { return }
         owner.store(Self.callingThread, ordering: .relaxed)
-        while let partner = serve() {
-            guard partner.changePlaces() else { return hasEnded.wait(until: { $0 }) }
-        }
+        serveInTurns()
+        hasEnded.wait(until: { $0 })
     }
 
     /// Makes ``run()`` return after all earlier submitted work has run. May be called from any thread.
@@ -169,9 +168,13 @@ extension EventLoop {
         return true
     }
 
-    /// Runs a loop that the calling thread has taken over.
-    /// - Returns: true if another thread has taken the loop over in turn; false if the loop has ended.
-    public func runTakenOver() -> Bool { serve() != nil }
+    /// Runs a loop that the calling thread has taken over, until the loop ends or there is no more work for this thread.
+    public func runTakenOver() { serveInTurns() }
+
+    /// Runs the loop, or the helper's work while another thread has the loop, until the loop ends or there is no more work.
+    private func serveInTurns() {
+        while let helper = serve(), helper.changePlaces() {}
+    }
 
     /// Runs turns until the loop ends or another thread takes it over.
     /// - Returns: the partner if another thread has taken the loop over; nil if the loop has ended.
