@@ -46,7 +46,7 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: a disk that hangs repeatedly while the loop waits for it delays no other work, and jobs keep their order")
+    @Test("Q5: a disk that hangs again and again delays no other work of the loop, and jobs keep their order")
     func hangs() async throws {
         let scene = try Scene()
         var last: SequenceNumber = 0
