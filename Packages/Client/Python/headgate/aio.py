@@ -661,6 +661,9 @@ def _pass_on(done: asyncio.Future[JSONObject], receipt: asyncio.Future[Receipt])
     except HeadgateError as error:
         if not receipt.done():
             receipt.set_exception(error)
+            if error.code == 0:
+                # The client logs how many events are left: asyncio need not log each future that the program drops.
+                receipt.exception()
     else:
         if not receipt.done():
             receipt.set_result(result)

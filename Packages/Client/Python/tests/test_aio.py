@@ -1,6 +1,7 @@
 """The client for asyncio in its own process."""
 
 import asyncio
+import gc
 import threading
 import unittest
 
@@ -438,6 +439,25 @@ class AioTests(DaemonTests):
             return len(client._connection._listeners), len(client._line)
 
         self.assertEqual(self.run_client(work, max_unanswered=1)(), (0, 0))
+
+    def test_events_left_at_the_end_are_logged_once(self):
+        """asyncio logs no traceback for each of them. It logs what the daemon refused and nobody looked at."""
+        logged = []
+
+        async def work(client):
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: logged.append(context["exception"].reason))
+            for n in range(3):
+                await client.track_soon({"event": "x", "data": {"n": n}})
+            await client.ping()
+
+        end = self.run_client(work)
+        connection = self.daemon.greet()
+        connection.refuse(connection.request("track"), "full")
+        connection.requests("track", 2)
+        connection.answer(connection.request("ping"), {})
+        end()
+        gc.collect()
+        self.assertEqual(logged, ["full"])
 
 
 if __name__ == "__main__":
