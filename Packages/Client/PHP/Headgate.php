@@ -1188,7 +1188,7 @@ final class Connection
 
     private function passTime(): void
     {
-        if ($this->phase === 'waiting' && $this->until <= now()) {
+        if ($this->phase === 'waiting' && ($this->isHasty || $this->until <= now())) {
             $this->attempt();
         } elseif ($this->phase === 'greeting' && $this->until <= now()) {
             $this->couldNotConnect($this->cannotConnect('connected, but the daemon does not answer'));

@@ -207,6 +207,15 @@ $tests = [
         $client->sendAtEnd();
         expect(1, count($said));
     },
+    'the end of a request waits for no attempt that an earlier call left' => function (): void {
+        $options = new Options(timeout: 0.01, endTimeout: 3600.0, backoffBase: 3600.0, backoffCap: 3600.0, log: fn () => null);
+        $client = new Client('test', socketPath: '/nowhere/d.sock', options: $options);
+        expect('cannot_connect', reasonOf(fn () => $client->track('a')));
+        $client->trackSoon('b');
+        pcntl_alarm(60); // ends the test if it waits
+        $client->sendAtEnd();
+        pcntl_alarm(0);
+    },
     'a daemon that did not answer a moment ago is not asked again' => function (): void {
         $away = new Headgate\Away('/nowhere/' . bin2hex(random_bytes(6)));
         expect(false, $away->isFresh());
