@@ -26,7 +26,7 @@ struct ServiceManager {
 
     /// Reports that the daemon stops, and may take time to finish its batches.
     func tellStopping() {
-        notifier?.tell("STOPPING=1", "STATUS=Finishing what is in flight")
+        notifier?.tell("STOPPING=1", "STATUS=Finishing batches in flight")
     }
 
     /// Starts to report at intervals that the loop still runs, if the manager wants it.

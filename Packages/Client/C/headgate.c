@@ -393,7 +393,7 @@ static void put_string(bytes *to, const char *text, size_t length) {
         size_t count = sequence((const unsigned char *)text + place, length - place);
         char escape[8];
         if (count == 0) {
-            to->fault = "a text that is not UTF-8";
+            to->fault = "a text is not UTF-8";
         } else if (byte == '"' || byte == '\\') {
             put(to, (char[]){'\\', (char)byte}, 2);
         } else if (byte < 0x20) {
@@ -627,7 +627,7 @@ static bool is_foreign(const headgate *client) { return getpid() != client->proc
 static bool enter(headgate *client, int *cancelling, headgate_error *error) {
     if (!client) return fail(error, "misuse", "there is no client: headgate_open failed");
     if (is_foreign(client))
-        return fail(error, "misuse", "the client is that of another process: open one of its own after fork()");
+        return fail(error, "misuse", "the client belongs to another process: open a new one after fork()");
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancelling);
     pthread_mutex_lock(&client->lock);
     return true;
@@ -635,7 +635,7 @@ static bool enter(headgate *client, int *cancelling, headgate_error *error) {
 
 /* Returns true if a function has its arguments; otherwise nothing is requested. */
 static bool is_given(bool is_there, headgate_error *error) {
-    return is_there || fail(error, "misuse", "an argument that is needed is NULL");
+    return is_there || fail(error, "misuse", "a required argument is NULL");
 }
 
 static void leave(headgate *client, int cancelling) {
@@ -2054,7 +2054,7 @@ bool headgate_reply_outcome(headgate_reply *reply, headgate_json event_id, const
 bool headgate_reply_output(headgate_reply *reply, headgate_json output) {
     char *copy = output.text ? copy_of(output.text, output.length) : NULL;
     reply->output.length = 0;
-    if (copy) put_json(&reply->output, copy, HEADGATE_NONE, "output that is not JSON");
+    if (copy) put_json(&reply->output, copy, HEADGATE_NONE, "output is not JSON");
     free(copy);
     return copy && !reply->output.fault;
 }
@@ -2404,7 +2404,7 @@ bool headgate_call(headgate *client, const char *method, const char *params, lon
     bytes given = {0};
     int cancelling;
     if (!enter(client, &cancelling, error)) return false;
-    put_json(&given, params ? params : "{}", HEADGATE_OBJECT, "params that are no JSON object");
+    put_json(&given, params ? params : "{}", HEADGATE_OBJECT, "params are not a JSON object");
     bool is_ok = perform(client, method, &given, false, NULL, deadline_ms, answer, error);
     leave(client, cancelling);
     return is_ok;
@@ -2422,7 +2422,7 @@ static void put_event(bytes *to, headgate *client, const headgate_event *event) 
     put_text(to, "{");
     member_text(to, "event", event->event ? event->event : "");
     member_text(to, "id", event->id ? event->id : id);
-    member_json(to, "data", event->data, HEADGATE_OBJECT, "data that is no JSON object");
+    member_json(to, "data", event->data, HEADGATE_OBJECT, "data is not a JSON object");
     member_text(to, "key", event->key);
     member_text(to, "time", event->time);
     member_texts(to, "dispatchers", event->dispatchers, event->dispatcher_count);
@@ -2536,7 +2536,7 @@ static bool ask_count(headgate *client, const char *method, bytes *params, const
     bool is_ok = headgate_json_int(headgate_json_member(answer.result, name), &got);
     headgate_answer_free(&answer);
     if (count) *count = got;
-    return is_ok || fail(error, "bad_answer", "a count that is none");
+    return is_ok || fail(error, "bad_answer", "the result has no count");
 }
 
 bool headgate_track_many(headgate *client, const headgate_event *events, size_t count, long deadline_ms,
@@ -2627,7 +2627,7 @@ bool headgate_dead_letters(headgate *client, const char *dispatcher, int64_t lim
     bytes params = params_begin();
     member_text(&params, "dispatcher", dispatcher);
     member_limit(&params, "limit", limit);
-    member_json(&params, "after", after_letter, HEADGATE_NONE, "after that is not JSON");
+    member_json(&params, "after", after_letter, HEADGATE_NONE, "after is not JSON");
     return ask_for(client, "dead_letters.list", &params, "dead_letters", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
 
@@ -2635,7 +2635,7 @@ static bool count_letters(headgate *client, const char *method, const char *disp
                           long deadline_ms, int64_t *count, headgate_error *error) {
     bytes params = params_begin();
     member_text(&params, "dispatcher", dispatcher);
-    member_json(&params, "letters", letters, HEADGATE_ARRAY, "letters that are no JSON array");
+    member_json(&params, "letters", letters, HEADGATE_ARRAY, "letters are not a JSON array");
     return ask_count(client, method, &params, "count", deadline_ms, count, error);
 }
 
@@ -2691,7 +2691,7 @@ bool headgate_rewind(headgate *client, const char *id, const char *to, long dead
                      headgate_error *error) {
     bytes params = params_begin();
     member_text(&params, "id", id);
-    member_json(&params, "to", to, HEADGATE_NONE, "to that is not JSON");
+    member_json(&params, "to", to, HEADGATE_NONE, "to is not JSON");
     return ask(client, "dispatcher.rewind", &params, deadline_ms, answer, error);
 }
 
@@ -2704,7 +2704,7 @@ bool headgate_config(headgate *client, const char *layer, long deadline_ms, head
 
 bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error) {
     bytes params = params_begin();
-    member_json(&params, "patch", patch, HEADGATE_OBJECT, "patch that is no JSON object");
+    member_json(&params, "patch", patch, HEADGATE_OBJECT, "patch is not a JSON object");
     member_true(&params, "persist", persist);
     return ask(client, "config.set", &params, deadline_ms, NULL, error);
 }
@@ -2742,7 +2742,7 @@ bool headgate_backup(headgate *client, const char *backup, long deadline_ms, hea
 bool headgate_erase(headgate *client, const char *when, const char *reason, bool dry_run, long deadline_ms,
                     headgate_answer *answer, headgate_error *error) {
     bytes params = params_begin();
-    member_json(&params, "when", when, HEADGATE_NONE, "when that is not JSON");
+    member_json(&params, "when", when, HEADGATE_NONE, "when is not JSON");
     member_text(&params, "reason", reason);
     member_true(&params, "dry_run", dry_run);
     return ask(client, "store.erase", &params, deadline_ms, answer, error);
@@ -2947,7 +2947,7 @@ static bool serve_board(headgate *client, const char *board, const char *barrier
     if (added) added->handler.run = run, added->choose = choose;
     member_text(&params, "board", board);
     if (choose) member_text(&params, "barrier", "ask");
-    else member_json(&params, "barrier", barrier, HEADGATE_OBJECT, "a barrier that is no JSON object");
+    else member_json(&params, "barrier", barrier, HEADGATE_OBJECT, "barrier is not a JSON object");
     member_true(&params, "bypass_gateway", bypass_gateway);
     return serve(client, added, "board.serve", &params, deadline_ms, error);
 }
@@ -2973,7 +2973,7 @@ bool headgate_activate(headgate *client, const headgate_activate_options *option
     if (!is_given(options && options->board, error)) return false;
     bytes params = params_begin();
     member_text(&params, "board", options->board);
-    member_json(&params, "input", options->input, HEADGATE_NONE, "input that is not JSON");
+    member_json(&params, "input", options->input, HEADGATE_NONE, "input is not JSON");
     member_text(&params, "mainboard", options->mainboard);
     if (options->timeout_ms > 0) member_int(&params, "timeout_ms", options->timeout_ms);
     if (options->wait_ms > 0) member_int(&params, "wait_ms", options->wait_ms);

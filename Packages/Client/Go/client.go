@@ -295,7 +295,7 @@ func (c *Client) begin(ctx context.Context, made *call) error {
 		isThere = connection.until(mayBegin, ctx.Done()) // others may have taken the room meanwhile
 	}
 	if !isThere {
-		return ended(ctx, local(BufferFull, "%s", connection.because("no room came free in time")))
+		return ended(ctx, local(BufferFull, "%s", connection.because("there was no room for another event in time")))
 	}
 	return connection.insert(made)
 }

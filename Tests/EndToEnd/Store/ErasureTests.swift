@@ -32,7 +32,7 @@ import Testing
             #expect(run.exitCode == 0, "\(run.errorOutput)")
             #expect(
                 run.output == "8 events and 1 dead letter erased. No file of the store has their bytes.\n"
-                    + "Not erased: what the destinations and files of these dispatchers have: collect.\n")
+                    + "The destinations and files of these dispatchers keep their copies: collect.\n")
             #expect(try findings(of: "ada-lovelace", below: daemon.dataPath) == [])
             #expect(try await daemon.counter("erased") == 9)
             #expect(daemon.log.contains("erased 8 events and 1 dead letter; reason: art. 17"))

@@ -5,7 +5,7 @@ import textwrap
 TYPES = {"boolean": "bool", "integer": "int64_t"}
 # Reserved names, including those of C++, since C++ programs also use the header.
 KEYWORDS = {"namespace": "id_namespace"}
-JSON = {"object": ("HEADGATE_OBJECT", "no JSON object"), "array": ("HEADGATE_ARRAY", "no JSON array")}
+JSON = {"object": ("HEADGATE_OBJECT", "not a JSON object"), "array": ("HEADGATE_ARRAY", "not a JSON array")}
 
 
 def repeatable(document, _):
@@ -69,7 +69,7 @@ def member(one):
         return f'member_text(&params, "{one.name}", {called(one)});'
     kind, complaint = JSON.get(one.kind, ("HEADGATE_NONE", "not JSON"))
     said = "are" if one.kind == "array" else "is"
-    return f'member_json(&params, "{one.name}", {called(one)}, {kind}, "{one.name} that {said} {complaint}");'
+    return f'member_json(&params, "{one.name}", {called(one)}, {kind}, "{one.name} {said} {complaint}");'
 
 
 def definitions(_, plain):

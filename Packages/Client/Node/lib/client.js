@@ -34,7 +34,7 @@ class Client {
     #closing = null;
 
     constructor(name, version = "", {socketPath, namespace, onDropped, onState, ...options} = {}) {
-        if (typeof name !== "string") throw new TypeError("a client's name is a string");
+        if (typeof name !== "string") throw new TypeError("a client's name must be a string");
         this.socketPath = socketPath || usualSocket();
         const client = given({name, version: version || undefined});
         const hello = given({client, protocol: 1, namespace: namespace ?? undefined});
@@ -121,7 +121,7 @@ class Client {
     }
 
     async room(patience) {
-        const late = () => HeadgateError.local("buffer_full", this.#connection.because("no room came free in time"));
+        const late = () => HeadgateError.local("buffer_full", this.#connection.because("there was no room for another event in time"));
         await this.#connection.until(() => this.#connection.hasRoom, patience, late);
     }
 
@@ -167,13 +167,13 @@ function readOptions(options) {
     for (const [name, usual] of Object.entries(TIMES)) read[name] = milliseconds(name, options[name] ?? usual);
     for (const [name, usual] of Object.entries(COUNTS)) {
         read[name] = options[name] ?? usual;
-        if (typeof read[name] !== "number" || !(read[name] >= 1)) throw new TypeError(`${name} is a number from 1`);
+        if (typeof read[name] !== "number" || !(read[name] >= 1)) throw new TypeError(`${name} must be a number from 1`);
     }
     return read;
 }
 
 function readCallback(name, value) {
-    if ((value ?? null) !== null && typeof value !== "function") throw new TypeError(`${name} is a function`);
+    if ((value ?? null) !== null && typeof value !== "function") throw new TypeError(`${name} must be a function`);
     return value ?? undefined;
 }
 
@@ -183,7 +183,7 @@ function warnOfDrops() {
     return (error) => {
         if (hasWarned) return;
         hasWarned = true;
-        warn(`an event was dropped: ${error.message}. The option onDropped is told of each`, "HEADGATE_DROPPED");
+        warn(`an event was dropped: ${error.message}. The option onDropped gets each one`, "HEADGATE_DROPPED");
     };
 }
 
@@ -193,7 +193,7 @@ function withId(event) {
     if (more.time instanceof Date && Number.isNaN(more.time.getTime())) throw new TypeError("time is an invalid Date");
     // JSON has none of these, and would leave them out, or take them for an empty object.
     const isOdd = ["function", "symbol"].includes(typeof data) || data instanceof Map || data instanceof Set;
-    if (isOdd) throw new TypeError("data is no JSON object");
+    if (isOdd) throw new TypeError("data is not a JSON object");
     const members = {event: name, data, id: id ?? newId(), ...more};
     return Object.fromEntries(Object.entries(members).filter(([, value]) => (value ?? null) !== null));
 }

@@ -14,7 +14,7 @@ const {endedFor, listenForEnd, notify, sendAtTheEnd, textOf, unwatchEnd, warn, w
 
 const LONGEST_ANSWER = 256 << 20;
 const UTF8 = new TextDecoder("utf-8", {fatal: true});
-const BROKEN = "the connection broke before the answer came";
+const BROKEN = "the connection was lost before the answer came";
 // The milliseconds that a connection that ends waits for a daemon that does not read.
 const LAST_WRITE = 1_000;
 
@@ -519,7 +519,7 @@ class Connection {
             if (socket !== this.#socket) return;
             this.#takeLine(line);
         }
-        if (this.#lines.bytes > LONGEST_ANSWER) this.#gotNonsense(`a line of more than ${LONGEST_ANSWER} bytes`);
+        if (this.#lines.bytes > LONGEST_ANSWER) this.#gotNonsense(`a line has more than ${LONGEST_ANSWER} bytes`);
         this.#schedule();
     }
 
@@ -546,7 +546,7 @@ class Connection {
         }
         const number = message.id ?? null;
         if (number === null && error) return this.#gotAnonymousError(error);
-        if (!Number.isInteger(number)) return this.#gotNonsense("an answer to nothing that was asked");
+        if (!Number.isInteger(number)) return this.#gotNonsense("an answer without a request");
         if (number === 0) return error ? this.#greetingRefused(error) : this.#greeted(message.result);
         this.#answered(number, message.result, error);
     }
@@ -581,7 +581,7 @@ class Connection {
         if (error) return this.#refused(call, error);
         this.#succeed();
         if (!isObject(result)) {
-            const text = `a result of ${call.method} that is no object`;
+            const text = `the result of ${call.method} is not an object`;
             return this.#finish(call, HeadgateError.local("bad_answer", text));
         }
         if (!(call instanceof Standing)) return this.#finish(call, null, result);
@@ -718,7 +718,7 @@ class Connection {
 
 /** Returns the text for an error of the socket. */
 function saying(error) {
-    return error.code === "ENOENT" ? "there is no such socket" : error.message;
+    return error.code === "ENOENT" ? "no such socket" : error.message;
 }
 
 module.exports = {Connection};

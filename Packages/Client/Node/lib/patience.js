@@ -10,7 +10,7 @@ function timer(milliseconds, act) {
 
 /** Checks a time in milliseconds; throws a TypeError if the value is none. */
 function milliseconds(name, value) {
-    if (typeof value !== "number" || Number.isNaN(value)) throw new TypeError(`${name} is a number of milliseconds`);
+    if (typeof value !== "number" || Number.isNaN(value)) throw new TypeError(`${name} must be a number of milliseconds`);
     return Math.max(0, value);
 }
 
@@ -18,7 +18,7 @@ function milliseconds(name, value) {
 function readPatience(given) {
     const {timeout, signal} = given ?? {};
     const isSignal = typeof signal?.addEventListener === "function" && typeof signal.aborted === "boolean";
-    if ((signal ?? null) !== null && !isSignal) throw new TypeError("signal is an AbortSignal");
+    if ((signal ?? null) !== null && !isSignal) throw new TypeError("signal must be an AbortSignal");
     return {timeout: milliseconds("timeout", timeout ?? Infinity), signal: signal ?? undefined};
 }
 

@@ -17,7 +17,7 @@ class Workers {
 
     async subscribe(dispatcher, work, {credit, limit, onEnd, onRefused, ...patience} = {}) {
         for (const one of [work, onEnd ?? work, onRefused ?? work]) {
-            if (typeof one !== "function") throw new TypeError("a worker, onEnd and onRefused are functions");
+            if (typeof one !== "function") throw new TypeError("a worker, onEnd and onRefused must be functions");
         }
         if (this.#table.has(dispatcher)) {
             throw HeadgateError.local("misuse", `${dispatcher} is already served by this client`);

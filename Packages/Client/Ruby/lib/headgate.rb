@@ -260,7 +260,7 @@ module Headgate
 
     def self.after(seconds)
       return NEVER if seconds.nil?
-      raise Error.local("misuse", "a timeout that is not a number") if seconds.to_f.nan?
+      raise Error.local("misuse", "a timeout is not a number") if seconds.to_f.nan?
 
       now + seconds
     end
@@ -380,7 +380,7 @@ module Headgate
       synchronized do
         until room? || over?
           remaining = Clock.until(moment)
-          raise Error.local("buffer_full", because("no room came free in time")) if remaining&.zero?
+          raise Error.local("buffer_full", because("there was no room for another event in time")) if remaining&.zero?
 
           @changed.wait(@lock, remaining)
         end

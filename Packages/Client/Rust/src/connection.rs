@@ -283,7 +283,7 @@ impl Connection {
         let mut core = self.locked();
         while !self.has_room_in(&core) && !core.is_over() {
             if is_over(moment) {
-                return Err(Error::local("buffer_full", core.because("no room came free in time")));
+                return Err(Error::local("buffer_full", core.because("there was no room for another event in time")));
             }
             core = self.wait_for(&self.changed, core, moment);
         }

@@ -88,7 +88,7 @@ final class Connection {
         try {
             while (!hasRoom() && !isOver()) {
                 if (moment.isOver()) {
-                    throw HeadgateException.local("buffer_full", because("no room came free in time"));
+                    throw HeadgateException.local("buffer_full", because("there was no room for another event in time"));
                 }
                 await(changed, moment);
             }

@@ -267,7 +267,7 @@ public final class Json {
                 members.put(name, value(depth + 1));
             } while (takes(','));
             if (!takes('}')) {
-                throw new Malformed("an object without an end");
+                throw new Malformed("an object is not closed");
             }
             return members;
         }
@@ -282,7 +282,7 @@ public final class Json {
                 list.add(value(depth + 1));
             } while (takes(','));
             if (!takes(']')) {
-                throw new Malformed("an array without an end");
+                throw new Malformed("an array is not closed");
             }
             return list;
         }
@@ -299,7 +299,7 @@ public final class Json {
                 }
                 into.append(letter == '\\' ? escape() : letter);
             }
-            throw new Malformed("a string without an end");
+            throw new Malformed("a string is not closed");
         }
 
         private char escape() throws Malformed {

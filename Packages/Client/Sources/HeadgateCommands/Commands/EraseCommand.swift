@@ -20,7 +20,7 @@ extension Command {
             case of letters; 'data.user is defined', 'data.user is not empty'. A JSON rule, or the id of a load rule, may be
             given instead.
 
-            The command waits until the bytes are gone. What destinations and files of `file` dispatchers have is not erased.
+            The command waits until the bytes are gone. Destinations and files of `file` dispatchers keep their copies.
             Without a terminal, --yes is required.
             """
     ) { invocation in
@@ -76,7 +76,7 @@ private enum EraseText {
         let rest =
             places.isEmpty
             ? ""
-            : "Not erased: what the destinations and files of these dispatchers have: \(places.joined(separator: ", ")).\n"
+            : "The destinations and files of these dispatchers keep their copies: \(places.joined(separator: ", ")).\n"
         return counted(answer, " erased. No file of the store has their bytes.\n") + rest
     }
 }

@@ -68,7 +68,7 @@ function refused() {
   doubt = setTimeout(open, 10000);
 }
 
-// A page that nobody sees is told nothing, and costs nothing.
+// A hidden page gets no updates, so that it costs nothing.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) stream?.close();
   else open();

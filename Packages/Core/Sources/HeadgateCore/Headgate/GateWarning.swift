@@ -15,7 +15,7 @@ extension GateWarning: CustomStringConvertible {
         switch self {
         case .wallClockNotSet(let wall, let before):
             "the wall clock shows \(wall.text), which is before \(before.text): the daemon treats it as not set, and events "
-                + "do not age while the machine is off. Set the clock, unless it is right and was ahead before"
+                + "do not age while the machine is off. Set the clock if it is wrong"
         case .wallClockFarAhead(let wall, let newest):
             "the wall clock shows \(wall.text), which is long after \(newest.text): the daemon treats it as not set until "
                 + "the next boot confirms it, and events do not age while the machine is off. Set the clock if it is wrong"

@@ -76,13 +76,13 @@ enum LogKind: String, CaseIterable, Sendable {
         case .barrierFailed: (.warning, "barrier {barrier}: {cause}")
         case .barrierRefused: (.warning, "{fault}")
         case .batchesAbandoned:
-            (.warning, "the service stopped with {batches} in flight; it sends their events again at the next start")
+            (.warning, "the daemon stopped with {batches} in flight; it sends their events again at the next start")
         case .bypassForbidden:
             (.warning, "board {board} of {client} asks to bypass the gateway, which the settings forbid")
         case .callsRefused:
             (.warning, "{client} (uid {uid}, pid {pid}) may not call {method}: its user lacks the right {group}")
         case .clientDisconnected:
-            (.notice, "the service disconnected {client}: its user has lost the right to {rights}")
+            (.notice, "the daemon disconnected {client}: its user has lost the right to {rights}")
         case .collectorFailed: (.warning, "collector {collector}: {cause}")
         case .connectionFailed: (.warning, "could not accept a connection: {cause}")
         case .dispatcherRetried:
@@ -124,7 +124,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .orphanQueueDropped:
             (
                 .warning,
-                "the service dropped the backlog of the removed dispatcher {dispatcher}, with {events}: {reason}"
+                "the daemon dropped the backlog of the removed dispatcher {dispatcher}, with {events}: {reason}"
             )
         case .remoteFailed:
             (.warning, "the remote settings could not be fetched; the previous ones stay in force: {cause}")

@@ -36,7 +36,8 @@ struct BackupMethods: MethodFamily {
     private static let piece = OutputShape<(backup: String, piece: BackupPiece)>.object([
         .required("backup", .name, \.backup, "the id of the copy"),
         .required(
-            "file", .text, \.piece.file, "the file's path from the data directory on; one file comes after the other"),
+            "file", .text, \.piece.file, "the file's path in the data directory; the pieces of a file follow each other"
+        ),
         .required("offset", .count, \.piece.offset, "the offset of the piece in the file"),
         .required("data", .text, { Base64.encode($0.piece.bytes) }, "the bytes in base64; they may be empty"),
         .required("end", .bool, \.piece.isLast, "true for the last piece; the copy is of no use without it"),

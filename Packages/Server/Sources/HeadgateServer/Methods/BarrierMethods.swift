@@ -115,7 +115,7 @@ extension RPCError {
         switch refusal {
         case .unknown: self.init(.notFound, "there is no barrier \(id)")
         case .notRemote:
-            self.init(.conflict, "barrier \(id) belongs to the service or is in its settings: no client can change it")
+            self.init(.conflict, "barrier \(id) is built in or in the settings: no client can change it")
         case .belongs(let owner): self.init(.conflict, "barrier \(id) belongs to \(owner)")
         case .abandoned:
             self.init(.conflict, "barrier \(id) was left by a client that disconnected: register it to take it over")

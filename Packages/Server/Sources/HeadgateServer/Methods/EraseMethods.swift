@@ -43,7 +43,7 @@ struct EraseMethods: MethodFamily {
         .required("dead_letters", .count, \.answer.deadLetters, "the number of dead letters that were erased"),
         .required(
             "not_reached", .array(.name), \.dispatchers,
-            "the dispatchers; what their destinations and files have is not erased"),
+            "the dispatchers whose destinations and files keep their copies"),
     ])
 
     /// Reads a rule as settings do.

@@ -61,7 +61,7 @@ struct FlushMethods: MethodFamily {
     private static let summary = OutputShape<(flush: FlushSummary, uid: UInt32?)>.object([
         .required("flush", .name, \.flush.id, "the flush's id, for `flush.cancel`"),
         .required(
-            "uid", .nullable(.count), \.uid, "the user who requested the flush; null for a flush by the service"),
+            "uid", .nullable(.count), \.uid, "the user who requested the flush; null for a flush of the daemon"),
         .required("dispatchers", .array(.name), \.flush.dispatchers), .required("since", .time, \.flush.since),
         .required(
             "timeout_ms", .nullable(.milliseconds), \.flush.timeout, "the flush's timeout; null if there is none"),

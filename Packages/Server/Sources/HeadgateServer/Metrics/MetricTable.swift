@@ -12,7 +12,7 @@ enum MetricTable {
         Metric(.gauge, "headgate_build_info", "Always 1, with the version as a label", labels: ["version"]) {
             $1.sample(["version": Version.current], .whole(1))
         },
-        .one(.gauge, "headgate_ready", "1 if the service accepts clients") { .flag($0.isReady) },
+        .one(.gauge, "headgate_ready", "1 if the daemon accepts clients") { .flag($0.isReady) },
         .one(.gauge, "headgate_clients", "Open connections of clients") { .whole($0.clients) },
         .one(.gauge, "headgate_network_connected", "1 while the machine has a network connection") {
             .flag($0.isConnected)
@@ -60,7 +60,7 @@ enum MetricTable {
     /// The calls of methods that change the service, and of methods that the caller has no right to (Behaviour X7).
     private static let calls: [Metric] = [
         Metric(
-            .counter, "headgate_operations_total", "Calls that changed the service's state, by method",
+            .counter, "headgate_operations_total", "Calls that changed the daemon's state, by method",
             labels: ["method"]
         ) { reading, writer in
             for (method, count) in reading.operations.done.sorted(by: { $0.key < $1.key }) {
