@@ -7,8 +7,9 @@ extension Command {
         name: "whoami", summary: "Show the rights of this user.", options: [.json],
         notes: """
             track: send events. observe: see status, lists and metrics. read: see the contents of events. control: pause,
-            resume, purge, requeue. serve: run workers and serve boards. configure: change the settings, which allows as
-            much as the daemon's user. The settings grant rights in `access`; root and the daemon's user have all rights.
+            resume, purge, requeue, rewind, erase. serve: run workers and serve boards. configure: change the settings,
+            which allows as much as the daemon's user. The settings grant rights in `access`; root and the daemon's user
+            have all rights.
             """
     ) { invocation in
         let answer = try invocation.ask([Question(method: "rights")])[0]
@@ -22,7 +23,7 @@ enum RightsText {
     /// The meaning of each right, in the order of the documentation.
     private static let meanings = [
         ("track", "send events"), ("observe", "see status, lists and metrics"), ("read", "see the contents of events"),
-        ("control", "pause, resume, purge and requeue"), ("serve", "run workers and serve boards"),
+        ("control", "pause, resume, purge, requeue, rewind and erase"), ("serve", "run workers and serve boards"),
         ("configure", "change settings"),
     ]
 
