@@ -76,6 +76,8 @@ QUESTIONS = {
     "how do I delete one person's events": "Guides/OnePerson.html",
     "how big should max_bytes be": "Guides/Sizing.html",
     "dashboard for many machines": "Metrics.html",
+    "backup": "Guides/Upgrade.html",
+    "gdpr": "Guides/OnePerson.html",
 }
 
 
