@@ -78,6 +78,7 @@ QUESTIONS = {
     "dashboard for many machines": "Metrics.html",
     "backup": "Guides/Upgrade.html",
     "gdpr": "Guides/OnePerson.html",
+    "uninstall": "Operations.html",
 }
 
 
